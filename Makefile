@@ -1,0 +1,48 @@
+# Few targets. Each sets up what it needs in .venv and does nothing the second time.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP     = $(BIN)/python -m pip --quiet --disable-pip-version-check
+STAMP  := $(VENV)/.stamp
+
+.PHONY: run test test-all check bench lock clean
+.DEFAULT_GOAL := run
+
+run: $(STAMP)-run        ## a short tour on data it generates
+	$(BIN)/tacit demo
+
+test: $(STAMP)-test      ## every test, long ones in their fast form
+	$(BIN)/python -m pytest -n 2
+
+test-all: $(STAMP)-test  ## every test in full
+	TACIT_TESTS=full $(BIN)/python -m pytest -n 2 -m "slow or not slow"
+
+check: $(STAMP)-test     ## style, types, layers, docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 0 tests/test_docs.py tests/test_architecture.py
+
+bench: $(STAMP)-bench    ## measured beside the peers, in one run
+	$(BIN)/python -m bench
+
+lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files
+	$(PIP) install uv
+	cd requirements && for set in run test bench; do \
+		case $$set in run) in="run.in";; test) in="run.in test.in";; bench) in="run.in test.in bench.in";; esac; \
+		../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+			--custom-compile-command "make lock" --extra plot ../pyproject.toml $$in -o $$set.txt || exit 1; \
+	done
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMP)-%: requirements/%.txt pyproject.toml | $(VENV)/bin/python
+	@echo "setting up $(VENV) for '$*' (once)"
+	$(PIP) install --require-hashes -r requirements/$*.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,41 @@
+"""The base everything stands on: errors, exact numbers, relations, sensitivity, the lattice."""
+
+from tacit.base.errors import (
+    ExhaustedError,
+    InputError,
+    LatticeError,
+    LossError,
+    PrivacyWarning,
+    RandomnessError,
+    RelationError,
+    SensitivityError,
+    TacitError,
+)
+from tacit.base.lattice import Lattice
+from tacit.base.number import Number, between, exact, non_negative, positive, round_up, show, whole
+from tacit.base.relation import Relation, same_neighbours
+from tacit.base.sensitivity import Sensitivity
+
+__all__ = [
+    "ExhaustedError",
+    "InputError",
+    "Lattice",
+    "LatticeError",
+    "LossError",
+    "Number",
+    "PrivacyWarning",
+    "RandomnessError",
+    "Relation",
+    "RelationError",
+    "Sensitivity",
+    "SensitivityError",
+    "TacitError",
+    "between",
+    "exact",
+    "non_negative",
+    "positive",
+    "round_up",
+    "same_neighbours",
+    "show",
+    "whole",
+]

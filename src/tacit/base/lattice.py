@@ -1,0 +1,113 @@
+"""The lattice: real answers are integers times a declared granularity, so that noise on them is exact.
+
+`steps` and `value` convert between the two worlds. Nothing is rounded silently: a value off the lattice is an error,
+and `round` is there for the caller who wants rounding and counts it in the sensitivity with `sensitivity`.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, isfinite, isqrt
+from typing import Any
+
+import numpy as np
+
+from tacit.base.errors import InputError, LatticeError
+from tacit.base.number import Number, exact, positive, show
+from tacit.base.sensitivity import Sensitivity
+
+__all__ = ["Lattice"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """All integer multiples of `granularity`."""
+
+    granularity: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "granularity", positive(self.granularity, "granularity"))
+
+    def steps(self, value: object) -> int | Array:
+        """The integer number of steps of a value (or array of values) that lies on the lattice; else an error.
+
+        A float counts as on the lattice when it is the double nearest to a lattice point (0.7 is on the lattice of
+        tenths). Only the integer goes on from here, so the float's own rounding cannot leak.
+        """
+        if isinstance(value, np.ndarray | list | tuple):
+            return self._array_steps(np.asarray(value))
+        steps = exact(value, "value") / self.granularity
+        nearest = floor(steps + Fraction(1, 2))
+        if steps != nearest and not (isinstance(value, float | np.floating) and self.value(nearest) == float(value)):
+            raise LatticeError(
+                f"value is not a multiple of the granularity {show(self.granularity)}: declare a finer granularity, "
+                "or round it with Lattice.round and use Lattice.sensitivity for what that costs"
+            )
+        return nearest
+
+    def _array_steps(self, values: Array) -> Array:
+        if values.dtype == object:
+            return np.array([self.steps(v) for v in values.ravel()], dtype=object).reshape(values.shape)
+        if values.dtype.kind not in "iuf":
+            raise InputError(f"value must be numeric, not an array of {values.dtype}")
+        if self.granularity == 1 and values.dtype.kind in "iu":
+            if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
+                return values.astype(object)
+            return values.astype(np.int64)
+        if values.dtype.kind in "iu":
+            return self._array_steps(values.astype(object))
+        if not np.isfinite(values).all():
+            raise InputError("value must be finite: it holds NaN or infinity")
+        steps = np.rint(values * (self.granularity.denominator / self.granularity.numerator))
+        if np.abs(steps).max(initial=0.0) >= 2.0**52:
+            return self._array_steps(values.astype(object))
+        result = steps.astype(np.int64)
+        if (np.abs(self.values(result) - values) > 2 * np.spacing(np.abs(values))).any():
+            raise LatticeError(
+                f"a value is not a multiple of the granularity {show(self.granularity)}: declare a finer "
+                "granularity, or round with Lattice.round and use Lattice.sensitivity for what that costs"
+            )
+        return result
+
+    def value(self, steps: int) -> int | float:
+        """The number that so many steps stand for (an int when the granularity is a whole number)."""
+        product = steps * self.granularity
+        if self.granularity.denominator == 1:
+            return int(product)
+        return float(product)
+
+    def values(self, steps: Array) -> Array:
+        """`value` for an array; a function of the steps alone."""
+        if self.granularity == 1:
+            return steps
+        if steps.dtype == object or steps.size and max(abs(int(steps.max())), abs(int(steps.min()))) >= 2**53:
+            flat = [self.value(int(s)) for s in steps.ravel()]
+            kind = object if self.granularity.denominator == 1 else float
+            return np.array(flat, dtype=kind).reshape(steps.shape)
+        if self.granularity.denominator == 1:
+            return np.array([self.value(int(s)) for s in steps.ravel()], dtype=object).reshape(steps.shape)
+        return np.asarray(steps * float(self.granularity.numerator) / float(self.granularity.denominator))
+
+    def round(self, value: Number) -> int | float:
+        """The nearest lattice point, halves upward; see `sensitivity` for what this may add."""
+        if isinstance(value, float) and not isfinite(value):
+            raise InputError(f"value must be finite, not {value}")
+        return self.value(floor(exact(value, "value") / self.granularity + Fraction(1, 2)))
+
+    def sensitivity(self, sensitivity: Sensitivity | Number, *, dimension: int = 1) -> Sensitivity:
+        """The sensitivity of an answer of `dimension` numbers after `round`.
+
+        Halves go upward everywhere, so two numbers at distance x land at most ⌈x⌉ steps apart. For one number that is
+        the sensitivity rounded up to the lattice; for d numbers each may gain up to one step: l1 + d·g, l2 + √d·g.
+        """
+        s, g = Sensitivity.of(sensitivity), self.granularity
+        if dimension == 1:
+            return Sensitivity.scalar(-(-s.require("linf") // g) * g)
+        root = Fraction(isqrt(dimension * 10**12) + 1, 10**6)
+        return Sensitivity(
+            l1=None if s.l1 is None else s.l1 + dimension * g,
+            l2=None if s.l2 is None else s.l2 + root * g,
+            linf=None if s.linf is None else -(-s.linf // g) * g,
+            dimension=dimension,
+        )

@@ -1,0 +1,123 @@
+"""Noise added to numbers on a lattice: what Laplace and Gaussian share."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import expm1, log
+from typing import Any, Self
+
+import numpy as np
+
+from tacit.base import InputError, Lattice, LossError, Number, between, positive, whole
+from tacit.mechanism.mechanism import Mechanism, Pmf
+from tacit.noise import Rng, rng_or_default
+
+__all__ = ["Additive", "fine_granularity", "least", "most"]
+
+LISTED = 1_000_000  # outputs a pmf may list
+FINE = 20  # without a declared granularity, a lattice has about 2^20 steps a scale
+
+
+class Additive(Mechanism):
+    """value + noise, with noise drawn independently for each coordinate on the integers of a lattice."""
+
+    @property
+    def lattice(self) -> Lattice:
+        """Where values and answers lie: the integers, unless a subclass declares a granularity."""
+        return Lattice(Fraction(1))
+
+    @abstractmethod
+    def draw(self, size: int, rng: Rng) -> Any:
+        """`size` independent noises, in steps of the lattice."""
+
+    @abstractmethod
+    def draw_one(self, rng: Rng) -> int:
+        """One noise, in steps of the lattice."""
+
+    @abstractmethod
+    def tail(self, steps: int) -> float:
+        """Pr[|noise| > steps]."""
+
+    @abstractmethod
+    def weights(self) -> Sequence[float]:
+        """Pr[noise = 0], Pr[noise = 1 step], …: half of the symmetric law, down to about 1e-300."""
+
+    @abstractmethod
+    def _resized(self, factor: float) -> Self:
+        """The same mechanism with `factor` times the noise (rounded up)."""
+
+    def sample(self, value: Any, rng: Rng | None = None) -> Any:
+        """A noisy copy of `value`: a number, or an array of them. Values off the lattice are refused, not rounded."""
+        source = rng_or_default(rng)
+        steps = self.lattice.steps(value)
+        if isinstance(steps, int):
+            return self.lattice.value(steps + self.draw_one(source))
+        noise = self.draw(steps.size, source).reshape(steps.shape)
+        if steps.dtype != object and steps.size and max(abs(int(steps.max())), abs(int(steps.min()))) > 2**61:
+            steps = steps.astype(object)
+        return self.lattice.values(steps + noise)
+
+    def error(self, confidence: Number = 0.95, *, dimension: int = 1) -> float:
+        """Half-width e with Pr[every one of `dimension` noises is at most e in size] ≥ confidence; the least there is."""
+        return float(self._error_steps(confidence, dimension) * self.lattice.granularity)
+
+    def _error_steps(self, confidence: Number, dimension: int) -> int:
+        # each of d independent noises may fail with probability 1 − confidence^(1/d)
+        level = float(between(confidence, "confidence", 0, 1))
+        allowed = -expm1(log(level) / whole(dimension, "dimension", least=1))
+        low, high = -1, 1
+        while self.tail(high) > allowed:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.tail(middle) <= allowed else (middle, high)
+        return high
+
+    @classmethod
+    def _for_error(cls, unit: Self, error: Number, confidence: Number, dimension: int) -> Self:
+        """The most noise of the kind of `unit` whose error is at most `error`."""
+        target = positive(error, "error", toward="down")
+
+        def fits(size: float) -> bool:
+            return Fraction(unit._resized(size).error(confidence, dimension=dimension)) <= target
+
+        return unit._resized(most(fits, float(target)))
+
+    def pmf(self, value: Any) -> Pmf:
+        if isinstance(value, np.ndarray | list | tuple):
+            raise InputError("pmf is for one number; the coordinates of a vector are independent")
+        half, centre = self.weights(), self.lattice.steps(value)
+        assert isinstance(centre, int)
+        signed = [(z, p) for z, p in enumerate(half)] + [(-z, p) for z, p in enumerate(half) if z]
+        return {self.lattice.value(centre + z): p for z, p in signed}
+
+    def _listable(self, count: float) -> int:
+        if count > LISTED:
+            raise LossError(f"pmf would list {count:.0f} outputs: declare a coarser granularity to look at it")
+        return int(count)
+
+
+def fine_granularity(scale: Fraction) -> Fraction:
+    """A power of two about 2^−20 of the scale."""
+    return Fraction(2) ** (scale.numerator.bit_length() - scale.denominator.bit_length() - FINE)
+
+
+def most(holds: Callable[[float], bool], guess: float) -> float:
+    """The greatest x > 0 with holds(x), for a property that holds below some threshold: within 1e-9, from below."""
+    low = guess
+    while not holds(low):
+        low /= 2
+        if low < 1e-300:
+            raise InputError("error is too small: no noise fits it on this lattice; declare a finer granularity")
+    high = 2 * low
+    while holds(high):
+        low, high = high, 2 * high
+    while high - low > 1e-9 * low:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def least(holds: Callable[[float], bool], guess: float) -> float:
+    """The least x > 0 with holds(x), for a property that holds above some threshold: within 1e-9, from above."""
+    return 1 / most(lambda inverse: holds(1 / inverse), 1 / guess)

@@ -1,0 +1,158 @@
+"""Gaussian noise on a lattice: integers, or reals with a declared granularity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, sqrt
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import ndtr
+
+from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, between, positive, round_up
+from tacit.loss import ZCDP, Approx, GaussianShift, Loss
+from tacit.mechanism.additive import Additive, fine_granularity, least
+from tacit.mechanism.mechanism import Example
+from tacit.noise import Rng, discrete_gaussian, discrete_gaussians
+
+__all__ = ["DiscreteGaussian", "Gaussian"]
+
+SUMMED = 2**13  # up to this many steps a sigma, tails are summed over the lattice
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteGaussian(Additive):
+    """Integer noise with Pr[z] ∝ exp(−z²/2σ²).
+
+    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP (Canonne, Kamath and Steinke 2020). For one number the loss also knows
+    its (ε, δ) curve exactly, as a sum over the lattice. `sigma` is the parameter; the standard deviation is a little less.
+    """
+
+    theory: ClassVar[str] = "gaussian"
+
+    sigma: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", positive(self.sigma, "sigma"))
+
+    def loss(
+        self,
+        sensitivity: Sensitivity | Number | None = None,
+        *,
+        relation: Relation = Relation.ADD_REMOVE,
+        unit: str = "row",
+    ) -> GaussianShift | ZCDP:
+        """Exact when one coordinate moves: a scalar, or a vector whose l1 sensitivity is a single step."""
+        size, step = Sensitivity.of(sensitivity), self.lattice.granularity
+        shift = size.require("l2")
+        if size.dimension == 1 or (size.l1 is not None and size.l1 <= step):
+            return GaussianShift(variance=self._variance, shift=shift / step, relation=relation, unit=unit)
+        return ZCDP((shift / self.sigma) ** 2 / 2, relation=relation, unit=unit)
+
+    @classmethod
+    def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, **lattice: Any) -> Self:
+        """The least noise with the guarantee `loss`.
+
+        For ZCDP(ρ): σ = Δ/√2ρ. For Approx(ε, δ): the least σ whose own curve passes below (ε, δ): exact on a coarse
+        lattice, the analytic Gaussian mechanism of Balle and Wang (2018) on a fine one, for any ε > 0.
+        """
+        size = Sensitivity.of(sensitivity)
+        shift = positive(size.require("l2"), "sensitivity")
+        if isinstance(loss, ZCDP) and loss.rho and not loss.slack:
+            squared = shift**2 / (2 * loss.rho)
+            sigma = round_up(sqrt(squared) * (1 + 1e-15))
+            return cls(sigma=sigma, **lattice)
+        if isinstance(loss, Approx) and loss.slack:
+            epsilon, delta = loss.bound, float(loss.slack)
+
+            def holds(sigma: float) -> bool:
+                return cls(sigma=round_up(sigma), **lattice).loss(size).delta(epsilon).upper <= delta
+
+            guess = float(shift) / sqrt(2 * float(epsilon) + 1e-9)
+            return cls(sigma=round_up(least(holds, guess)), **lattice)
+        raise InputError("Gaussian noise reaches loss=ZCDP(rho) or loss=Approx(epsilon, delta) with delta > 0")
+
+    @classmethod
+    def classical(
+        cls, *, epsilon: Number, delta: Number, sensitivity: Sensitivity | Number | None = None, **lattice: Any
+    ) -> Self:
+        """σ = Δ√(2 log(1.25/δ))/ε, the textbook calibration. Its proof needs ε < 1, so more is refused."""
+        budget = positive(epsilon, "epsilon", toward="decimal")
+        if budget >= 1:
+            raise InputError("the classical Gaussian calibration holds only for epsilon < 1: use from_loss, for any")
+        slack = float(between(delta, "delta", 0, 1))
+        shift = positive(Sensitivity.of(sensitivity).require("l2"), "sensitivity")
+        return cls(sigma=round_up(float(shift / budget) * sqrt(2 * log(1.25 / slack)) * (1 + 1e-15)), **lattice)
+
+    @classmethod
+    def from_error(cls, error: Number, *, confidence: Number = 0.95, dimension: int = 1, **lattice: Any) -> Self:
+        """The most noise whose `error(confidence)` is at most `error`; its `loss` is then the price."""
+        return cls._for_error(cls(sigma=Fraction(1), **lattice), error, confidence, dimension)
+
+    def draw(self, size: int, rng: Rng) -> Any:
+        return discrete_gaussians(self._variance, size, rng)
+
+    def draw_one(self, rng: Rng) -> int:
+        return discrete_gaussian(self._variance, rng)
+
+    def tail(self, steps: int) -> float:
+        """Summed on a coarse lattice; on a fine one Pr[Z ≥ m] ≤ Pr[N(0, σ²) ≥ m − 1] (CKS 2020, Proposition 25)."""
+        sigma = sqrt(self._variance)
+        if sigma > SUMMED:
+            return float(2 * ndtr(-steps / sigma))
+        z = np.arange(steps + 1, steps + 2 + int(40 * sigma) + 20, dtype=float)
+        body = np.arange(1, int(40 * sigma) + 20, dtype=float)
+        total = 1 + 2 * float(np.exp(-body * body / (2 * sigma * sigma)).sum())
+        return 2 * float(np.exp(-z * z / (2 * sigma * sigma)).sum()) / total
+
+    def weights(self) -> Sequence[float]:
+        sigma = sqrt(self._variance)
+        z = np.arange(self._listable(sqrt(1380) * sigma) + 1, dtype=float)
+        raw = np.exp(-z * z / (2 * sigma * sigma))
+        return [float(p) for p in raw / (2 * raw.sum() - 1)]
+
+    def _resized(self, factor: float) -> Self:
+        return type(self)(sigma=Fraction(factor))
+
+    @property
+    def _variance(self) -> Fraction:
+        """σ² in squared steps of the lattice."""
+        return (self.sigma / self.lattice.granularity) ** 2
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        cases = [(cls(sigma=Fraction(sigma)), shift) for sigma, shift in ((1, 1), ("7/3", 2), ("1/3", 1), (50, 3))]
+        return [Example(m, 5, 5 + shift, m.loss(sensitivity=shift)) for m, shift in cases]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaussian(DiscreteGaussian):
+    """value + Z with Pr[Z = z] ∝ exp(−z²/2σ²) over the multiples z of `granularity`.
+
+    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP, and for one number the exact (ε, δ) curve. Without a declared granularity
+    the lattice is the power of two about a millionth of σ, where the curve is the continuous Gaussian's to ten digits.
+    """
+
+    granularity: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        step = fine_granularity(self.sigma) if self.granularity is None else self.granularity
+        object.__setattr__(self, "granularity", Lattice(step).granularity)
+
+    @property
+    def lattice(self) -> Lattice:
+        assert self.granularity is not None  # set in __post_init__
+        return Lattice(self.granularity)
+
+    def _resized(self, factor: float) -> Self:
+        return type(self)(sigma=Fraction(factor), granularity=self.granularity)
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        cases = ((1, 1, 1), (10, "1/2", 3), ("1/3", "1/8", 2), ("0.02", "0.01", 4))
+        found = []
+        for sigma, step, shift in cases:
+            m = cls(sigma=Fraction(sigma), granularity=Fraction(step))
+            found.append(Example(m, 0, m.lattice.value(shift), m.loss(sensitivity=shift * m.lattice.granularity)))
+        return found

@@ -1,0 +1,115 @@
+"""Laplace noise on a lattice: integers, or reals with a declared granularity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, expm1
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, positive
+from tacit.loss import Loss, Pure
+from tacit.mechanism.additive import Additive, fine_granularity
+from tacit.mechanism.mechanism import Example
+from tacit.noise import Rng, discrete_laplace, discrete_laplaces
+
+__all__ = ["DiscreteLaplace", "Laplace"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplace(Additive):
+    """Integer noise with Pr[z] ∝ exp(−|z|/scale): the two-sided geometric distribution.
+
+    Guarantee: ε = l1 sensitivity / scale, pure. With sensitivity 1 it is exactly randomised response in its loss.
+    """
+
+    theory: ClassVar[str] = "laplace"
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+
+    def loss(
+        self,
+        sensitivity: Sensitivity | Number | None = None,
+        *,
+        relation: Relation = Relation.ADD_REMOVE,
+        unit: str = "row",
+    ) -> Pure:
+        return Pure(Sensitivity.of(sensitivity).require("l1") / self.scale, relation=relation, unit=unit)
+
+    @classmethod
+    def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, **lattice: Any) -> Self:
+        """The least noise with the pure guarantee `loss`: scale = l1 sensitivity / ε."""
+        if not isinstance(loss, Pure) or not loss.bound:
+            raise InputError("Laplace noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
+        size = positive(Sensitivity.of(sensitivity).require("l1"), "sensitivity")
+        return cls(scale=size / loss.bound, **lattice)
+
+    @classmethod
+    def from_error(cls, error: Number, *, confidence: Number = 0.95, dimension: int = 1, **lattice: Any) -> Self:
+        """The most noise whose `error(confidence)` is at most `error`; its `loss` is then the price."""
+        return cls._for_error(cls(scale=Fraction(1), **lattice), error, confidence, dimension)
+
+    def draw(self, size: int, rng: Rng) -> Any:
+        return discrete_laplaces(self._steps, size, rng)
+
+    def draw_one(self, rng: Rng) -> int:
+        return discrete_laplace(self._steps, rng)
+
+    def tail(self, steps: int) -> float:
+        rate = float(1 / self._steps)
+        return 2 * exp(-(steps + 1) * rate) / (1 + exp(-rate))
+
+    def weights(self) -> Sequence[float]:
+        rate = float(1 / self._steps)
+        zero = -expm1(-rate) / (1 + exp(-rate))
+        return [float(p) for p in zero * np.exp(-rate * np.arange(self._listable(690 / rate) + 1))]
+
+    def _resized(self, factor: float) -> Self:
+        return type(self)(scale=Fraction(factor))
+
+    @property
+    def _steps(self) -> Fraction:
+        """The scale in steps of the lattice."""
+        return self.scale / self.lattice.granularity
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        cases = [(cls(scale=Fraction(scale)), shift) for scale, shift in ((1, 1), ("7/3", 2), ("1/3", 1), (50, 3))]
+        return [Example(m, 5, 5 + shift, m.loss(sensitivity=shift)) for m, shift in cases]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laplace(DiscreteLaplace):
+    """value + Z with Pr[Z = z] ∝ exp(−|z|/scale) over the multiples z of `granularity`.
+
+    Guarantee: ε = l1 sensitivity / scale, pure. Vectors get independent noise in each coordinate. Without a declared
+    granularity the lattice is the power of two about a millionth of the scale.
+    """
+
+    granularity: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        step = fine_granularity(self.scale) if self.granularity is None else self.granularity
+        object.__setattr__(self, "granularity", Lattice(step).granularity)
+
+    @property
+    def lattice(self) -> Lattice:
+        assert self.granularity is not None  # set in __post_init__
+        return Lattice(self.granularity)
+
+    def _resized(self, factor: float) -> Self:
+        return type(self)(scale=Fraction(factor), granularity=self.granularity)
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        cases = ((1, 1, 1), (10, "1/2", 3), ("1/3", "1/8", 2), ("0.02", "0.01", 4))
+        found = []
+        for scale, step, shift in cases:
+            m = cls(scale=Fraction(scale), granularity=Fraction(step))
+            found.append(Example(m, 0, m.lattice.value(shift), m.loss(sensitivity=shift * m.lattice.granularity)))
+        return found

@@ -1,0 +1,25 @@
+"""The only source of randomness, and exact samplers on it."""
+
+from tacit.noise.coin import bernoulli, bernoulli_exp, coins, coins_exp, coins_exp_each
+from tacit.noise.gaussian import discrete_gaussian, discrete_gaussians
+from tacit.noise.laplace import discrete_laplace, discrete_laplaces, geometric, geometrics
+from tacit.noise.rng import Rng, SecureRng, rng_or_default
+from tacit.noise.uniform import uniform
+
+__all__ = [
+    "Rng",
+    "SecureRng",
+    "bernoulli",
+    "bernoulli_exp",
+    "coins",
+    "coins_exp",
+    "coins_exp_each",
+    "discrete_gaussian",
+    "discrete_gaussians",
+    "discrete_laplace",
+    "discrete_laplaces",
+    "geometric",
+    "geometrics",
+    "rng_or_default",
+    "uniform",
+]

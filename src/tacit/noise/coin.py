@@ -1,0 +1,156 @@
+"""Exact coins: Bernoulli(p), Bernoulli(exp(−γ)), one at a time, many alike, or each with its own γ.
+
+One-at-a-time coins follow Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
+Algorithm 1: only uniform integers are compared. Many alike coins are a two-cell `Table`. Coins that each have their own
+γ compare a 64-bit word with a floating-point estimate of exp(−γ) whose error is bounded by IEEE-754 arithmetic alone;
+a word inside the margin is decided with integers.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from tacit.base import InputError
+from tacit.noise.bounds import Enclosure, exp_minus
+from tacit.noise.rng import Rng
+from tacit.noise.table import CHUNK, Table, in_chunks
+
+__all__ = [
+    "below_exp",
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_exp_ratio",
+    "coins",
+    "coins_exp",
+    "coins_exp_each",
+    "estimate_exp",
+    "words_below_exp",
+]
+
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Words = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+def bernoulli(p: Fraction, rng: Rng) -> bool:
+    """True with probability exactly p."""
+    if not 0 <= p <= 1:
+        raise InputError(f"a probability must lie in [0, 1], not {float(p)}")
+    return rng.below(p.denominator) < p.numerator
+
+
+def bernoulli_exp(gamma: Fraction, rng: Rng) -> bool:
+    """True with probability exactly exp(−γ), γ ≥ 0 (CKS 2020, Algorithm 1)."""
+    return bernoulli_exp_ratio(gamma.numerator, gamma.denominator, rng)
+
+
+def bernoulli_exp_ratio(numerator: int, denominator: int, rng: Rng) -> bool:
+    """`bernoulli_exp` for γ = numerator/denominator, which need not be in lowest terms.
+
+    For γ ≤ 1, the first k at which a coin of bias γ/k fails is odd with probability exactly exp(−γ).
+    """
+    while numerator > denominator:
+        if not bernoulli_exp_ratio(1, 1, rng):
+            return False
+        numerator -= denominator
+    k = 1
+    while rng.below(denominator * k) < numerator:
+        k += 1
+    return k % 2 == 1
+
+
+def coins(p: Fraction, size: int, rng: Rng) -> Bools:
+    """`size` independent coins, each True with probability exactly p."""
+    return in_chunks(partial(_rational_coin(p).draw, rng=rng), size) == 1
+
+
+def coins_exp(gamma: Fraction, size: int, rng: Rng) -> Bools:
+    """`size` independent coins, each True with probability exactly exp(−γ)."""
+    return in_chunks(partial(_exponential_coin(gamma).draw, rng=rng), size) == 1
+
+
+@lru_cache(maxsize=32)
+def _rational_coin(p: Fraction) -> Table:
+    if not 0 <= p <= 1:
+        raise InputError(f"a probability must lie in [0, 1], not {float(p)}")
+
+    def cumulative(bits: int) -> Iterator[Enclosure]:
+        scaled = p * (1 << bits)
+        floor = scaled.numerator // scaled.denominator
+        yield floor, floor if scaled.denominator == 1 else floor + 1
+
+    return Table(cumulative, lambda cell: 1 - cell, finite=True)
+
+
+@lru_cache(maxsize=32)
+def _exponential_coin(gamma: Fraction) -> Table:
+    def cumulative(bits: int) -> Iterator[Enclosure]:
+        yield exp_minus(gamma, bits)
+
+    return Table(cumulative, lambda cell: 1 - cell, finite=True)
+
+
+def coins_exp_each(multiples: np.ndarray[Any, np.dtype[np.int64]], unit: Fraction, rng: Rng) -> Bools:
+    """Independent coins, the i-th True with probability exactly exp(−multiples[i]·unit); multiples are ≥ 0."""
+    if multiples.dtype != np.int64 or multiples.max(initial=0) >= 2**53 or not 2.0**-900 < unit < 2.0**900:
+        return np.array([bernoulli_exp(int(m) * unit, rng) for m in multiples.tolist()], dtype=bool)
+    gamma = multiples * (unit.numerator / unit.denominator)  # two correctly rounded operations: relative 2^−52
+    return words_below_exp(rng.words(len(multiples)), gamma, lambda i: int(multiples[i]) * unit, rng)
+
+
+CUT = 64
+MARGIN = 2.0**-42
+STEP = np.array([exp_minus(Fraction(i, 32), 160)[0] / (1 << 160) for i in range(32 * CUT + 1)])
+
+
+def estimate_exp(gamma: Floats) -> Floats:
+    """exp(−min(γ, 64)) within a relative 2^−43, for doubles within a relative 2^−50 of the true γ ≥ 0.
+
+    The estimate is STEP[i]·exp(−f) with γ = i/32 + f. The error of γ moves the result by at most 64·2^−50 = 2^−44;
+    STEP is right to 2^−53; i/32 and f are exact in binary; the degree-8 sum for f < 1/32 is cut with an error below
+    2^−63 and evaluated with fewer than 30 roundings of 2^−53. No mathematical library is trusted, only IEEE-754 + − ×.
+    """
+    rest = np.minimum(gamma, CUT)
+    index = (rest * 32.0).astype(np.int64)
+    rest -= index * (1 / 32)
+    series = np.ones_like(rest)
+    for k in range(8, 0, -1):  # Horner: 1 − f/1·(1 − f/2·(1 − …))
+        series *= rest
+        series *= -1 / k
+        series += 1
+    series *= STEP[index]
+    return series
+
+
+def words_below_exp(words: Words, gamma: Floats, exact: Callable[[int], Fraction], rng: Rng) -> Bools:
+    """Whether U_i < exp(−γ_i), where the first 64 bits of U_i are words[i] and further ones are drawn when needed.
+
+    `gamma` holds doubles within a relative 2^−50 of the true γ_i ≥ 0, which `exact(i)` gives.
+    """
+    if len(words) > CHUNK:
+        parts = [slice(i, i + CHUNK) for i in range(0, len(words), CHUNK)]
+        return np.concatenate(
+            [words_below_exp(words[p], gamma[p], lambda i, start=p.start: exact(start + i), rng) for p in parts]
+        )
+    estimate = estimate_exp(gamma)
+    uniform = words * 2.0**-64
+    result = uniform < estimate * (1 - MARGIN) - 2.0**-63  # U may exceed its first 64 bits by 2^−64
+    doubtful = ~result & (uniform <= estimate * (1 + MARGIN))
+    doubtful |= (gamma >= CUT) & (words == 0)  # exp(−64) < 2^−64: beyond the cut only a zero word can be below
+    for i in np.flatnonzero(doubtful):
+        result[i] = below_exp(int(words[i]), 64, exact(int(i)), rng)
+    return result
+
+
+def below_exp(known: int, bits: int, gamma: Fraction, rng: Rng) -> bool:
+    """U < exp(−γ) for U whose first `bits` bits are `known`, decided with integers."""
+    while True:
+        low, high = exp_minus(gamma, bits)
+        if known < low:
+            return True
+        if known >= high:
+            return False
+        known, bits = known << 64 | rng.bits(64), bits + 64

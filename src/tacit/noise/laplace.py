@@ -1,0 +1,140 @@
+"""Exact geometric and discrete Laplace noise with any rational scale.
+
+With r = exp(−1/scale), the geometric G on {0, 1, …} has Pr[G ≥ m] = r^m and the discrete Laplace Z has
+Pr[Z = z] ∝ r^|z|.
+
+Large arrays are drawn by inversion from small tables. Three exact facts make that possible:
+- Z ≥ 0 with probability 1/(1 + r), and given its sign, Z is G or −1 − G. In two's complement −1 − G is `~G`.
+- G = B·Q + R with independent Q (geometric of ratio r^B) and R (Pr[R = j] ∝ r^j on [0, B)), by memorylessness. Applied
+  again, G is a string of independent digits with a geometric in front.
+- With B a power of two, `~` acts on all digits alike, so the sign can be drawn with the leading part:
+  Z = lead ^ digit_1 ^ … ^ digit_k, where lead is B^k·Q or its complement.
+Single draws, and scales beyond 2^48, follow Canonne, Kamath and Steinke (2020), Algorithm 2, in Python integers.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from tacit.noise.bounds import Enclosure, exp_minus, narrow, times
+from tacit.noise.coin import bernoulli_exp_ratio
+from tacit.noise.rng import Rng
+from tacit.noise.table import Table, in_chunks
+
+__all__ = ["FEW", "discrete_laplace", "discrete_laplaces", "geometric", "geometrics"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+DIGIT = 10  # bits a digit
+LEAD = 64  # the leading part is a table of this scale at most
+WIDEST = 2**48  # beyond this scale values may not fit int64
+FEW = 100  # fewer draws than this do not pay for building tables
+
+
+def geometric(scale: Fraction, rng: Rng) -> int:
+    """One draw of G with Pr[G ≥ m] = exp(−m/scale)."""
+    n, d = scale.numerator, scale.denominator
+    while True:
+        remainder = rng.below(n)
+        if bernoulli_exp_ratio(remainder, n, rng):
+            break
+    quotient = 0
+    while bernoulli_exp_ratio(1, 1, rng):
+        quotient += 1
+    return (remainder + n * quotient) // d
+
+
+def discrete_laplace(scale: Fraction, rng: Rng) -> int:
+    """One draw of Z with Pr[Z = z] ∝ exp(−|z|/scale) (CKS 2020, Algorithm 2)."""
+    while True:
+        magnitude, negative = geometric(scale, rng), rng.bits(1)
+        if magnitude or not negative:  # zero is counted once
+            return -magnitude if negative else magnitude
+
+
+def discrete_laplaces(scale: Fraction, size: int, rng: Rng) -> Array:
+    """`size` independent draws of `discrete_laplace`: int64, or Python integers for enormous scales."""
+    if size < FEW or scale > WIDEST:
+        return _one_by_one(discrete_laplace, scale, size, rng)
+    return in_chunks(partial(_digits, _tables(scale, True), rng=rng), size)
+
+
+def geometrics(scale: Fraction, size: int, rng: Rng) -> Array:
+    """`size` independent draws of `geometric`."""
+    if size < FEW or scale > WIDEST:
+        return _one_by_one(geometric, scale, size, rng)
+    return in_chunks(partial(_digits, _tables(scale, False), rng=rng), size)
+
+
+def _one_by_one(draw: Any, scale: Fraction, size: int, rng: Rng) -> Array:
+    return np.array([draw(scale, rng) for _ in range(size)], dtype=object if scale > WIDEST else np.int64)
+
+
+def _digits(tables: tuple[Table, ...], size: int, rng: Rng) -> Array:
+    result = tables[0].draw(size, rng)
+    for table in tables[1:]:
+        result ^= table.draw(size, rng)
+    return result
+
+
+@lru_cache(maxsize=16)
+def _tables(scale: Fraction, signed: bool) -> tuple[Table, ...]:
+    digits = 0
+    while scale > LEAD << DIGIT * digits:
+        digits += 1
+    lead = _lead(scale, DIGIT * digits) if signed else _unsigned_lead(scale, DIGIT * digits)
+    return (lead, *(_digit(scale, DIGIT * position) for position in range(digits)))
+
+
+def _lead(scale: Fraction, shift: int) -> Table:
+    """Sign and leading part: cells (+, 0), (−, 0), (+, 1), (−, 1), …"""
+    block = Fraction(1 << shift) / scale
+
+    def cumulative(bits: int) -> Iterator[Enclosure]:
+        work = bits + 32
+        one = 1 << work
+        ratio, r = exp_minus(block, work), exp_minus(1 / scale, work)
+        plus = (((one - ratio[1]) << work) // (one + r[1]), -(-((one - ratio[0]) << work) // (one + r[0])))
+        power = one, one  # ratio^q
+        while power[0] >> 32:
+            half = times(power, plus, work)
+            yield narrow((one - power[1] + half[0], one - power[0] + half[1]), work, bits)
+            power = times(power, ratio, work)
+            yield narrow((one - power[1], one - power[0]), work, bits)
+
+    return Table(cumulative, lambda cell: ~(cell // 2 << shift) if cell % 2 else cell // 2 << shift)
+
+
+def _unsigned_lead(scale: Fraction, shift: int) -> Table:
+    """Leading part of a geometric: Pr[Q ≤ q] = 1 − ratio^(q+1)."""
+
+    def cumulative(bits: int) -> Iterator[Enclosure]:
+        work = bits + 32
+        ratio = exp_minus(Fraction(1 << shift) / scale, work)
+        power = ratio
+        while power[0] >> 32:
+            yield narrow(((1 << work) - power[1], (1 << work) - power[0]), work, bits)
+            power = times(power, ratio, work)
+
+    return Table(cumulative, lambda cell: cell << shift)
+
+
+def _digit(scale: Fraction, shift: int) -> Table:
+    """The digit of weight 2^shift: Pr[R ≤ j] = (1 − ρ^(j+1))/(1 − ρ^B) with ρ = exp(−2^shift/scale)."""
+    size = 1 << DIGIT
+
+    def cumulative(bits: int) -> Iterator[Enclosure]:
+        work = bits + 32 + int(scale).bit_length()  # 1 − ρ may be as small as 1/scale
+        one = 1 << work
+        ratio = exp_minus(Fraction(1 << shift) / scale, work)
+        powers = [ratio]
+        for _ in range(size - 1):
+            powers.append(times(powers[-1], ratio, work))
+        whole = one - powers[-1][1], one - powers[-1][0]
+        for power in powers[:-1]:
+            yield ((one - power[1]) << bits) // whole[1], -(-((one - power[0]) << bits) // whole[0])
+
+    return Table(cumulative, lambda cell: cell << shift, finite=True)

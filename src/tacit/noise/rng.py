@@ -1,0 +1,124 @@
+"""The only source of randomness: a cryptographic keystream keyed from the operating system.
+
+`SecureRng` is AES-256 in counter mode. Every block of keystream ends by choosing the key of the next one and the old
+key is dropped (fast key erasure), so a later look into memory does not reveal earlier noise. A forked child re-keys
+itself before it can draw; a spawned one starts from the operating system. There is no seed anywhere: tests that need
+determinism bring an `Rng` of their own.
+"""
+
+import os
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from typing import Any, NoReturn
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+from tacit.base import RandomnessError
+
+__all__ = ["Rng", "SecureRng", "rng_or_default"]
+
+Words = np.ndarray[tuple[int], np.dtype[Any]]
+
+KEY = 32
+BLOCK = 1 << 18
+ZEROS = bytes(KEY + BLOCK)
+
+
+class Rng(ABC):
+    """A stream of independent fair bits. Subclasses say where the bytes come from; nothing else draws."""
+
+    def __init__(self) -> None:
+        self._stock: list[int] = []
+
+    @abstractmethod
+    def read(self, count: int) -> bytes | memoryview:
+        """The next `count` bytes of the stream, each handed out once."""
+
+    def words(self, count: int, kind: type[np.unsignedinteger[Any]] = np.uint64) -> Words:
+        """`count` independent uniform unsigned integers of the given numpy type."""
+        return np.frombuffer(self.read(count * np.dtype(kind).itemsize), dtype=kind)
+
+    def bits(self, count: int) -> int:
+        """A uniform integer of `count` bits."""
+        value = self._word()
+        have = 64
+        while have < count:
+            value, have = value << 64 | self._word(), have + 64
+        return value >> (have - count)
+
+    def _word(self) -> int:
+        """The next of a small stock of 64-bit words. Taking one is atomic, so no two threads get the same."""
+        while True:
+            try:
+                return self._stock.pop()
+            except IndexError:
+                self._stock = self.words(256).tolist()
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound), by rejection: no modulo bias, any size of `bound`."""
+        width = (bound - 1).bit_length()
+        while True:
+            draw = self.bits(width)
+            if draw < bound:
+                return draw
+
+
+class SecureRng(Rng):
+    """AES-256-CTR keystream, keyed from the operating system, buffered, thread-safe and fork-safe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reset()
+        _alive.add(self)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._key = os.urandom(KEY)
+        self._buffer = memoryview(b"")
+        self._stock = []
+
+    def read(self, count: int) -> bytes | memoryview:
+        with self._lock:
+            if count <= len(self._buffer):
+                taken, self._buffer = self._buffer[:count], self._buffer[count:]
+                return taken
+            if count <= BLOCK:
+                self._buffer = self._next(BLOCK)
+                taken, self._buffer = self._buffer[:count], self._buffer[count:]
+                return taken
+            return self._next(count)
+
+    def _next(self, count: int) -> memoryview:
+        """Fresh keystream; its first bytes replace the key. The counter may start at 0: a key is used once."""
+        zeros = ZEROS if count <= BLOCK else bytes(KEY + count)
+        stream = Cipher(AES256(self._key), CTR(bytes(16))).encryptor().update(zeros)
+        self._key = stream[:KEY]
+        return memoryview(stream)[KEY : KEY + count]
+
+    def __reduce__(self) -> NoReturn:
+        raise RandomnessError("a random source cannot be copied or pickled: the copy would repeat its noise")
+
+
+_alive: "weakref.WeakSet[SecureRng]" = weakref.WeakSet()
+_default = SecureRng()
+
+
+def _after_fork() -> None:
+    for rng in list(_alive):
+        rng._reset()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def rng_or_default(rng: Rng | None) -> Rng:
+    """The source a caller passed, or the process-wide cryptographic one."""
+    if rng is None:
+        return _default
+    if not isinstance(rng, Rng):
+        raise RandomnessError(f"rng must be a tacit Rng, not {type(rng).__name__}: numpy generators are not private")
+    return rng
