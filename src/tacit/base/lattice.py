@@ -6,13 +6,13 @@ and `round` is there for the caller who wants rounding and counts it in the sens
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, isfinite, isqrt
+from math import floor, isqrt
 from typing import Any
 
 import numpy as np
 
 from tacit.base.errors import InputError, LatticeError
-from tacit.base.number import Number, exact, positive, show
+from tacit.base.number import Number, exact, positive, show, whole
 from tacit.base.sensitivity import Sensitivity
 
 __all__ = ["Lattice"]
@@ -27,19 +27,21 @@ class Lattice:
     granularity: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "granularity", positive(self.granularity, "granularity"))
+        object.__setattr__(self, "granularity", positive(self.granularity, "granularity", toward="decimal"))
 
     def steps(self, value: object) -> int | Array:
         """The integer number of steps of a value (or array of values) that lies on the lattice; else an error.
 
-        A float counts as on the lattice when it is the double nearest to a lattice point (0.7 is on the lattice of
+        A float counts as on the lattice when it is the double nearest to one lattice point (0.7 is on the lattice of
         tenths). Only the integer goes on from here, so the float's own rounding cannot leak.
         """
         if isinstance(value, np.ndarray | list | tuple):
-            return self._array_steps(np.asarray(value))
-        steps = exact(value, "value") / self.granularity
+            return self._array_steps(_array(value))
+        steps = _double(value) / self.granularity
         nearest = floor(steps + Fraction(1, 2))
-        if steps != nearest and not (isinstance(value, float | np.floating) and self.value(nearest) == float(value)):
+        # below 2^52 steps no double is nearest to two lattice points
+        close = isinstance(value, float | np.floating) and abs(nearest) < 2**52 and self.value(nearest) == float(value)
+        if steps != nearest and not close:
             raise LatticeError(
                 f"value is not a multiple of the granularity {show(self.granularity)}: declare a finer granularity, "
                 "or round it with Lattice.round and use Lattice.sensitivity for what that costs"
@@ -59,15 +61,13 @@ class Lattice:
             return self._array_steps(values.astype(object))
         if not np.isfinite(values).all():
             raise InputError("value must be finite: it holds NaN or infinity")
+        values = values.astype(np.float64)  # in single precision the quotient below would be steps away
         steps = np.rint(values * (self.granularity.denominator / self.granularity.numerator))
-        if np.abs(steps).max(initial=0.0) >= 2.0**52:
+        if np.abs(steps).max(initial=0.0) >= 2.0**48:  # below, all roundings here together are under half a step
             return self._array_steps(values.astype(object))
         result = steps.astype(np.int64)
-        if (np.abs(self.values(result) - values) > 2 * np.spacing(np.abs(values))).any():
-            raise LatticeError(
-                f"a value is not a multiple of the granularity {show(self.granularity)}: declare a finer "
-                "granularity, or round with Lattice.round and use Lattice.sensitivity for what that costs"
-            )
+        for value in values[self.values(result) != values]:  # off the lattice, unless `values` is itself an ulp off
+            self.steps(float(value))
         return result
 
     def value(self, steps: int) -> int | float:
@@ -81,7 +81,7 @@ class Lattice:
         """`value` for an array; a function of the steps alone."""
         if self.granularity == 1:
             return steps
-        if steps.dtype == object or steps.size and max(abs(int(steps.max())), abs(int(steps.min()))) >= 2**53:
+        if steps.dtype == object or (steps.size and max(abs(int(steps.max())), abs(int(steps.min()))) >= 2**53):
             flat = [self.value(int(s)) for s in steps.ravel()]
             kind = object if self.granularity.denominator == 1 else float
             return np.array(flat, dtype=kind).reshape(steps.shape)
@@ -90,10 +90,11 @@ class Lattice:
         return np.asarray(steps * float(self.granularity.numerator) / float(self.granularity.denominator))
 
     def round(self, value: Number) -> int | float:
-        """The nearest lattice point, halves upward; see `sensitivity` for what this may add."""
-        if isinstance(value, float) and not isfinite(value):
-            raise InputError(f"value must be finite, not {value}")
-        return self.value(floor(exact(value, "value") / self.granularity + Fraction(1, 2)))
+        """The nearest lattice point, halves upward; see `sensitivity` for what this may add.
+
+        A float is the double it is: reading it as its decimal would move two neighbours apart by more than they are.
+        """
+        return self.value(floor(_double(value) / self.granularity + Fraction(1, 2)))
 
     def sensitivity(self, sensitivity: Sensitivity | Number, *, dimension: int = 1) -> Sensitivity:
         """The sensitivity of an answer of `dimension` numbers after `round`.
@@ -101,7 +102,7 @@ class Lattice:
         Halves go upward everywhere, so two numbers at distance x land at most ⌈x⌉ steps apart. For one number that is
         the sensitivity rounded up to the lattice; for d numbers each may gain up to one step: l1 + d·g, l2 + √d·g.
         """
-        s, g = Sensitivity.of(sensitivity), self.granularity
+        s, g, dimension = Sensitivity.of(sensitivity), self.granularity, whole(dimension, "dimension", least=1)
         if dimension == 1:
             return Sensitivity.scalar(-(-s.require("linf") // g) * g)
         root = Fraction(isqrt(dimension * 10**12) + 1, 10**6)
@@ -111,3 +112,19 @@ class Lattice:
             linf=None if s.linf is None else -(-s.linf // g) * g,
             dimension=dimension,
         )
+
+
+def _double(value: object) -> Fraction:
+    """A number as it is, a float as the double it is."""
+    number = exact(value, "value")
+    return Fraction(float(value)) if isinstance(value, float | np.floating) else number
+
+
+def _array(value: object) -> Array:
+    """A list as an array; where numpy would turn large integers to floats, as an array of objects."""
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and not isinstance(value, np.ndarray):
+        items = np.array(value, dtype=object)
+        if any(isinstance(item, int | np.integer) and abs(int(item)) > 2**53 for item in items.ravel()):
+            return items
+    return array

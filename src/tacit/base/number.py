@@ -22,7 +22,7 @@ Toward = Literal["up", "down", "decimal"]
 
 
 def exact(value: object, name: str, *, toward: Toward = "up") -> Fraction:
-    """`value` as a rational; a float is read as its decimal, or as that or the double, whichever is further `toward`."""
+    """`value` as a rational; a float is read as its decimal, or as the further `toward` of that and the double."""
     if isinstance(value, bool | np.bool_) or value is None:
         raise InputError(f"{name} must be a number, not {value!r}")
     if isinstance(value, Fraction):

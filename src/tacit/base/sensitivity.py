@@ -45,7 +45,8 @@ class Sensitivity:
         """What a caller passed as `sensitivity`: an object as it is, a bare number as a scalar; `None` is refused."""
         if value is None:
             raise SensitivityError(
-                "sensitivity is missing: say how far one unit can move the answer, for example sensitivity=1 for a count"
+                "sensitivity is missing: say how far one unit can move the answer, "
+                "for example sensitivity=1 for a count"
             )
         return value if isinstance(value, Sensitivity) else cls.scalar(value)
 

@@ -1,10 +1,25 @@
-"""Guarantees and how they combine. For now the closed forms; every mechanism states its loss in them."""
+"""Guarantees and how they combine: one object that answers "what epsilon is this?"."""
 
-from tacit.loss.approx import Approx, Pure
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
 from tacit.loss.loss import Loss
-from tacit.loss.shift import GaussianShift
+from tacit.loss.part import DiscreteLaplace, DiscreteNormal, Normal, Part, Response
+from tacit.loss.pld import GDP, PLD, Approx, Pure
 from tacit.loss.zcdp import ZCDP
 
-__all__ = ["ZCDP", "Approx", "GaussianShift", "Interval", "Loss", "Pure", "gaussian_delta", "gaussian_epsilon"]
+__all__ = [
+    "GDP",
+    "PLD",
+    "ZCDP",
+    "Approx",
+    "DiscreteLaplace",
+    "DiscreteNormal",
+    "Interval",
+    "Loss",
+    "Normal",
+    "Part",
+    "Pure",
+    "Response",
+    "gaussian_delta",
+    "gaussian_epsilon",
+]

@@ -22,7 +22,7 @@ class Interval:
         low, high = value if lower is None else lower, value
         for _ in range(ULPS):
             low, high = nextafter(low, -inf), nextafter(high, inf)
-        return cls(max(0.0, low), high if value > 0 else max(0.0, value))
+        return cls(max(0.0, low), high)
 
     def __float__(self) -> float:
         return self.upper

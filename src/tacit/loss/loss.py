@@ -2,14 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 from tacit.base import Number, Relation, same_neighbours, whole
 from tacit.loss.interval import Interval
 
 __all__ = ["Loss"]
-
-Self = TypeVar("Self", bound="Loss")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,3 +58,8 @@ class Loss(ABC):
                 assert total is not None  # times ≥ 1 has a bit set
                 return total
             power = power + power
+
+    @property
+    def neighbours(self) -> dict[str, Any]:
+        """`relation` and `unit`, as arguments for another loss about the same neighbours."""
+        return {"relation": self.relation, "unit": self.unit}

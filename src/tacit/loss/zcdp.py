@@ -8,10 +8,10 @@ from math import exp, inf, log, log1p, sqrt
 from scipy.optimize import minimize_scalar
 
 from tacit.base import LossError, Number, Relation, exact, non_negative, whole
-from tacit.loss.approx import Approx, probability
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
 from tacit.loss.loss import Loss
+from tacit.loss.pld import PLD, probability
 
 __all__ = ["ZCDP"]
 
@@ -71,19 +71,24 @@ class ZCDP(Loss):
         return ZCDP(k * k * self.rho, delta=self.slack, relation=self.relation, unit=self.unit)
 
     @classmethod
-    def implied_by(cls, loss: Approx) -> "ZCDP":
-        """(ε, δ)-DP implies δ-approximate ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4 and Lemma 8.8)."""
-        return cls(loss.bound**2 / 2, delta=loss.slack, relation=loss.relation, unit=loss.unit)
+    def implied_by(cls, loss: PLD) -> "ZCDP":
+        """What a list of mechanisms costs in zCDP: (ε, δ)-DP implies δ-approximate ε²/2, Gaussians have their own ρ."""
+        rho = Fraction(0)
+        for part, count in loss.parts:
+            if part.rho is None:
+                raise LossError(f"{part.kind} has no zCDP bound here, so it cannot be added to one: use RDP or PLD")
+            rho += part.rho * count
+        return cls(rho, delta=loss.slack, **loss.neighbours)
 
     def _plus(self, other: Loss) -> Loss:
-        if isinstance(other, Approx):
+        if isinstance(other, PLD):
             other = ZCDP.implied_by(other)
         if not isinstance(other, ZCDP):
             return other + self
         slack = self.slack + other.slack
         if slack >= 1:
             raise LossError("delta reaches 1: nothing is guaranteed any more")
-        return ZCDP(self.rho + other.rho, delta=slack, relation=self.relation, unit=self.unit)
+        return ZCDP(self.rho + other.rho, delta=slack, **self.neighbours)
 
 
 def _least(function: Callable[[float], float], centre: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, LossError, Number, between, positive, whole
+from tacit.base import InputError, Lattice, LatticeError, LossError, Number, between, positive, show, whole
 from tacit.mechanism.mechanism import Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default
 
@@ -42,10 +42,6 @@ class Additive(Mechanism):
     def weights(self) -> Sequence[float]:
         """Pr[noise = 0], Pr[noise = 1 step], …: half of the symmetric law, down to about 1e-300."""
 
-    @abstractmethod
-    def _resized(self, factor: float) -> Self:
-        """The same mechanism with `factor` times the noise (rounded up)."""
-
     def sample(self, value: Any, rng: Rng | None = None) -> Any:
         """A noisy copy of `value`: a number, or an array of them. Values off the lattice are refused, not rounded."""
         source = rng_or_default(rng)
@@ -58,7 +54,7 @@ class Additive(Mechanism):
         return self.lattice.values(steps + noise)
 
     def error(self, confidence: Number = 0.95, *, dimension: int = 1) -> float:
-        """Half-width e with Pr[every one of `dimension` noises is at most e in size] ≥ confidence; the least there is."""
+        """The least e with Pr[every one of `dimension` noises is at most e in size] ≥ confidence."""
         return float(self._error_steps(confidence, dimension) * self.lattice.granularity)
 
     def _error_steps(self, confidence: Number, dimension: int) -> int:
@@ -74,14 +70,24 @@ class Additive(Mechanism):
         return high
 
     @classmethod
-    def _for_error(cls, unit: Self, error: Number, confidence: Number, dimension: int) -> Self:
-        """The most noise of the kind of `unit` whose error is at most `error`."""
+    def _for_error(cls, build: Callable[[Fraction], Self], error: Number, confidence: Number, dimension: int) -> Self:
+        """The largest noise that `build` makes of a scale with an error of at most `error`."""
         target = positive(error, "error", toward="down")
 
         def fits(size: float) -> bool:
-            return Fraction(unit._resized(size).error(confidence, dimension=dimension)) <= target
+            return Fraction(build(Fraction(size)).error(confidence, dimension=dimension)) <= target
 
-        return unit._resized(most(fits, float(target)))
+        return build(Fraction(most(fits, float(target))))
+
+    def _moved(self, size: Fraction) -> Fraction:
+        """A sensitivity in steps. Values on the lattice move by whole steps, so less than one is a mistake."""
+        steps = size / self.lattice.granularity
+        if 0 < steps < 1:
+            raise LatticeError(
+                f"sensitivity {show(size)} is less than one step of {show(self.lattice.granularity)}: values on this "
+                "lattice cannot move so little; declare a finer granularity, or the sensitivity after rounding"
+            )
+        return steps
 
     def pmf(self, value: Any) -> Pmf:
         if isinstance(value, np.ndarray | list | tuple):

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, positive
-from tacit.loss import Loss, Pure
+from tacit.loss import PLD, Loss, Part, Pure, Response
+from tacit.loss import DiscreteLaplace as DiscreteLaplacePart
 from tacit.mechanism.additive import Additive, fine_granularity
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, discrete_laplace, discrete_laplaces
@@ -38,7 +39,15 @@ class DiscreteLaplace(Additive):
         relation: Relation = Relation.ADD_REMOVE,
         unit: str = "row",
     ) -> Pure:
-        return Pure(Sensitivity.of(sensitivity).require("l1") / self.scale, relation=relation, unit=unit)
+        size, step = Sensitivity.of(sensitivity), self.lattice.granularity
+        shift = size.require("l1")
+        if size.dimension == 1:  # one number: its own curve, tighter than any pure mechanism's when composed
+            part: Part = DiscreteLaplacePart(self.scale / step, self._moved(shift))
+        else:
+            part = Response(shift / self.scale)
+        loss = PLD.of(((part, 1),), relation=relation, unit=unit)
+        assert isinstance(loss, Pure)  # both parts are
+        return loss
 
     @classmethod
     def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, **lattice: Any) -> Self:
@@ -51,7 +60,7 @@ class DiscreteLaplace(Additive):
     @classmethod
     def from_error(cls, error: Number, *, confidence: Number = 0.95, dimension: int = 1, **lattice: Any) -> Self:
         """The most noise whose `error(confidence)` is at most `error`; its `loss` is then the price."""
-        return cls._for_error(cls(scale=Fraction(1), **lattice), error, confidence, dimension)
+        return cls._for_error(lambda size: cls(scale=size, **lattice), error, confidence, dimension)
 
     def draw(self, size: int, rng: Rng) -> Any:
         return discrete_laplaces(self._steps, size, rng)
@@ -67,9 +76,6 @@ class DiscreteLaplace(Additive):
         rate = float(1 / self._steps)
         zero = -expm1(-rate) / (1 + exp(-rate))
         return [float(p) for p in zero * np.exp(-rate * np.arange(self._listable(690 / rate) + 1))]
-
-    def _resized(self, factor: float) -> Self:
-        return type(self)(scale=Fraction(factor))
 
     @property
     def _steps(self) -> Fraction:
@@ -101,9 +107,6 @@ class Laplace(DiscreteLaplace):
     def lattice(self) -> Lattice:
         assert self.granularity is not None  # set in __post_init__
         return Lattice(self.granularity)
-
-    def _resized(self, factor: float) -> Self:
-        return type(self)(scale=Fraction(factor), granularity=self.granularity)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

@@ -1,8 +1,10 @@
 """The only source of randomness, and exact samplers on it."""
 
+from tacit.noise.choice import choose
 from tacit.noise.coin import bernoulli, bernoulli_exp, coins, coins_exp, coins_exp_each
 from tacit.noise.gaussian import discrete_gaussian, discrete_gaussians
 from tacit.noise.laplace import discrete_laplace, discrete_laplaces, geometric, geometrics
+from tacit.noise.logistic import logistic, logistics
 from tacit.noise.rng import Rng, SecureRng, rng_or_default
 from tacit.noise.uniform import uniform
 
@@ -11,6 +13,7 @@ __all__ = [
     "SecureRng",
     "bernoulli",
     "bernoulli_exp",
+    "choose",
     "coins",
     "coins_exp",
     "coins_exp_each",
@@ -20,6 +23,8 @@ __all__ = [
     "discrete_laplaces",
     "geometric",
     "geometrics",
+    "logistic",
+    "logistics",
     "rng_or_default",
     "uniform",
 ]

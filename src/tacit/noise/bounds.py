@@ -6,6 +6,8 @@ here, so no floating-point library decides an outcome.
 
 from fractions import Fraction
 
+from tacit.base import InputError
+
 __all__ = ["Enclosure", "exp_minus", "narrow", "times"]
 
 Enclosure = tuple[int, int]
@@ -19,6 +21,8 @@ def exp_minus(gamma: Fraction, bits: int) -> Enclosure:
     γ is halved s times until below 2^−8, exp(−x) is summed as an alternating series, and the result is squared s times
     in interval arithmetic. Squaring doubles the error, hence s more guard bits.
     """
+    if gamma < 0:
+        raise InputError("gamma must not be negative: exp(-gamma) would not be a probability")
     if gamma > bits + 1:  # exp(−γ)·2^bits < 1
         return 0, 1
     halvings = max(0, 8 + int(gamma).bit_length())
@@ -32,7 +36,11 @@ def exp_minus(gamma: Fraction, bits: int) -> Enclosure:
 
 
 def _series(x: int, work: int) -> Enclosure:
-    """exp(−x/2^work) for 0 ≤ x ≤ 2^(work−8) + 1. Each floored term is off by less than one unit, as is the remainder."""
+    """exp(−x/2^work) for 0 ≤ x ≤ 2^(work−8).
+
+    Each floored term is off by less than 1 + 1/255 units, and so is the remainder: it is below the first term that
+    is floored to 0.
+    """
     term, total, k = 1 << work, 1 << work, 0
     while term:
         k += 1

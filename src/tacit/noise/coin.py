@@ -9,6 +9,7 @@ a word inside the margin is decided with integers.
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ def bernoulli(p: Fraction, rng: Rng) -> bool:
 
 def bernoulli_exp(gamma: Fraction, rng: Rng) -> bool:
     """True with probability exactly exp(−γ), γ ≥ 0 (CKS 2020, Algorithm 1)."""
+    if gamma < 0:
+        raise InputError("gamma must not be negative: exp(-gamma) would not be a probability")
     return bernoulli_exp_ratio(gamma.numerator, gamma.denominator, rng)
 
 
@@ -64,12 +67,14 @@ def bernoulli_exp_ratio(numerator: int, denominator: int, rng: Rng) -> bool:
 
 def coins(p: Fraction, size: int, rng: Rng) -> Bools:
     """`size` independent coins, each True with probability exactly p."""
-    return in_chunks(partial(_rational_coin(p).draw, rng=rng), size) == 1
+    heads: Bools = in_chunks(partial(_rational_coin(p).draw, rng=rng), size) == 1
+    return heads
 
 
 def coins_exp(gamma: Fraction, size: int, rng: Rng) -> Bools:
     """`size` independent coins, each True with probability exactly exp(−γ)."""
-    return in_chunks(partial(_exponential_coin(gamma).draw, rng=rng), size) == 1
+    heads: Bools = in_chunks(partial(_exponential_coin(gamma).draw, rng=rng), size) == 1
+    return heads
 
 
 @lru_cache(maxsize=32)
@@ -95,9 +100,12 @@ def _exponential_coin(gamma: Fraction) -> Table:
 
 def coins_exp_each(multiples: np.ndarray[Any, np.dtype[np.int64]], unit: Fraction, rng: Rng) -> Bools:
     """Independent coins, the i-th True with probability exactly exp(−multiples[i]·unit); multiples are ≥ 0."""
+    if multiples.min(initial=0) < 0 or unit < 0:
+        raise InputError("multiples and unit must not be negative: exp(-multiple * unit) would not be a probability")
     if multiples.dtype != np.int64 or multiples.max(initial=0) >= 2**53 or not 2.0**-900 < unit < 2.0**900:
-        return np.array([bernoulli_exp(int(m) * unit, rng) for m in multiples.tolist()], dtype=bool)
-    gamma = multiples * (unit.numerator / unit.denominator)  # two correctly rounded operations: relative 2^−52
+        return np.array([bernoulli_exp(index(m) * unit, rng) for m in multiples.tolist()], dtype=bool)
+    # two correctly rounded operations: a relative 2^−52
+    gamma = multiples.astype(np.float64) * (unit.numerator / unit.denominator)
     return words_below_exp(rng.words(len(multiples)), gamma, lambda i: int(multiples[i]) * unit, rng)
 
 
@@ -131,10 +139,12 @@ def words_below_exp(words: Words, gamma: Floats, exact: Callable[[int], Fraction
     `gamma` holds doubles within a relative 2^−50 of the true γ_i ≥ 0, which `exact(i)` gives.
     """
     if len(words) > CHUNK:
-        parts = [slice(i, i + CHUNK) for i in range(0, len(words), CHUNK)]
-        return np.concatenate(
-            [words_below_exp(words[p], gamma[p], lambda i, start=p.start: exact(start + i), rng) for p in parts]
-        )
+
+        def part(start: int) -> Bools:
+            chunk = slice(start, start + CHUNK)
+            return words_below_exp(words[chunk], gamma[chunk], lambda i: exact(start + i), rng)
+
+        return np.concatenate([part(start) for start in range(0, len(words), CHUNK)])
     estimate = estimate_exp(gamma)
     uniform = words * 2.0**-64
     result = uniform < estimate * (1 - MARGIN) - 2.0**-63  # U may exceed its first 64 bits by 2^−64

@@ -2,9 +2,9 @@
 
 Large arrays are drawn by inversion. The integers are cut into cells of B = 2^k: [qB, (q+1)B) and its complement
 {~z}, and a cell is drawn with weight exp(−a²/2σ²), where a is the least |z| in it (qB, or qB + 1 on the negative side).
-The place within the cell is uniform, and z is kept with probability exp(−(z² − a²)/2σ²) ≤ 1, else all is drawn again: plain
-rejection, so the law is exact. For σ ≤ 1024 cells have one element and nothing is rejected; beyond, cells are narrow
-(B ≤ σ/512) and more than 99 % is kept.
+The place within the cell is uniform, and z is kept with probability exp(−(z² − a²)/2σ²) ≤ 1, else all is drawn again:
+plain rejection, so the law is exact. For σ < 1024 cells have one element and nothing is rejected; beyond, cells are
+narrow (B ≤ σ/512) and more than 99 % is kept.
 Single draws, and σ beyond 2^40, follow Canonne, Kamath and Steinke (2020), Algorithm 3, in Python integers.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.base import positive
 from tacit.noise.bounds import Enclosure, exp_minus, times
 from tacit.noise.coin import bernoulli_exp_ratio, words_below_exp
 from tacit.noise.laplace import FEW, discrete_laplace
@@ -27,12 +28,13 @@ __all__ = ["discrete_gaussian", "discrete_gaussians"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-NARROW = 10  # σ up to 2^NARROW uses cells of one element
+NARROW = 10  # σ below 2^NARROW uses cells of one element
 WIDEST = 2**80  # σ² beyond this goes one by one
 
 
 def discrete_gaussian(variance: Fraction, rng: Rng) -> int:
     """One draw (CKS 2020, Algorithm 3). `variance` is the parameter σ²."""
+    variance = positive(variance, "variance")
     n, d, scale = variance.numerator, variance.denominator, isqrt(int(variance)) + 1
     proposal = Fraction(scale)
     while True:
@@ -44,6 +46,7 @@ def discrete_gaussian(variance: Fraction, rng: Rng) -> int:
 
 def discrete_gaussians(variance: Fraction, size: int, rng: Rng) -> Array:
     """`size` independent draws of `discrete_gaussian`: int64, or Python integers for enormous σ."""
+    variance = positive(variance, "variance")
     if size < FEW or variance > WIDEST:
         kind = object if variance > WIDEST else np.int64
         return np.array([discrete_gaussian(variance, rng) for _ in range(size)], dtype=kind)
@@ -56,7 +59,7 @@ def discrete_gaussians(variance: Fraction, size: int, rng: Rng) -> Array:
 def _wide(variance: Fraction, shift: int, size: int, rng: Rng) -> Array:
     """Cell, place within it, coin; what the coin refuses is drawn again."""
     cell = _cells(variance, shift).draw(size, rng)
-    z = cell ^ uniform(1 << shift, size, rng)
+    z: Array = cell ^ uniform(1 << shift, size, rng)
     refused = np.flatnonzero(~_kept(cell, z, variance, rng))
     if len(refused):
         z[refused] = _wide(variance, shift, len(refused), rng)

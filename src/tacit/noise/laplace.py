@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.base import positive
 from tacit.noise.bounds import Enclosure, exp_minus, narrow, times
 from tacit.noise.coin import bernoulli_exp_ratio
 from tacit.noise.rng import Rng
@@ -36,6 +37,7 @@ FEW = 100  # fewer draws than this do not pay for building tables
 
 def geometric(scale: Fraction, rng: Rng) -> int:
     """One draw of G with Pr[G ≥ m] = exp(−m/scale)."""
+    scale = positive(scale, "scale")
     n, d = scale.numerator, scale.denominator
     while True:
         remainder = rng.below(n)
@@ -57,6 +59,7 @@ def discrete_laplace(scale: Fraction, rng: Rng) -> int:
 
 def discrete_laplaces(scale: Fraction, size: int, rng: Rng) -> Array:
     """`size` independent draws of `discrete_laplace`: int64, or Python integers for enormous scales."""
+    scale = positive(scale, "scale")
     if size < FEW or scale > WIDEST:
         return _one_by_one(discrete_laplace, scale, size, rng)
     return in_chunks(partial(_digits, _tables(scale, True), rng=rng), size)
@@ -64,6 +67,7 @@ def discrete_laplaces(scale: Fraction, size: int, rng: Rng) -> Array:
 
 def geometrics(scale: Fraction, size: int, rng: Rng) -> Array:
     """`size` independent draws of `geometric`."""
+    scale = positive(scale, "scale")
     if size < FEW or scale > WIDEST:
         return _one_by_one(geometric, scale, size, rng)
     return in_chunks(partial(_digits, _tables(scale, False), rng=rng), size)
@@ -115,9 +119,11 @@ def _unsigned_lead(scale: Fraction, shift: int) -> Table:
         work = bits + 32
         ratio = exp_minus(Fraction(1 << shift) / scale, work)
         power = ratio
-        while power[0] >> 32:
+        while True:  # the first boundary always: for small scales it is all there is
             yield narrow(((1 << work) - power[1], (1 << work) - power[0]), work, bits)
             power = times(power, ratio, work)
+            if not power[0] >> 32:
+                return
 
     return Table(cumulative, lambda cell: cell << shift)
 

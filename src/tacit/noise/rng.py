@@ -1,9 +1,9 @@
 """The only source of randomness: a cryptographic keystream keyed from the operating system.
 
-`SecureRng` is AES-256 in counter mode. Every block of keystream ends by choosing the key of the next one and the old
-key is dropped (fast key erasure), so a later look into memory does not reveal earlier noise. A forked child re-keys
-itself before it can draw; a spawned one starts from the operating system. There is no seed anywhere: tests that need
-determinism bring an `Rng` of their own.
+`SecureRng` is AES-256 in counter mode. Every block of keystream begins with the key of the next one and the old key is
+dropped (fast key erasure), so a later look into memory does not reveal the noise of earlier blocks. A forked child
+re-keys itself before it can draw; a spawned one starts from the operating system. There is no seed anywhere: tests that
+need determinism bring an `Rng` of their own.
 """
 
 import os
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
-from tacit.base import RandomnessError
+from tacit.base import InputError, RandomnessError
 
 __all__ = ["Rng", "SecureRng", "rng_or_default"]
 
@@ -25,7 +25,7 @@ Words = np.ndarray[tuple[int], np.dtype[Any]]
 
 KEY = 32
 BLOCK = 1 << 18
-ZEROS = bytes(KEY + BLOCK)
+ZEROS = bytes(BLOCK)
 
 
 class Rng(ABC):
@@ -60,6 +60,8 @@ class Rng(ABC):
 
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound), by rejection: no modulo bias, any size of `bound`."""
+        if bound < 1:
+            raise InputError(f"bound must be at least 1, not {bound}")
         width = (bound - 1).bit_length()
         while True:
             draw = self.bits(width)
@@ -93,11 +95,13 @@ class SecureRng(Rng):
             return self._next(count)
 
     def _next(self, count: int) -> memoryview:
-        """Fresh keystream; its first bytes replace the key. The counter may start at 0: a key is used once."""
-        zeros = ZEROS if count <= BLOCK else bytes(KEY + count)
-        stream = Cipher(AES256(self._key), CTR(bytes(16))).encryptor().update(zeros)
-        self._key = stream[:KEY]
-        return memoryview(stream)[KEY : KEY + count]
+        """Fresh keystream; its first bytes replace the key. The counter may start at 0: a key is used once.
+
+        The key is taken apart from what is handed out, which may stay in memory long after the key has been used.
+        """
+        stream = Cipher(AES256(self._key), CTR(bytes(16))).encryptor()
+        self._key = stream.update(ZEROS[:KEY])
+        return memoryview(stream.update(ZEROS if count == BLOCK else bytes(count)))
 
     def __reduce__(self) -> NoReturn:
         raise RandomnessError("a random source cannot be copied or pickled: the copy would repeat its noise")

@@ -4,7 +4,7 @@ A table splits [0, 1) into consecutive cells; a uniform number U falls into exac
 the sample. U is never rounded: it is a stream of bits of which some prefix is known. Sixteen bits are looked up in a
 guide. Where a cell boundary lies inside their interval, 64 bits are compared with rigorous integer bounds on the
 boundaries. Where even that leaves a doubt (about one word in 2^64 a boundary) the boundaries are recomputed to more
-digits and U is given more bits, until the cell is certain. So the law is exactly the table's, with no rounding anywhere.
+digits and U is given more bits, until the cell is certain. So the law is exactly the table's: nothing is rounded.
 """
 
 from collections.abc import Callable, Iterator
@@ -82,13 +82,12 @@ class Table:
         """The cell of U, whose first `bits` bits are `known`, reading further bits of it until the cell is certain."""
         while True:
             known, bits = known << WORD | rng.bits(WORD), bits + WORD
-            cell = 0
-            for low, high in self._cumulative(bits):
+            cell = -1
+            for cell, (low, high) in enumerate(self._cumulative(bits)):
                 if known < low:  # U < boundary
                     return cell
                 if known < high:  # cannot tell yet
                     break
-                cell += 1
             else:
                 if self._finite:
-                    return cell
+                    return cell + 1

@@ -1,0 +1,132 @@
+"""From a dominating pair to masses on a grid, bounding the privacy curve from above and from below.
+
+As a function of Y = e^(−L) under P, (1 − e^ε·Y)+ is convex and decreasing. So its expectation, for every ε and after
+any composition, only grows when Y is spread with its mean kept (upper bound: a cell's mass goes to its two ends), and
+only falls when masses are merged at their mean or L is lowered (lower bound: a cell becomes one point, rounded down).
+"""
+
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+
+from tacit.loss.pair import Floats, Pair
+
+__all__ = ["Masses", "Span", "lower", "upper"]
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+COARSE = 64  # outside the bulk, cells are this many steps wide
+PLACES = (0.0, 0.02, 0.05, 0.1, 0.2)  # of a grid point above the middle of its cell, in steps
+HAIR = 2e-9  # how far all points are lowered, in steps, so that an atom on a point is not taken to lie below it
+SLOP = 2e-14  # how far rounding may displace an edge of a cell
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where L lives: [low, high] but for a negligible part, [bulk_low, bulk_high] but for a small one."""
+
+    low: float
+    high: float
+    bulk_low: float
+    bulk_high: float
+
+
+@dataclass(frozen=True)
+class Masses:
+    """P-mass `p[j]` at loss (first + j)·step + offset, and `infinite` mass at L = ∞."""
+
+    step: float
+    first: int
+    p: Floats
+    offset: float = 0.0
+    infinite: float = 0.0
+
+    @property
+    def losses(self) -> Floats:
+        return np.asarray((self.first + np.arange(len(self.p))) * self.step + self.offset, dtype=np.float64)
+
+
+def upper(pair: Pair, step: float, span: Span) -> Masses:
+    """Masses whose curve lies above the pair's: connect-the-dots (Doroshenko et al. 2022), rounded against us."""
+    below, bulk, above = _indices(step, span)
+    index = np.concatenate([below, bulk, above])
+    c = pair.cells(index * step)
+    p = c.p + c.p_error
+    inner, width = p[1:-1], np.diff(index) * step
+    # mass b goes to the right end and p − b to the left one, so that both P and Q keep their mass in the cell
+    right = np.clip((c.excess + c.excess_error)[1:-1] / -np.expm1(-width), 0.0, inner)
+    first = int(index[0])
+    masses = np.bincount(index[1:] - first, weights=right).astype(np.float64)
+    masses += np.bincount(index[:-1] - first, weights=inner - right, minlength=len(masses))
+    masses[0] += p[0]  # what lies below the grid is raised to its first point; what lies above, to infinity
+    return Masses(step, first, masses, SLOP, float(p[-1]) + pair.leaks[0])
+
+
+def lower(pair: Pair, step: float, span: Span, theta: float) -> Masses:
+    """Masses whose curve lies below the pair's: cells around grid points, merged, then moved onto the points.
+
+    Of a few placements of the points within their cells the one with the largest moment at tilt θ is the tightest.
+    """
+    below, bulk, above = _indices(step, span)
+    edges = np.concatenate([below * step, (np.append(bulk, bulk[-1] + 1) - 0.5) * step, above * step])
+    # the highest point has nothing above to draw on, so no lower mass is mixed into it
+    top = floor(span.high / step + 1e-9)
+    if bulk[0] < top <= bulk[-1]:
+        edges[len(below) + top - bulk[0]] = (top - HAIR / 2) * step
+    c = pair.cells(edges)
+    p, q = np.maximum(0.0, (c.p - c.p_error)[1:-1]), (c.q + c.q_error)[1:-1]
+    live = p > 0
+    losses = np.full(len(p), edges[0])
+    losses[live] = np.log(p[live]) - np.log(q[live])
+    losses = np.clip(losses, edges[:-1] - step, edges[1:])  # rounding cannot make L larger than its cell
+    inside = slice(len(below), len(below) + len(bulk))
+    outer = np.ones(len(p), dtype=bool)
+    outer[inside] = False
+    options = []
+    for place in PLACES:
+        offset = (place - HAIR) * step
+        moved = _moved(p[inside], np.clip(losses[inside] - bulk * step - offset, -step, step), step)
+        sunk = np.floor((losses[outer] - offset) / step).astype(np.int64)
+        first = int(min(bulk[0] - 1, sunk.min(initial=bulk[0])))
+        masses = np.zeros(max(int(bulk[-1]), int(sunk.max(initial=0))) + 2 - first)
+        np.add.at(masses, sunk - first, p[outer])
+        start = int(bulk[0]) - 1 - first
+        masses[start : start + len(moved)] += moved
+        options.append(Masses(step, first, masses * (1 - 1e-15), offset - SLOP, pair.leaks[0]))
+    return max(options, key=lambda m: float(np.dot(m.p, np.exp(theta * (m.losses - span.high)))))
+
+
+def _indices(step: float, span: Span) -> tuple[Ints, Ints, Ints]:
+    """Grid points: every one in the bulk, every 64th on either side of it."""
+    first, last = floor(span.bulk_low / step) - 1, ceil(span.bulk_high / step) + 1
+    left = max(0, ceil((first * step - span.low) / (COARSE * step)))
+    right = max(0, ceil((span.high - last * step) / (COARSE * step)))
+    below, above = first - COARSE * np.arange(left, 0, -1), last + COARSE * np.arange(1, right + 1)
+    return below, np.arange(first, last + 1), above
+
+
+def _moved(p: Floats, off: Floats, step: float) -> Floats:
+    """Masses at the grid points (and one below them) from masses p that lie `off` above their points.
+
+    Small parts of the neighbours are merged in to bring each mass exactly to its point: from the cell above when it
+    lies below, from the cell below when it lies above. Where the neighbour has too little, L is lowered instead: to the
+    point, or to the next one below.
+    """
+    above, below = np.append(off[1:], 0.0) + step, step - np.append(0.0, off[:-1])
+    spare_above, spare_below = np.append(p[1:], 0.0) * 0.45, np.append(0.0, p[:-1]) * 0.45
+    # merging a mass a at distance x above the point with p at distance d below it: a·(1 − e^−x) = p·(e^d − 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        from_above = np.where(off < 0, p * np.expm1(-off) / -np.expm1(-above), 0.0)
+        pulled = np.where(off > 0, -np.expm1(-off) / np.expm1(below), 0.0)
+    sinks = ~(from_above <= spare_above) | (off <= -step)
+    from_above[sinks] = 0.0
+    pulled[~(pulled * p <= spare_below)] = 0.0
+    given = np.append(0.0, from_above[:-1]) + np.append((pulled * p)[1:], 0.0)
+    from_below = pulled * (p - given)  # at most what the mass that stays can balance, so L is not overstated
+    given = np.append(0.0, from_above[:-1]) + np.append(from_below[1:], 0.0)
+    stays = p - given
+    masses = np.append(0.0, np.where(sinks, 0.0, stays) + from_above + from_below)
+    masses[:-1] += np.where(sinks, stays, 0.0)
+    return np.asarray(masses)

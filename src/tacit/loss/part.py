@@ -1,0 +1,255 @@
+"""One mechanism's privacy loss as data: what a program is a list of.
+
+A part knows its dominating pair, from which everything can be computed, and what closed forms it has: ε, δ, ρ.
+It is a frozen value that goes to JSON and back, so that a ledger can recompute what was spent when a proof improves.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from math import exp, expm1, inf, log, log1p, sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.base import InputError, LossError
+from tacit.loss.lattice import Lattice
+from tacit.loss.pair import DiscreteLaplacePair, GaussianPair, Pair, ReplacedGaussian, Sampled
+
+__all__ = [
+    "DiscreteLaplace",
+    "DiscreteNormal",
+    "Normal",
+    "Part",
+    "Poisson",
+    "PoissonReplace",
+    "Response",
+    "part_from_json",
+]
+
+ZERO = Fraction(0)
+LISTED = 2000  # steps of shift up to which a discrete Laplace is kept as a list of atoms
+
+
+class Part(ABC):
+    """The loss of one mechanism between two neighbours. Subclasses are frozen dataclasses of rationals and parts."""
+
+    kind: ClassVar[str]
+    known: ClassVar[dict[str, "type[Part]"]] = {}
+
+    def __init_subclass__(cls) -> None:
+        Part.known[cls.kind] = cls
+
+    @abstractmethod
+    def pair(self) -> Pair:
+        """The dominating pair; P is the world with the unit."""
+
+    @property
+    def bound(self) -> Fraction | None:
+        """The ε that holds with probability 1 − `slack`, if there is one."""
+        return None
+
+    @property
+    def slack(self) -> Fraction:
+        """The δ beside `bound`."""
+        return ZERO
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The ρ of (slack-approximate) zCDP, if there is one. (ε, δ)-DP implies ε²/2 (Bun and Steinke 2016)."""
+        return None if self.bound is None else self.bound**2 / 2
+
+    def renyi(self, order: float) -> float:
+        """Rényi divergence of the given order, in the worse direction; ∞ where no closed form is known."""
+        return inf if self.rho is None or self.slack else float(self.rho) * order
+
+    def grouped(self, size: int) -> "Part":
+        raise LossError(f"the loss of {self.kind} has no form for groups: convert it to (epsilon, delta) first")
+
+    def json(self) -> dict[str, Any]:
+        """Plain data with exact decimal or fractional strings."""
+        return {"kind": self.kind} | {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]  # every subclass is a dataclass
+
+
+def _plain(value: Any) -> Any:
+    return value.json() if isinstance(value, Part) else str(value)
+
+
+def part_from_json(data: dict[str, Any]) -> Part:
+    """The inverse of `Part.json`."""
+    values = dict(data)
+    kind = values.pop("kind", None)
+    if kind not in Part.known:
+        raise InputError(f"unknown kind of loss {kind!r}: this version knows {', '.join(sorted(Part.known))}")
+    read = {name: part_from_json(v) if isinstance(v, dict) else Fraction(v) for name, v in values.items()}
+    return Part.known[kind](**read)
+
+
+@dataclass(frozen=True)
+class Response(Part):
+    """Randomised response with a leak: the worst (ε, δ)-DP mechanism there is (Kairouz, Oh and Viswanath 2015)."""
+
+    kind: ClassVar[str] = "response"
+
+    epsilon: Fraction
+    delta: Fraction = ZERO
+
+    def pair(self) -> Pair:
+        keep = (1 - float(self.delta)) / (1 + exp(-float(self.epsilon)))
+        flip = (1 - float(self.delta)) / (1 + exp(float(self.epsilon)))
+        leak = float(self.delta)
+        if not self.epsilon:
+            return Lattice.at(np.array([0]), Fraction(1), np.array([1 - leak]), only_p=leak, only_q=leak)
+        return Lattice.at(np.array([-1, 1]), self.epsilon, np.array([flip, keep]), only_p=leak, only_q=leak)
+
+    @property
+    def bound(self) -> Fraction:
+        return self.epsilon
+
+    @property
+    def slack(self) -> Fraction:
+        return self.delta
+
+    def renyi(self, order: float) -> float:
+        e, a = float(self.epsilon), order
+        if self.delta:
+            return inf
+        # log(p^a q^(1−a) + q^a p^(1−a)) with p/q = e^ε
+        return max(0.0, (a * e - log1p(exp(e)) + log1p(exp((1 - 2 * a) * e))) / (a - 1)) if a < inf else e
+
+    def grouped(self, size: int) -> "Response":
+        """(kε, δ·(e^kε − 1)/(e^ε − 1))."""
+        k, e = size, float(self.epsilon)
+        if not self.delta or k == 1:
+            return Response(k * self.epsilon, self.delta)
+        factor = inf if k * e > 700 else expm1(k * e) / expm1(e) if e else float(k)
+        slack = float(self.delta) * factor * (1 + 1e-12)
+        if slack >= 1:
+            raise LossError("delta reaches 1: nothing is guaranteed any more")
+        return Response(k * self.epsilon, Fraction(slack))
+
+
+@dataclass(frozen=True)
+class Normal(Part):
+    """A normal distribution moved by μ standard deviations; `square` is μ², which adds up."""
+
+    kind: ClassVar[str] = "normal"
+
+    square: Fraction
+
+    @property
+    def mu(self) -> float:
+        return sqrt(self.square) * (1 + 2e-16)
+
+    def pair(self) -> Pair:
+        return GaussianPair(self.mu)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.square / 2
+
+    def grouped(self, size: int) -> "Normal":
+        return Normal(size * size * self.square)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Part):
+    """Discrete Laplace noise of `scale` steps on a number that moves by `shift` steps."""
+
+    kind: ClassVar[str] = "discrete_laplace"
+
+    scale: Fraction
+    shift: Fraction
+
+    def pair(self) -> Pair:
+        steps = int(self.shift)  # values on a lattice move by whole steps
+        if steps > LISTED:
+            return DiscreteLaplacePair(float(self.scale), float(steps))
+        rate = 1 / float(self.scale)
+        edge = 1 / (1 + exp(-rate))  # P[Z ≤ 0]
+        z = np.arange(steps + 1)
+        p = np.exp(-rate * z) * (-expm1(-rate) * edge)
+        p[0], p[-1] = edge, exp(-rate * steps) * edge
+        return Lattice.at(steps - 2 * z, 1 / self.scale, p)
+
+    @property
+    def bound(self) -> Fraction:
+        return self.shift / self.scale
+
+    def renyi(self, order: float) -> float:
+        return Response(self.bound).renyi(order)
+
+    def grouped(self, size: int) -> "DiscreteLaplace":
+        return DiscreteLaplace(self.scale, size * self.shift)
+
+
+@dataclass(frozen=True)
+class DiscreteNormal(Part):
+    """Discrete Gaussian noise of parameter σ² = `variance` steps² on one number that moves by `shift` steps."""
+
+    kind: ClassVar[str] = "discrete_normal"
+
+    variance: Fraction
+    shift: Fraction
+
+    def pair(self) -> Pair:
+        k, double = int(self.shift), 2 * float(self.variance)  # values on a lattice move by whole steps
+        reach = int(39 * sqrt(self.variance)) + 2
+        z = np.arange(-reach, reach + 1)
+        w = np.exp(-z * z / double)
+        beyond = 1e-300  # more than lies outside 39 σ
+        return Lattice.at(-z, k / self.variance, w / w.sum(), offset=k * k / double, only_p=beyond, only_q=beyond)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.shift**2 / (2 * self.variance)
+
+    def grouped(self, size: int) -> "DiscreteNormal":
+        return DiscreteNormal(self.variance, size * self.shift)
+
+
+@dataclass(frozen=True)
+class Poisson(Part):
+    """Each unit takes part with probability `rate`, independently; stated for add/remove (Zhu, Dong and Wang 2022).
+
+    The same pair bounds sampling a fixed number without replacement, stated for replace.
+    """
+
+    kind: ClassVar[str] = "poisson"
+
+    base: Part
+    rate: Fraction
+
+    def pair(self) -> Pair:
+        return Sampled(self.base.pair(), float(self.rate))
+
+    @property
+    def bound(self) -> Fraction | None:
+        """log(1 + rate·(e^ε − 1)), rounded up."""
+        if self.base.bound is None:
+            return None
+        e = float(self.base.bound)
+        inner = (
+            e + log(float(self.rate) + (1 - float(self.rate)) * exp(-e))
+            if e > 1
+            else log1p(float(self.rate) * expm1(e))
+        )
+        return min(self.base.bound, Fraction(inner * (1 + 1e-14)))
+
+    @property
+    def slack(self) -> Fraction:
+        return self.rate * self.base.slack
+
+
+@dataclass(frozen=True)
+class PoissonReplace(Part):
+    """Poisson-sampled Gaussian under replace: the unit's vector, at most μ/2 standard deviations long, becomes its
+    opposite. (1 − rate)·N(0) + rate·N(±μ/2); `square` is μ²."""
+
+    kind: ClassVar[str] = "poisson_replace"
+
+    square: Fraction
+    rate: Fraction
+
+    def pair(self) -> Pair:
+        return ReplacedGaussian(sqrt(self.square) / 2 * (1 + 2e-16), float(self.rate))

@@ -1,0 +1,223 @@
+"""Losses with dominating pairs: any mix of mechanisms, and the closed forms where all are of one kind."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import inf
+
+from tacit.base import InputError, LossError, Number, Relation, between, exact, non_negative, positive, show, whole
+from tacit.loss.compose import Composition, Terms
+from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
+from tacit.loss.interval import Interval
+from tacit.loss.loss import Loss
+from tacit.loss.part import Normal, Part, Poisson, PoissonReplace, Response
+
+__all__ = ["GDP", "PLD", "Approx", "Pure", "probability"]
+
+Parts = tuple[tuple[Part, int], ...]
+
+ACCURACY = 1e-5  # relative width of an answer unless another is asked for
+
+
+def probability(delta: Number) -> Fraction:
+    """δ as an exact rational in [0, 1)."""
+    value = exact(delta, "delta", toward="decimal")
+    if not 0 <= value < 1:
+        raise InputError(f"delta must lie in [0, 1), not {show(value)}")
+    return value
+
+
+@dataclass(frozen=True, init=False)
+class PLD(Loss):
+    """The privacy loss of a list of mechanisms with fixed parameters, by their dominating pairs.
+
+    `parts` holds each kind of mechanism with its count. Answers come with a lower and an upper bound, both rigorous,
+    `accuracy` (relatively) apart where the grid allows.
+    """
+
+    parts: Parts
+
+    def __init__(self, parts: Parts, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> None:
+        super().__init__(relation=relation, unit=unit)
+        counts: dict[Part, int] = {}
+        for part, count in parts:
+            counts[part] = counts.get(part, 0) + count
+        normal = sum((count * part.square for part, count in counts.items() if isinstance(part, Normal)), Fraction(0))
+        merged = {part: count for part, count in counts.items() if not isinstance(part, Normal)}
+        if normal:
+            merged[Normal(normal)] = 1  # Gaussians compose in closed form
+        object.__setattr__(self, "parts", tuple(sorted(merged.items(), key=repr)))
+
+    @staticmethod
+    def of(parts: Parts, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> "PLD":
+        """The narrowest kind that describes all the parts."""
+        kind: type[PLD] = PLD
+        if all(part.bound is not None for part, _ in parts):
+            kind = Approx if any(part.slack for part, _ in parts) else Pure
+        elif all(isinstance(part, Normal) for part, _ in parts):
+            kind = GDP
+        loss = kind.__new__(kind)
+        PLD.__init__(loss, parts, relation=relation, unit=unit)
+        return loss
+
+    @property
+    def bound(self) -> Fraction:
+        """Σε: what holds with probability 1 − slack."""
+        bounds = [(part.bound, count) for part, count in self.parts]
+        known = [bound * count for bound, count in bounds if bound is not None]
+        if len(known) < len(bounds):
+            raise LossError("a part of this loss has no pure epsilon: ask for epsilon(delta) with delta > 0")
+        return sum(known, Fraction(0))
+
+    @property
+    def slack(self) -> Fraction:
+        """Σδ beside `bound`."""
+        return sum((part.slack * count for part, count in self.parts), Fraction(0))
+
+    def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
+        """Bounds on the least ε ≥ 0 for which the whole is (ε, δ)-DP."""
+        target = probability(delta)
+        if all(part.bound is not None for part, _ in self.parts) and target <= self.slack:
+            if target < self.slack:
+                return Interval(inf, inf)
+            return Interval.around(float(self.bound)) if self.bound else Interval(0.0, 0.0)
+        if target <= self.slack:
+            return Interval(inf, inf)
+        return _epsilon(self.parts, float(target), float(accuracy))
+
+    def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
+        """Bounds on the least δ for which the whole is (ε, δ)-DP."""
+        at = non_negative(epsilon, "epsilon", toward="down")
+        if all(part.bound is not None for part, _ in self.parts) and at >= self.bound and not self.slack:
+            return Interval(0.0, 0.0)
+        return _delta(self.parts, float(at), float(accuracy))
+
+    def grouped(self, size: int) -> "PLD":
+        k = whole(size, "size", least=1)
+        return PLD.of(tuple((part.grouped(k), count) for part, count in self.parts), **self.neighbours)
+
+    def sampled(self, rate: Number) -> "PLD":
+        """The loss when each unit takes part with probability `rate`.
+
+        Under add/remove: Poisson sampling of any mechanism. Under replace: Poisson sampling of a Gaussian whose shift
+        is the distance between a vector and its opposite. For a fixed sample size: `sampled_without_replacement`.
+        """
+        q = between(rate, "rate", 0, 1, toward="up") if rate != 1 else Fraction(1)
+        if q == 1:
+            return self
+        part = self._single("sampled")
+        if self.relation is Relation.ADD_REMOVE:
+            return PLD.of(((Poisson(part, q), 1),), **self.neighbours)
+        if isinstance(part, Normal):
+            return PLD.of(((PoissonReplace(part.square, q), 1),), **self.neighbours)
+        raise LossError(
+            "Poisson sampling under replace is known here for Gaussian noise only: state the guarantee for "
+            "add_remove, or sample a fixed number with sampled_without_replacement"
+        )
+
+    def sampled_without_replacement(self, rate: Number) -> "PLD":
+        """The loss when a fixed share `rate` of the units is drawn without replacement; stated for replace."""
+        q = between(rate, "rate", 0, 1, toward="up") if rate != 1 else Fraction(1)
+        if self.relation is not Relation.REPLACE:
+            raise LossError("sampling a fixed number belongs to relation='replace': the size is public there")
+        return self if q == 1 else PLD.of(((Poisson(self._single("sampled"), q), 1),), **self.neighbours)
+
+    def _single(self, what: str) -> Part:
+        if len(self.parts) != 1 or self.parts[0][1] != 1:
+            raise LossError(
+                f"only one mechanism can be {what}, this is a composition: sample each first, n * loss.sampled(rate)"
+            )
+        return self.parts[0][0]
+
+    def _plus(self, other: Loss) -> Loss:
+        if isinstance(other, PLD):
+            return PLD.of(self.parts + other.parts, **self.neighbours)
+        return other + self  # the other kind knows how to weaken a pair
+
+
+class Approx(PLD):
+    """(ε, δ)-DP: `bound` is the ε and `slack` the δ that hold together.
+
+    Composition is optimal: the worst such mechanism leaks with probability δ and otherwise answers by randomised
+    response (Kairouz, Oh and Viswanath 2015), so the other points of the curve are computed from those.
+    """
+
+    def __init__(
+        self, epsilon: Number, delta: Number, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
+    ) -> None:
+        part = Response(non_negative(epsilon, "epsilon", toward="decimal"), probability(delta))
+        super().__init__(((part, 1),), relation=relation, unit=unit)
+
+    def __repr__(self) -> str:
+        return f"Approx(epsilon={show(self.bound)}, delta={show(self.slack)}{_about(self)})"
+
+
+class Pure(Approx):
+    """ε-DP: no event is more than e^ε times as likely under one neighbour as under the other."""
+
+    def __init__(self, epsilon: Number, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> None:
+        super().__init__(epsilon, 0, relation=relation, unit=unit)
+
+    def __repr__(self) -> str:
+        return f"Pure(epsilon={show(self.bound)}{_about(self)})"
+
+
+class GDP(PLD):
+    """μ-Gaussian DP: no easier to tell apart than N(0, 1) and N(μ, 1) (Dong, Roth and Su 2022). Σμ² adds."""
+
+    def __init__(self, mu: Number, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> None:
+        super().__init__(((Normal(positive(mu, "mu") ** 2), 1),), relation=relation, unit=unit)
+
+    @property
+    def mu(self) -> float:
+        part = self.parts[0][0]
+        assert isinstance(part, Normal)
+        return part.mu
+
+    def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
+        target = float(probability(delta))
+        if not target:
+            return Interval(inf, inf)
+        value = gaussian_epsilon(self.mu, target)
+        return Interval.around(value * (1 + 1e-12), lower=value * (1 - 1e-12)) if value else Interval(0.0, 0.0)
+
+    def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
+        value = gaussian_delta(self.mu, float(non_negative(epsilon, "epsilon", toward="down")))
+        return Interval.around(value * (1 + 1e-12), lower=value * (1 - 1e-12))
+
+    def __repr__(self) -> str:
+        return f"GDP(mu={self.mu:.12g}{_about(self)})"
+
+
+def _about(loss: Loss) -> str:
+    relation = "" if loss.relation is Relation.ADD_REMOVE else f", relation={loss.relation.value!r}"
+    return relation + ("" if loss.unit == "row" else f", unit={loss.unit!r}")
+
+
+def _directions(parts: Parts) -> list[Terms]:
+    """Both orders of the neighbours: with and without the unit. One suffices where every pair is symmetric."""
+    forward = [(count, part.pair()) for part, count in parts]
+    if all(pair.symmetric for _, pair in forward):
+        return [forward]
+    return [forward, [(count, pair.swapped) for count, pair in forward]]
+
+
+def _worse(bounds: "list[Interval]") -> Interval:
+    return Interval(max(b.lower for b in bounds), max(b.upper for b in bounds))
+
+
+@lru_cache(maxsize=1024)
+def _epsilon(parts: Parts, delta: float, accuracy: float) -> Interval:
+    found: list[Interval] = []
+    for terms in _directions(parts):
+        if found:  # the second direction is often the easier one: then a rough bound settles it
+            rough = Composition(terms, 1e-2).epsilon(delta)
+            if rough.upper <= found[0].lower:
+                continue
+        found.append(Composition(terms, accuracy).epsilon(delta))
+    return _worse(found)
+
+
+@lru_cache(maxsize=1024)
+def _delta(parts: Parts, epsilon: float, accuracy: float) -> Interval:
+    return _worse([Composition(terms, accuracy).delta(epsilon) for terms in _directions(parts)])

@@ -1,0 +1,227 @@
+"""Answers randomised by the person who gives them: what every randomised response shares.
+
+A report is the true category with probability p (`true_rate`), and each other one with probability q (`false_rate`).
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, sqrt
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import betaincinv
+
+from tacit.base import InputError, Number, Relation, Sensitivity, between, positive, whole
+from tacit.loss import Loss, Pure
+from tacit.mechanism.additive import least
+from tacit.mechanism.mechanism import Example, Mechanism, Pmf
+from tacit.noise import Rng, rng_or_default, uniform
+from tacit.noise.table import CHUNK
+
+__all__ = ["Estimate", "Response"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LISTED = 1 << 24  # categories a histogram may list
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An unbiased share (an array of shares for k categories), so it may fall a little outside [0, 1].
+
+    [lower, upper] is a Clopper–Pearson interval for the rate of reports, mapped back to shares and cut to [0, 1]: each
+    share lies in its own with probability at least `confidence`. The reports of fixed respondents are not identically
+    distributed, but their sum is less spread than the binomial of the same mean (Hoeffding 1956), so the
+    interval holds for the respondents and, if they are a random sample, for the population they come from.
+    `standard_error` is that of the randomising alone.
+    """
+
+    value: Any
+    lower: Any
+    upper: Any
+    standard_error: Any
+    confidence: float
+
+    @property
+    def interval(self) -> tuple[Any, Any]:
+        return self.lower, self.upper
+
+
+class Response(Mechanism):
+    """A category 0, …, k−1, kept or replaced on the respondent's side. The guarantee is local: it holds for any two."""
+
+    theory: ClassVar[str] = "randomized-response"
+
+    @property
+    def choices(self) -> int:
+        """k, the number of possible answers."""
+        return 2
+
+    @property
+    @abstractmethod
+    def true_rate(self) -> float:
+        """Probability p that a report is the truth."""
+
+    @property
+    @abstractmethod
+    def false_rate(self) -> float:
+        """Probability q that a report is one given other category."""
+
+    @property
+    @abstractmethod
+    def contrast(self) -> float:
+        """p − q, what an estimate is divided by."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> Fraction:
+        """ε = log(p/q), never below it."""
+
+    @abstractmethod
+    def _kept(self, size: int, rng: Rng) -> Array:
+        """Independent coins of bias p."""
+
+    @abstractmethod
+    def _kept_one(self, rng: Rng) -> bool:
+        """One coin of bias p."""
+
+    @classmethod
+    @abstractmethod
+    def _at(cls, epsilon: Fraction, **domain: Any) -> Self:
+        """The mechanism whose loss is ε or a hair less."""
+
+    def loss(
+        self,
+        sensitivity: Sensitivity | Number | None = None,
+        *,
+        relation: Relation = Relation.REPLACE,
+        unit: str = "respondent",
+    ) -> Pure:
+        """ε between any two answers of one respondent; it rests on no sensitivity, so none is taken."""
+        if sensitivity is not None:
+            raise InputError("sensitivity does not apply to a randomised response: leave it out, any answer may change")
+        if Relation(relation) is not Relation.REPLACE:
+            raise InputError(
+                "relation must be 'replace': a report exists only if the person answers, so it hides what they "
+                "answered but not that they did"
+            )
+        return Pure(self.bound, relation=relation, unit=unit)
+
+    @classmethod
+    def from_loss(cls, loss: Loss, **domain: Any) -> Self:
+        """The most truthful reports with the pure guarantee `loss`."""
+        if not isinstance(loss, Pure) or not loss.bound:
+            raise InputError("randomised response has a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
+        return cls._at(loss.bound, **domain)
+
+    @classmethod
+    def from_error(cls, error: Number, *, respondents: int, confidence: Number = 0.95, **domain: Any) -> Self:
+        """The most noise whose `error(confidence, respondents=respondents)` is at most `error`."""
+        target = float(positive(error, "error", toward="down"))
+        if cls._at(Fraction(100), **domain).error(confidence, respondents=respondents) > target:
+            raise InputError(f"error {target:g} is out of reach of {respondents} respondents: ask more, or allow more")
+
+        def fits(epsilon: float) -> bool:
+            return cls._at(Fraction(epsilon), **domain).error(confidence, respondents=respondents) <= target
+
+        return cls._at(Fraction(least(fits, 1.0)), **domain)
+
+    def sample(self, value: Any, rng: Rng | None = None) -> Any:
+        """The report on one true category, or on an array of them. Anything else is refused before a coin is tossed."""
+        values = self._checked(value, "value")
+        source = rng_or_default(rng)
+        if not isinstance(values, int):
+            return self._reports(values.ravel(), source).reshape(values.shape)
+        report = values
+        if not self._kept_one(source):
+            other = source.below(self.choices - 1) if self.choices > 2 else 0
+            report = other + (other >= values)
+        return bool(report) if isinstance(value, bool | np.bool_) else report
+
+    def _reports(self, values: Array, rng: Rng) -> Array:
+        """Chunk by chunk: what stays in the cache is twice as fast."""
+        reports = np.empty_like(values)
+        for start in range(0, values.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            reports[part] = self._chunk(values[part], rng)
+        return reports
+
+    def _chunk(self, values: Array, rng: Rng) -> Array:
+        lost = np.flatnonzero(~self._kept(values.size, rng))
+        reports, own = values.copy(), values[lost]
+        if self.choices == 2:
+            reports[lost] = 1 - own
+        else:
+            other = uniform(self.choices - 1, len(lost), rng)
+            reports[lost] = other + (other >= own)
+        return reports
+
+    def pmf(self, value: Any) -> Pmf:
+        truth = self._checked(value, "value")
+        if not isinstance(truth, int):
+            raise InputError("pmf is for one answer; the answers of different people are independent")
+        return {c: self.true_rate if c == truth else self.false_rate for c in range(self._listable())}
+
+    def estimate(self, reports: Any, confidence: Number = 0.95) -> Estimate:
+        """Unbiased share of ones (for bits) or of every category: (c/n − q)/(p − q), with intervals. See `Estimate`."""
+        level = float(between(confidence, "confidence", 0, 1))
+        if level < 0.5:
+            raise InputError("confidence must be at least 0.5: the interval is only proved from there on")
+        answers = self._checked(reports, "reports")
+        if isinstance(answers, int) or not answers.size:
+            raise InputError("reports must be an array of at least one report")
+        counts = np.bincount(answers.ravel(), minlength=self._listable())
+        counted, n = counts[1] if self._binary else counts, answers.size
+        low = np.where(counted > 0, betaincinv(np.maximum(counted, 1), n - counted + 1, (1 - level) / 2), 0.0)
+        high = np.where(counted < n, betaincinv(counted + 1, np.maximum(n - counted, 1), (1 + level) / 2), 1.0)
+        share = self._share(counted / n)
+        p, q = self.true_rate, self.false_rate
+        held = np.clip(share, 0.0, 1.0)
+        error = np.sqrt((held * p * (1 - p) + (1 - held) * q * (1 - q)) / n) / self.contrast
+        parts = (share, np.clip(self._share(low), 0, 1), np.clip(self._share(high), 0, 1), error)
+        value, lower, upper, deviation = (float(part) if self._binary else part for part in parts)
+        return Estimate(value, lower, upper, deviation, level)
+
+    def error(self, confidence: Number = 0.95, *, respondents: int) -> float:
+        """Half-width e with Pr[every estimated share is within e of the respondents' true one] ≥ confidence.
+
+        The better of the inequalities of Hoeffding and of Bernstein for a sum of independent bits, whatever the truth;
+        over k categories each may fail with a k-th of the probability.
+        """
+        n, p, q = whole(respondents, "respondents", least=1), self.true_rate, self.false_rate
+        events = 2 if self._binary else 2 * self.choices
+        tail = log(events / float(1 - between(confidence, "confidence", 0, 1)))
+        variance = n * max(p * (1 - p), q * (1 - q))
+        hoeffding, bernstein = sqrt(n * tail / 2), tail / 3 + sqrt(tail * tail / 9 + 2 * tail * variance)
+        return min(hoeffding, bernstein) / (n * self.contrast) * (1 + 1e-12)
+
+    def _share(self, rate: Any) -> Any:
+        return (rate - self.false_rate) / self.contrast
+
+    @property
+    def _binary(self) -> bool:
+        """Whether the answer is a bit, for which one share says all."""
+        return True
+
+    def _listable(self) -> int:
+        if self.choices > LISTED:
+            raise InputError(f"categories: {self.choices} are too many to list; hash or group them first")
+        return self.choices
+
+    def _checked(self, value: Any, name: str) -> int | Array:
+        if not isinstance(value, np.ndarray | list | tuple):
+            if isinstance(value, bool | np.bool_ | int | np.integer) and 0 <= int(value) < self.choices:
+                return int(value)
+            raise InputError(f"{name} must be a whole number from 0 to {self.choices - 1}: encode answers as such")
+        values = np.asarray(value)
+        if not values.size:
+            return np.zeros(values.shape, dtype=np.int64)
+        if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= self.choices:
+            raise InputError(f"{name} must be whole numbers from 0 to {self.choices - 1}: encode answers as such")
+        return values.astype(np.int64)
+
+    @classmethod
+    def _pairs(cls, mechanisms: Sequence[Self]) -> Sequence[Example]:
+        return [Example(m, 0, other, m.loss()) for m in mechanisms for other in {1, m.choices - 1}]

@@ -1,0 +1,53 @@
+"""Sensitivities: what is given is kept, what is not is never guessed."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.base import InputError, Sensitivity, SensitivityError
+
+
+def test_a_scalar_has_one_size_in_every_norm() -> None:
+    one = Sensitivity.scalar(0.1)
+    assert one.l1 == one.l2 == one.linf == Fraction(0.1)  # more noise: the greater reading of 0.1
+    assert one.dimension == 1
+    assert Sensitivity.of(2) == Sensitivity.scalar(2)
+    assert Sensitivity.of(one) is one
+
+
+def test_the_greatest_coordinate_is_bounded_by_any_norm() -> None:
+    assert Sensitivity(l1=Fraction(3)).linf == 3
+    assert Sensitivity(l1=Fraction(3), l2=Fraction(2)).linf == 2
+    assert Sensitivity(l2=Fraction(2), linf=Fraction(1)).linf == 1
+
+
+@given(st.lists(st.fractions(-100, 100), min_size=1, max_size=5))
+def test_the_greatest_coordinate_really_is(vector: list[Fraction]) -> None:
+    linf = Sensitivity(l1=sum((abs(x) for x in vector), Fraction(0))).require("linf")
+    assert linf >= max(abs(x) for x in vector)
+
+
+def test_a_norm_that_was_not_given_is_refused_not_guessed() -> None:
+    with pytest.raises(SensitivityError, match=r"l1 sensitivity is not known.*Sensitivity\(l1="):
+        Sensitivity(l2=Fraction(1)).require("l1")
+    with pytest.raises(SensitivityError, match="l2 sensitivity"):
+        Sensitivity(l1=Fraction(1)).require("l2")
+    with pytest.raises(SensitivityError, match="at least one"):
+        Sensitivity()
+    with pytest.raises(SensitivityError, match="sensitivity is missing"):
+        Sensitivity.of(None)
+
+
+@pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), "x", True])
+def test_bad_sizes_are_refused_by_name(bad: Any) -> None:
+    with pytest.raises(InputError, match="sensitivity"):
+        Sensitivity.scalar(bad)
+    with pytest.raises(InputError, match="sensitivity l2"):
+        Sensitivity(l2=bad)
+
+
+def test_how_it_prints() -> None:
+    assert str(Sensitivity(l1=Fraction(3), l2=Fraction(5, 3))) == "l1=3, l2=5/3, linf=5/3"

@@ -1,0 +1,28 @@
+"""What every registered mechanism really releases follows the law that its guarantee was checked on."""
+
+import pytest
+
+from support.channel import p_value
+from support.draws import draws
+from support.fixed_rng import FixedRng
+from tacit.mechanism import MECHANISMS, Example
+
+CASES = [
+    pytest.param(example, id=f"{mechanism.__name__}-{i}")
+    for mechanism in MECHANISMS
+    for i, example in enumerate(mechanism.examples())
+]
+
+
+@pytest.mark.parametrize("example", CASES)
+def test_samples_follow_the_pmf(example: Example) -> None:
+    for seed, value in enumerate((example.left, example.right)):
+        outputs = draws(example.mechanism, value, 1500, FixedRng(seed))
+        assert p_value(example.mechanism.pmf(value), outputs) > 1e-7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", CASES)
+def test_many_samples_follow_the_pmf(example: Example) -> None:
+    outputs = draws(example.mechanism, example.left, 60_000, FixedRng(2))
+    assert p_value(example.mechanism.pmf(example.left), outputs) > 1e-7
