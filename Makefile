@@ -5,17 +5,17 @@ BIN    := $(VENV)/bin
 PIP     = $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.stamp
 
-.PHONY: run test test-all check bench lock clean
+.PHONY: run test test-all check bench docs lock clean help
 .DEFAULT_GOAL := run
 
 run: $(STAMP)-run        ## a short tour on data it generates
 	$(BIN)/tacit demo
 
 test: $(STAMP)-test      ## every test, long ones in their fast form
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 test-all: $(STAMP)-test  ## every test in full
-	TACIT_TESTS=full $(BIN)/python -m pytest -n 2 -m "slow or not slow"
+	OMP_NUM_THREADS=1 TACIT_TESTS=full $(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
 check: $(STAMP)-test     ## style, types, layers, docs
 	$(BIN)/ruff check .
@@ -27,6 +27,10 @@ check: $(STAMP)-test     ## style, types, layers, docs
 bench: $(STAMP)-bench    ## measured beside the peers, in one run
 	$(BIN)/python -m bench
 
+docs: $(STAMP)-test      ## rewrite what is generated: the list of mechanisms and the picture
+	$(BIN)/tacit mechanisms --markdown > docs/reference/mechanisms.md
+	$(BIN)/tacit demo --plot docs/images/demo.svg
+
 lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files
 	$(PIP) install uv
 	cd requirements && for set in run test bench; do \
@@ -35,14 +39,17 @@ lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files
 			--custom-compile-command "make lock" --extra plot ../pyproject.toml $$in -o $$set.txt || exit 1; \
 	done
 
-clean:
+help:                    ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+clean:                   ## forget the environment
 	rm -rf $(VENV)
 
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 
 $(STAMP)-%: requirements/%.txt pyproject.toml | $(VENV)/bin/python
-	@echo "setting up $(VENV) for '$*' (once)"
-	$(PIP) install --require-hashes -r requirements/$*.txt
-	$(PIP) install --no-deps --no-build-isolation -e .
+	@echo "setting up $(VENV) for '$*': this happens once and takes about a minute"
+	@$(PIP) install --require-hashes -r requirements/$*.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@

@@ -1,26 +1,71 @@
 """tacit: answers about everyone, silent about anyone."""
 
 from tacit.base import Lattice, Relation, Sensitivity, TacitError
-from tacit.loss import ZCDP, Approx, Interval, Loss, Pure
-from tacit.mechanism import MECHANISMS, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism
+from tacit.loss import GDP, PLD, RDP, ZCDP, Approx, Cost, Filter, Interval, Loss, Odometer, Pure, calibrate, explain
+from tacit.mechanism import (
+    MECHANISMS,
+    BoundedMean,
+    BoundedVariance,
+    CoinFlipSurvey,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    Gaussian,
+    KaryResponse,
+    Laplace,
+    Mechanism,
+    NoisyMax,
+    PartitionSelection,
+    PermuteAndFlip,
+    ProposeTestRelease,
+    Quantile,
+    Quantiles,
+    RandomizedResponse,
+    SmoothMedian,
+    SparseVector,
+    StableHistogram,
+)
 
 __all__ = [
+    "GDP",
     "MECHANISMS",
+    "PLD",
+    "RDP",
     "ZCDP",
     "Approx",
+    "BoundedMean",
+    "BoundedVariance",
+    "CoinFlipSurvey",
+    "Cost",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Exponential",
+    "Filter",
     "Gaussian",
     "Interval",
+    "KaryResponse",
     "Laplace",
     "Lattice",
     "Loss",
     "Mechanism",
+    "NoisyMax",
+    "Odometer",
+    "PartitionSelection",
+    "PermuteAndFlip",
+    "ProposeTestRelease",
     "Pure",
+    "Quantile",
+    "Quantiles",
+    "RandomizedResponse",
     "Relation",
     "Sensitivity",
+    "SmoothMedian",
+    "SparseVector",
+    "StableHistogram",
     "TacitError",
     "__version__",
+    "calibrate",
+    "explain",
 ]
 
 __version__ = "0.1.0"

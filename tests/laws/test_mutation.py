@@ -1,8 +1,8 @@
 """The checks have teeth: with any claim or any noise changed by 5 %, they fail.
 
 Claims: every example that calls itself tight is given a claim 5 % too small and one 5 % too large. Noise: every sampler
-that a mechanism's own modules draw from is replaced by one with 5 % less noise (20 % in the fast form, on fewer draws),
-and the comparison of samples with the pmf must reject.
+that a mechanism's own modules draw from is replaced by one with 5 % less noise (in the fast form half the noise, on few
+draws), and the comparison of samples with the pmf must reject.
 """
 
 import os
@@ -76,7 +76,7 @@ def samplers(mechanism: type[Mechanism]) -> set[str]:
         for name, value in vars(module).items():
             if callable(value) and getattr(value, "__module__", "").startswith("tacit.noise.") and name.islower():
                 found.add(name)
-    return found - {"rng_or_default", "uniform", "exp_minus", "estimate_exp", "narrow", "times"}
+    return found - {"rng_or_default", "uniform", "in_chunks", "exp_minus", "estimate_exp", "narrow", "times"}
 
 
 def weakened(function: Callable[..., Any], factor: Fraction, calls: list[int]) -> Callable[..., Any]:
@@ -96,9 +96,9 @@ MUTANTS = [(mechanism, name) for mechanism in MECHANISMS for name in sorted(samp
 
 @pytest.mark.parametrize(("mechanism", "name"), MUTANTS, ids=lambda x: x if isinstance(x, str) else x.__name__)
 def test_noise_off_is_caught(mechanism: type[Mechanism], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    factor, count = (Fraction(95, 100), 150_000) if FULL else (Fraction(80, 100), 4_000)
+    factor, count = (Fraction(95, 100), 150_000) if FULL else (Fraction(1, 2), 2_000)
     reached = 0
-    for example in reversed(mechanism.examples()):
+    for example in reversed(mechanism.examples()):  # ordinary inputs, where noise shows, come last
         calls: list[int] = []
         with monkeypatch.context() as patch:
             for module in own_modules(mechanism):

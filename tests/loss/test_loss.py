@@ -91,7 +91,7 @@ def test_a_lattice_has_its_own_loss_not_its_continuous_cousins() -> None:
 def test_pure_is_randomised_response() -> None:
     keep, flip = exp(0.7) / (1 + exp(0.7)), 1 / (1 + exp(0.7))
     assert float(Pure(0.7).delta(0.3)) == pytest.approx(keep - exp(0.3) * flip, rel=1e-12)
-    assert Pure(0.7).delta(0.7).upper == 0
+    assert Pure(0.7).delta(Fraction(7, 10)).upper == 0
     assert float(Pure(0.7).epsilon(0.1)) == pytest.approx(log((keep - 0.1) / flip), rel=1e-12)
     assert float(Pure(0.7).epsilon(0)) == pytest.approx(0.7)
 

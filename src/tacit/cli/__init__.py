@@ -1,5 +1,5 @@
 """The command line."""
 
+from tacit.cli.app import app, main
 
-def main() -> None:
-    raise SystemExit("not yet")
+__all__ = ["app", "main"]

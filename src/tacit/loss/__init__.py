@@ -1,25 +1,69 @@
 """Guarantees and how they combine: one object that answers "what epsilon is this?"."""
 
+from tacit.loss.allocation import allocated
+from tacit.loss.calibrate import Setting, calibrate
+from tacit.loss.classic import parallel, worst
+from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
+from tacit.loss.cost import Cost
+from tacit.loss.encode import from_json, to_json
+from tacit.loss.filter import Filter, Odometer, Reading, Spent
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
+from tacit.loss.iteration import iterated, noisy_contractions
 from tacit.loss.loss import Loss
-from tacit.loss.part import DiscreteLaplace, DiscreteNormal, Normal, Part, Response
+from tacit.loss.meaning import Meaning, explain, power
+from tacit.loss.part import DiscreteLaplace, DiscreteNormal, Normal, Part, Poisson, Response
 from tacit.loss.pld import GDP, PLD, Approx, Pure
+from tacit.loss.renyi import RDP, renyi_divergence
+from tacit.loss.selection import best_of_poisson, best_of_random, expected_runs, first_above
+from tacit.loss.shuffle import shuffled, shuffled_closed_form
+from tacit.loss.tradeoff import Tradeoff, TradeoffPoints, from_tradeoff
 from tacit.loss.zcdp import ZCDP
 
 __all__ = [
     "GDP",
     "PLD",
+    "RDP",
     "ZCDP",
     "Approx",
+    "Cost",
     "DiscreteLaplace",
     "DiscreteNormal",
+    "Filter",
     "Interval",
     "Loss",
+    "MeanConcentrated",
+    "Meaning",
     "Normal",
+    "Odometer",
     "Part",
+    "Poisson",
     "Pure",
+    "Reading",
     "Response",
+    "Setting",
+    "ShiftedZCDP",
+    "Spent",
+    "Tradeoff",
+    "TradeoffPoints",
+    "allocated",
+    "best_of_poisson",
+    "best_of_random",
+    "calibrate",
+    "expected_runs",
+    "explain",
+    "first_above",
+    "from_json",
+    "from_tradeoff",
     "gaussian_delta",
     "gaussian_epsilon",
+    "iterated",
+    "noisy_contractions",
+    "parallel",
+    "power",
+    "renyi_divergence",
+    "shuffled",
+    "shuffled_closed_form",
+    "to_json",
+    "worst",
 ]

@@ -14,21 +14,29 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
-from tacit.base import LossError
 from tacit.loss.enumerate import outcomes
 from tacit.loss.grid import Masses, Span, lower, upper
 from tacit.loss.interval import Interval
 from tacit.loss.lattice import Lattice, common_lattice
-from tacit.loss.pair import UNIT, Floats, Pair
+from tacit.loss.pair import UNIT, Floats, Pair, dot
 
 __all__ = ["Composition"]
 
 Terms = list[tuple[int, Pair]]
 
 TILTS = [exp(u / 12) for u in range(-84, 133)]  # from 1e-3 to 6e4
+FAR = 60.0  # beyond ε + FAR/θ a loss counts for less than e^−FAR
 OUTSIDE = 1e-18  # tilted probability allowed outside the window
 LARGEST = 2**22  # points of a window
 SPREAD = 2**16  # a standard deviation of the sum may have this many steps of a lattice
+
+
+class TooFineError(Exception):
+    """The window would have `size` points, more than there is room for."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"a grid of {size} points")
+        self.size = size
 
 
 class Rough:
@@ -41,8 +49,10 @@ class Rough:
             span = np.geomspace(1e-7, 1.0, 1500) * max(abs(low), abs(high), 1e-300)
             edges = np.unique(np.clip(np.concatenate([-span[::-1], [0.0], span]), low, high))
             c = pair.cells(edges)
-            good = (c.p > 0) & (c.q > 0)
-            self._terms.append((count, np.clip(np.log(c.p[good]) - np.log(c.q[good]), low, high), np.log(c.p[good])))
+            live = c.p > 0
+            with np.errstate(divide="ignore"):
+                losses = np.log(c.p[live]) - np.log(c.q[live])
+            self._terms.append((count, np.clip(losses, low, high), np.log(c.p[live])))
 
     def moments(self, theta: float) -> tuple[float, float, float]:
         """K(θ) and its first two derivatives."""
@@ -52,8 +62,8 @@ class Rough:
             top = float(exponents.max())
             w = np.exp(exponents - top)
             mass = float(w.sum())
-            mean = float(np.dot(w, losses)) / mass
-            variance = float(np.dot(w, (losses - mean) ** 2)) / mass
+            mean = dot(w, losses) / mass
+            variance = dot(w, (losses - mean) ** 2) / mass
             total += count * np.array([top + log(mass), mean, variance])
         return float(total[0]), float(total[1]), float(total[2])
 
@@ -124,30 +134,26 @@ class Composed:
         self.offset = sum(t.count * t.masses.offset for t in terms)
         self.infinite = -expm1(sum(t.count * log1p(-min(t.masses.infinite, 1 - 1e-16)) for t in terms))
         tilted = [t.tilted(theta) for t in terms]
-        means = [float(np.dot(w, t.losses)) for t, w in zip(terms, tilted, strict=True)]
-        spread = sum(
-            t.count * float(np.dot(w, (t.losses - m) ** 2)) for t, w, m in zip(terms, tilted, means, strict=True)
-        )
+        means = [dot(w, t.losses) for t, w in zip(terms, tilted, strict=True)]
+        spread = sum(t.count * dot(w, (t.losses - m) ** 2) for t, w, m in zip(terms, tilted, means, strict=True))
         centre = sum(t.count * m for t, m in zip(terms, means, strict=True))
         left, right = self._extent(terms, centre, sqrt(max(spread, 1e-300)))
         mean = centre - self.offset
         size = next_fast_len(ceil((left + right) / step) + 2, real=True)
         self.full = size > LARGEST // 2  # a finer grid would not fit
         if size > LARGEST:
-            raise LossError(
-                f"this composition would need a grid of {size} points: ask for less accuracy, for example accuracy=1e-3"
-            )
+            raise TooFineError(size)
         start = round((mean - left) / step)
         self.outside = OUTSIDE
         spectrum: Any = 1.0
         error = 0.0  # of the composed tilted masses, in the Euclidean norm
         transform = 16 * UNIT * log2(size)  # relative error of an FFT in that norm (Higham 2002, Theorem 24.2)
         for term, w in zip(terms, tilted, strict=True):
-            folded = np.bincount(term.indices % size, weights=w, minlength=size)
+            folded = np.bincount(term.indices % size, weights=w, minlength=size).astype(np.float64)
             spectrum = spectrum * _power(rfft(folded), term.count)
-            error += term.count * (transform + 4 * UNIT) * sqrt(float(np.dot(folded, folded))) * 1.01
+            error += term.count * (transform + 4 * UNIT) * sqrt(dot(folded, folded)) * 1.01
         masses = irfft(spectrum, size)
-        norm = sqrt(float(np.dot(masses, masses)))
+        norm = sqrt(dot(masses, masses))
         powers = sum(t.count for t in terms) * 8 * UNIT + 100 * UNIT  # exp(n·log F): the phase of log F is at most π
         self.error = error + (powers + transform) * (norm + error)
         self.masses = np.roll(masses, -(start % size))
@@ -161,7 +167,7 @@ class Composed:
 
         def bound(sign: int) -> float:
             best = inf
-            for factor in (2.0, 5.0, 8.0, 12.0):
+            for factor in (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 14.0):
                 s = factor / spread
                 change = sum(t.count * t.log_moment(self.theta + sign * s) for t in terms) - self.log_total
                 best = min(best, (change - sign * s * centre + goal) / s)
@@ -171,11 +177,12 @@ class Composed:
 
     def delta(self, epsilon: float, sign: int) -> float:
         """δ(ε), rounded up (sign = 1) or down (sign = −1) by all the errors made."""
-        first = int(np.searchsorted(self.losses, epsilon, side="right"))
-        x = self.losses[first:] - epsilon
+        epsilon -= sign * 8 * UNIT * (1 + abs(epsilon))  # losses are right to a few units
+        near = np.searchsorted(self.losses, [epsilon, epsilon + FAR / self.theta], side="right")
+        x = self.losses[near[0] : near[1]] - epsilon
         gain = np.exp(-self.theta * x) * -np.expm1(-x)
-        total = float(np.dot(self.masses[first:], gain))
-        slack = self.error * sqrt(float(np.dot(gain, gain))) + self.outside + len(gain) * UNIT * total
+        total = dot(self.masses[near[0] : near[1]], gain)
+        slack = self.error * sqrt(dot(gain, gain)) + self.outside + exp(-FAR) + 64 * UNIT * total
         log_scale = self.log_total - self.theta * epsilon
         value = max(0.0, total + sign * slack)
         scaled = exp(min(700.0, log_scale + log(value))) if value > 0 else 0.0
@@ -236,9 +243,8 @@ class Composition:
             highest = above.delta(epsilon, 1)
             return Interval(min(highest, below.delta(epsilon, -1)), highest)
 
-        # a shift of ε by x changes δ by about a factor e^(−θx)
-        wanted = min(self._accuracy / (theta + 0.1), self._accuracy * max(epsilon, 0.1 * sqrt(curve)))
-        return self._refined(bounds, theta, Rough(self._terms, self._tail(guess)), wanted, relative=True)
+        wanted = self._accuracy * max(epsilon, 0.1 * sqrt(curve))
+        return self._refined(bounds, theta, Rough(self._terms, self._tail(guess)), wanted, slope=theta)
 
     def _tail(self, delta: float) -> float:
         """Probability that one pair may leave its grid: it is counted as a breach, so all must be far below δ."""
@@ -251,27 +257,37 @@ class Composition:
         rough: Rough,
         wanted: float,
         *,
-        relative: bool = False,
+        slope: float | None = None,
     ) -> Interval:
-        """The bounds on a grid fine enough that they are `wanted` apart (in δ: `accuracy`, relatively)."""
+        """The bounds on a grid fine enough that they are `wanted` apart.
+
+        For bounds on δ, `slope` says how its logarithm changes with ε, and `wanted` is meant in ε.
+        """
         if self._unit is not None and rough.moments(theta)[2] < (SPREAD * self._unit) ** 2:
             exact = Composed(
                 [Term(n, pair.on(self._unit)) for n, pair in self._terms if isinstance(pair, Lattice)], theta
             )
             return bounds(exact, exact)
-        coarsest = 64 * sqrt(rough.moments(theta)[2]) / LARGEST
-        step = max(coarsest, sqrt(6 * wanted / (self._count * (theta + 1))))
+        coarsest = 24 * sqrt(rough.moments(theta)[2]) / LARGEST
+        step = max(coarsest, sqrt(3 * wanted / (self._count * (theta + 1))))
         spans = rough.spans(theta)
         best = Interval(0.0, inf)
-        for _ in range(4):
+        for _ in range(5):
             step = self._anchored(step)
             terms = [(n, pair, span) for (n, pair), span in zip(self._terms, spans, strict=True)]
-            above = Composed([Term(n, upper(pair, step, span)) for n, pair, span in terms], theta)
-            below = Composed([Term(n, lower(pair, step, span, theta)) for n, pair, span in terms], theta)
+            try:
+                above = Composed([Term(n, upper(pair, step, span)) for n, pair, span in terms], theta)
+                below = Composed([Term(n, lower(pair, step, span, theta)) for n, pair, span in terms], theta)
+            except TooFineError as error:
+                if best.upper < inf:
+                    break
+                coarsest = step = step * 1.2 * error.size / LARGEST
+                continue
             found = bounds(above, below)
             best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
             width = best.upper - best.lower
-            goal = self._accuracy * best.upper if relative else wanted
+            share = self._accuracy if slope is None else self._accuracy - expm1(-wanted * slope)
+            goal = share * best.upper
             if width <= goal or above.full or best.upper == inf:
                 break
             step = max(coarsest, step * min(0.6, max(0.15, sqrt(goal / width) * 0.9)))
@@ -296,9 +312,28 @@ def _crossing(curve: Callable[[float], float], delta: float, start: float, width
         if low == 0:
             return 0.0, 0.0
         high, low, down = low, max(0.0, low - down), 2 * down
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
+    return _narrowed(curve, delta, low, high)
+
+
+def _narrowed(curve: Callable[[float], float], delta: float, low: float, high: float) -> tuple[float, float]:
+    """The bracket brought to 1e-12 by false position on log δ, which is nearly straight, halving when that stalls."""
+
+    def height(value: float) -> float:
+        return log(max(value, 1e-320)) - log(delta)
+
+    left, right = height(curve(low)), height(curve(high))
+    for turn in range(200):
+        if high - low <= 1e-12 * high:
+            break
+        share = left / (left - right) if turn % 3 < 2 and left > right else 0.5
+        middle = low + (high - low) * min(max(share, 1e-3), 1 - 1e-3)
         if not low < middle < high:
             break
-        low, high = (low, middle) if curve(middle) <= delta else (middle, high)
+        found = curve(middle)
+        if found <= delta:
+            high, right = middle, height(found)
+            left /= 2 if turn % 3 else 1  # the Illinois rule: do not keep one end for ever
+        else:
+            low, left = middle, height(found)
+            right /= 2 if turn % 3 else 1
     return low, high

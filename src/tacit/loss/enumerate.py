@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tacit.loss.lattice import Lattice
-from tacit.loss.pair import UNIT, Atoms, Floats, Pair
+from tacit.loss.pair import UNIT, Atoms, Floats, Pair, dot
 
 __all__ = ["Outcomes", "outcomes"]
 
@@ -24,12 +24,10 @@ class Outcomes:
 
     def delta(self, epsilon: float, sign: int) -> float:
         """δ(ε), rounded up (sign = 1) or down (−1)."""
+        epsilon -= sign * self._error * (1 + abs(epsilon))  # losses are right to a few units
         first = int(np.searchsorted(self._losses, epsilon, side="right"))
-        gains = -np.expm1(epsilon - self._losses[first:])
-        total = float(np.dot(self._p[first:], gains)) + self._infinite
-        # a loss right to a few units moves 1 − e^(ε−l) by as much
-        slack = float(self._p[first:].sum()) * 8 * UNIT * (1 + abs(epsilon) + abs(float(self._losses[-1])))
-        return min(1.0, max(0.0, (total + sign * slack) * (1 + sign * self._error)))
+        total = dot(self._p[first:], -np.expm1(epsilon - self._losses[first:])) + self._infinite
+        return min(1.0, max(0.0, total * (1 + sign * self._error)))
 
 
 def outcomes(terms: list[tuple[int, Pair]]) -> Outcomes | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.loss.pair import Floats, Pair
+from tacit.loss.pair import Floats, Pair, dot
 
 __all__ = ["Masses", "Span", "lower", "upper"]
 
@@ -77,8 +77,8 @@ def lower(pair: Pair, step: float, span: Span, theta: float) -> Masses:
         edges[len(below) + top - bulk[0]] = (top - HAIR / 2) * step
     c = pair.cells(edges)
     p, q = np.maximum(0.0, (c.p - c.p_error)[1:-1]), (c.q + c.q_error)[1:-1]
-    live = p > 0
-    losses = np.full(len(p), edges[0])
+    live = (p > 0) & (q > 0)
+    losses = edges[:-1].copy()  # where q underflows: no more than the cell's left end
     losses[live] = np.log(p[live]) - np.log(q[live])
     losses = np.clip(losses, edges[:-1] - step, edges[1:])  # rounding cannot make L larger than its cell
     inside = slice(len(below), len(below) + len(bulk))
@@ -95,7 +95,7 @@ def lower(pair: Pair, step: float, span: Span, theta: float) -> Masses:
         start = int(bulk[0]) - 1 - first
         masses[start : start + len(moved)] += moved
         options.append(Masses(step, first, masses * (1 - 1e-15), offset - SLOP, pair.leaks[0]))
-    return max(options, key=lambda m: float(np.dot(m.p, np.exp(theta * (m.losses - span.high)))))
+    return max(options, key=lambda m: dot(m.p, np.exp(theta * (m.losses - span.high))))
 
 
 def _indices(step: float, span: Span) -> tuple[Ints, Ints, Ints]:

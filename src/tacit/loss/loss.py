@@ -2,12 +2,19 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit.base import Number, Relation, same_neighbours, whole
+from tacit.base import LossError, Number, Relation, same_neighbours, whole
 from tacit.loss.interval import Interval
 
-__all__ = ["Loss"]
+if TYPE_CHECKING:  # these are written in terms of Loss, so its methods import them when called
+    from tacit.loss.cost import Cost
+    from tacit.loss.meaning import Meaning
+    from tacit.loss.tradeoff import Tradeoff
+
+__all__ = ["ACCURACY", "Loss"]
+
+ACCURACY = 1e-5  # relative width of an answer unless another is asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +32,12 @@ class Loss(ABC):
         object.__setattr__(self, "relation", Relation(self.relation))
 
     @abstractmethod
-    def epsilon(self, delta: Number) -> Interval:
-        """The ε at which the guarantee is (ε, δ)-DP."""
+    def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
+        """The ε at which the guarantee is (ε, δ)-DP; bounds are `accuracy` apart, relatively, where they are computed
+        on a grid, and as close as can be where there is a closed form."""
 
     @abstractmethod
-    def delta(self, epsilon: Number) -> Interval:
+    def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
         """The δ at which the guarantee is (ε, δ)-DP."""
 
     @abstractmethod
@@ -58,6 +66,42 @@ class Loss(ABC):
                 assert total is not None  # times ≥ 1 has a bit set
                 return total
             power = power + power
+
+    def sampled(self, rate: Number) -> "Loss":
+        """The loss when each unit takes part with probability `rate` only."""
+        raise LossError(
+            f"{type(self).__name__} says too little about a mechanism to be sampled: start from its own loss"
+        )
+
+    def shuffled(self, reports: int) -> "Loss":
+        """The loss of one respondent when so many reports of a local mechanism are shuffled together."""
+        raise LossError(
+            f"{type(self).__name__} says too little about a mechanism to be shuffled: start from its own loss"
+        )
+
+    def tradeoff(self) -> "Tradeoff":
+        """The f-DP view: the least share of missed members at a given share of false alarms."""
+        from tacit.loss.tradeoff import Tradeoff
+
+        return Tradeoff(self)
+
+    def cost(self, delta: Number | None = None) -> "Cost":
+        """Additive units for a ledger, rounded up. With `delta`, the cost of a finished program in (ε, δ)."""
+        from tacit.loss.cost import cost_at, cost_of
+
+        return cost_of(self) if delta is None else cost_at(self, delta)
+
+    def meaning(self, prior: Number = 0.5, *, delta: Number = 1e-6, population: int | None = None) -> "Meaning":
+        """What the guarantee means for one person: odds, beliefs, tests, and one plain sentence."""
+        from tacit.loss.meaning import explain
+
+        return explain(self, prior, delta, population)
+
+    def json(self) -> dict[str, Any]:
+        """Plain data, exact; `from_json` reads it."""
+        from tacit.loss.encode import to_json
+
+        return to_json(self)
 
     @property
     def neighbours(self) -> dict[str, Any]:

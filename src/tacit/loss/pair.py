@@ -20,13 +20,17 @@ __all__ = [
     "LaplacePair",
     "Pair",
     "ReplacedGaussian",
-    "Sampled",
-    "Swapped",
+    "dot",
 ]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 UNIT = 2.0**-53
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Σ a·b by pairwise summation in one thread: a threaded library's product is slower here, and less exact."""
+    return float((a * b).sum())
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Pair(ABC):
     @property
     def swapped(self) -> "Pair":
         """(Q, P): the guarantee in the other direction."""
+        from tacit.loss.transform import Swapped  # which is itself a Pair
+
         return Swapped(self)
 
     @property
@@ -80,9 +86,10 @@ class Pair(ABC):
 
 
 def _cells(edges: Floats, p: Floats, q: Floats, p_error: Floats, q_error: Floats) -> Cells:
-    with np.errstate(over="ignore", invalid="ignore"):
-        left, right = np.exp(np.append(-inf, edges)), np.exp(np.append(edges, inf))
-        deficit, deficit_error = q * right - p, q_error * right + p_error
+    # beyond e^700 a q that matters has underflowed: the excess is then p, which is never too little
+    powers = np.exp(np.minimum(edges, 700.0))
+    left, right = np.append(0.0, powers), np.append(powers, 0.0)
+    deficit, deficit_error = q * right - p, q_error * right + p_error
     deficit[-1], deficit_error[-1] = 0.0, 0.0
     return Cells(p, q, p_error, q_error, p - q * left, p_error + q_error * left, deficit, deficit_error)
 
@@ -113,7 +120,7 @@ class GaussianPair(Pair):
 
     def reach(self, tail: float) -> tuple[float, float]:
         z = sqrt(-2 * log(tail))  # Pr[N > z] ≤ exp(−z²/2)
-        return self.mu * (self.mu / 2 - z), self.mu * (self.mu / 2 + z)
+        return -self.mu * (self.mu / 2 + z), self.mu * (self.mu / 2 + z)
 
     @property
     def symmetric(self) -> bool:
@@ -134,7 +141,7 @@ class LaplacePair(Pair):
         q_above = np.where(over, 0.0, np.where(under, 1.0, np.exp(-(inside + e) / 2) / 2))
         p = np.diff(np.concatenate([[0.0], p_below, [1.0]]))
         q = -np.diff(np.concatenate([[1.0], q_above, [0.0]]))
-        error = np.full_like(p, 4 * UNIT)
+        error = np.full_like(p, (8 + e) * UNIT)
         return _cells(edges, p, q, error * np.append(p_below, 1.0), error * np.insert(q_above, 0, 1.0))
 
     def reach(self, tail: float) -> tuple[float, float]:
@@ -167,7 +174,7 @@ class DiscreteLaplacePair(Pair):
         p_below = np.where(over, 1.0, np.where(under, 0.0, np.exp(-rate * at_most) * edge))
         q_above = np.where(over, 0.0, np.where(under, 1.0, np.exp(-rate * (k - at_most + 1)) * edge))
         p, q = np.diff(np.concatenate([[0.0], p_below, [1.0]])), -np.diff(np.concatenate([[1.0], q_above, [0.0]]))
-        error = np.full_like(p, 8 * UNIT)
+        error = np.full_like(p, (8 + 2 * k * rate) * UNIT)
         return _cells(edges, p, q, error * np.append(p_below, 1.0), error * np.insert(q_above, 0, 1.0))
 
     def reach(self, tail: float) -> tuple[float, float]:
@@ -257,85 +264,3 @@ class Atoms(Pair):
     @property
     def leaks(self) -> tuple[float, float]:
         return self.only_p, self.only_q
-
-
-@dataclass(frozen=True)
-class Swapped(Pair):
-    """(Q, P) for a pair (P, Q): L changes sign, masses change places."""
-
-    base: Pair
-
-    def cells(self, edges: Floats) -> Cells:
-        c = self.base.cells(-edges[::-1])
-        p, q, p_error, q_error = c.q[::-1], c.p[::-1], c.q_error[::-1], c.p_error[::-1]
-        left, right = np.exp(edges), np.exp(edges)  # of every cell but the first, and but the last
-        excess, excess_error, deficit, deficit_error = p.copy(), p_error.copy(), np.zeros_like(p), np.zeros_like(p)
-        # q − p·e^left = e^left·(q·e^(−left) − p), and −left is the right end of the base's cell
-        excess[1:], excess_error[1:] = left * c.deficit[::-1][1:], left * c.deficit_error[::-1][1:]
-        deficit[:-1], deficit_error[:-1] = right * c.excess[::-1][:-1], right * c.excess_error[::-1][:-1]
-        return Cells(p, q, p_error, q_error, excess, excess_error, deficit, deficit_error)
-
-    def reach(self, tail: float) -> tuple[float, float]:
-        low, high = self.base.reach(tail)
-        return -high, -low
-
-    @property
-    def leaks(self) -> tuple[float, float]:
-        return self.base.leaks[1], self.base.leaks[0]
-
-    @property
-    def anchor(self) -> float | None:
-        return None if self.base.anchor is None else -self.base.anchor
-
-    @property
-    def swapped(self) -> Pair:
-        return self.base
-
-
-@dataclass(frozen=True)
-class Sampled(Pair):
-    """((1 − rate)·Q + rate·P, Q): each record takes part with probability `rate`, and P is the world with the record.
-
-    (Zhu, Dong and Wang 2022, Theorem 11.) L becomes log(1 + rate·(e^L − 1)), and the excess over a cell's left end is
-    rate times the base's, so small differences stay accurate.
-    """
-
-    base: Pair
-    rate: float
-
-    def cells(self, edges: Floats) -> Cells:
-        r = self.rate
-        # e^edge = 1 − r + r·e^s; no mass lies below log(1 − r), where s is −∞
-        lifted = np.expm1(edges) + r
-        possible = lifted > 0
-        inner = np.log(lifted[possible] / r)
-        b = self.base.cells(inner)
-        empty = int((~possible).sum())
-
-        def pad(x: Floats) -> Floats:
-            return np.concatenate([np.zeros(empty), x])
-
-        p, p_error = (1 - r) * b.q + r * b.p, (1 - r) * b.q_error + r * b.p_error
-        excess, excess_error = r * b.excess, r * b.excess_error
-        # the first cell with mass starts below log(1 − r), by −lifted in e^L
-        gap = float(-lifted[empty - 1]) if empty else 1 - r
-        excess[0], excess_error[0] = excess[0] + gap * b.q[0], excess_error[0] + gap * b.q_error[0]
-        parts = (p, b.q, p_error + 4 * UNIT * p, b.q_error, excess, excess_error, r * b.deficit, r * b.deficit_error)
-        return Cells(*(pad(part) for part in parts))
-
-    def reach(self, tail: float) -> tuple[float, float]:
-        low, high = self.base.reach(tail)
-        return log1p(self.rate * expm1(low)), self._outer(high)
-
-    @property
-    def anchor(self) -> float | None:
-        return None if self.base.anchor is None else self._outer(self.base.anchor)
-
-    def _outer(self, loss: float) -> float:
-        if loss > 700:
-            return loss + log(self.rate)
-        return log1p(self.rate * expm1(loss))
-
-    @property
-    def leaks(self) -> tuple[float, float]:
-        return self.rate * self.base.leaks[0], self.base.leaks[1] if self.rate == 1 else 0.0

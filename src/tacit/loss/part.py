@@ -14,7 +14,8 @@ import numpy as np
 
 from tacit.base import InputError, LossError
 from tacit.loss.lattice import Lattice
-from tacit.loss.pair import DiscreteLaplacePair, GaussianPair, Pair, ReplacedGaussian, Sampled
+from tacit.loss.pair import Atoms, DiscreteLaplacePair, GaussianPair, Pair, ReplacedGaussian
+from tacit.loss.transform import Sampled, Symmetric
 
 __all__ = [
     "DiscreteLaplace",
@@ -24,6 +25,7 @@ __all__ = [
     "Poisson",
     "PoissonReplace",
     "Response",
+    "WithoutReplacement",
     "part_from_json",
 ]
 
@@ -43,6 +45,11 @@ class Part(ABC):
     @abstractmethod
     def pair(self) -> Pair:
         """The dominating pair; P is the world with the unit."""
+
+    @property
+    def attained(self) -> bool:
+        """Whether some mechanism and neighbours are exactly this pair, so that lower bounds on it mean something."""
+        return True
 
     @property
     def bound(self) -> Fraction | None:
@@ -72,6 +79,8 @@ class Part(ABC):
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
     return value.json() if isinstance(value, Part) else str(value)
 
 
@@ -81,8 +90,13 @@ def part_from_json(data: dict[str, Any]) -> Part:
     kind = values.pop("kind", None)
     if kind not in Part.known:
         raise InputError(f"unknown kind of loss {kind!r}: this version knows {', '.join(sorted(Part.known))}")
-    read = {name: part_from_json(v) if isinstance(v, dict) else Fraction(v) for name, v in values.items()}
-    return Part.known[kind](**read)
+    return Part.known[kind](**{name: _read(value) for name, value in values.items()})
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, dict):
+        return part_from_json(value)
+    return tuple(_read(item) for item in value) if isinstance(value, list) else Fraction(value)
 
 
 @dataclass(frozen=True)
@@ -95,9 +109,8 @@ class Response(Part):
     delta: Fraction = ZERO
 
     def pair(self) -> Pair:
-        keep = (1 - float(self.delta)) / (1 + exp(-float(self.epsilon)))
-        flip = (1 - float(self.delta)) / (1 + exp(float(self.epsilon)))
-        leak = float(self.delta)
+        leak, flipped = float(self.delta), exp(-float(self.epsilon))
+        keep, flip = (1 - leak) / (1 + flipped), (1 - leak) * flipped / (1 + flipped)
         if not self.epsilon:
             return Lattice.at(np.array([0]), Fraction(1), np.array([1 - leak]), only_p=leak, only_q=leak)
         return Lattice.at(np.array([-1, 1]), self.epsilon, np.array([flip, keep]), only_p=leak, only_q=leak)
@@ -210,10 +223,7 @@ class DiscreteNormal(Part):
 
 @dataclass(frozen=True)
 class Poisson(Part):
-    """Each unit takes part with probability `rate`, independently; stated for add/remove (Zhu, Dong and Wang 2022).
-
-    The same pair bounds sampling a fixed number without replacement, stated for replace.
-    """
+    """Each unit takes part with probability `rate`, independently; stated for add/remove (Zhu, Dong and Wang 2022)."""
 
     kind: ClassVar[str] = "poisson"
 
@@ -221,7 +231,21 @@ class Poisson(Part):
     rate: Fraction
 
     def pair(self) -> Pair:
-        return Sampled(self.base.pair(), float(self.rate))
+        base, rate = self.base.pair(), float(self.rate)
+        if not isinstance(base, Atoms):
+            return Sampled(base, rate, float(1 - self.rate))
+        mixed = (1 - rate) * base.q + rate * base.p  # finitely many outcomes stay so, at other losses
+        with np.errstate(over="ignore"):
+            losses = np.where(base.losses > 1, base.losses + np.log(rate + (1 - rate) * np.exp(-base.losses)), 0.0)
+            losses = np.where(base.losses > 1, losses, np.log1p(rate * np.expm1(np.minimum(base.losses, 1))))
+        ends = {"only_p": rate * base.only_p, "only_q": 0.0}
+        if base.only_q:  # outputs that only the world without the unit has: there L is log(1 − rate)
+            losses, mixed = np.append(losses, log1p(-rate)), np.append(mixed, (1 - rate) * base.only_q)
+        if len(losses) == 2:  # two outcomes are a lattice of their own
+            order = np.argsort(losses)
+            low, high = losses[order]
+            return Lattice.at(np.array([0, 1]), Fraction(high - low), mixed[order], offset=float(low), **ends)
+        return Atoms(losses, mixed, **ends)
 
     @property
     def bound(self) -> Fraction | None:
@@ -239,6 +263,39 @@ class Poisson(Part):
     @property
     def slack(self) -> Fraction:
         return self.rate * self.base.slack
+
+    @property
+    def attained(self) -> bool:
+        return self.base.attained
+
+
+@dataclass(frozen=True)
+class WithoutReplacement(Poisson):
+    """A fixed share `rate` of the units is drawn; stated for replace.
+
+    H(ε) of the sample is at most that of ((1 − rate)·Q + rate·P, Q) for ε ≥ 0, in both orders of the neighbours
+    (Balle, Barthe and Gaboardi 2018; Zhu, Dong and Wang 2022). Different outcomes may take the two orders, so only the
+    pair made symmetric dominates under composition.
+    """
+
+    kind: ClassVar[str] = "without_replacement"
+
+    @property
+    def attained(self) -> bool:
+        return False
+
+    def pair(self) -> Pair:
+        pair = super().pair()
+        if not isinstance(pair, Atoms):
+            return Symmetric(pair)
+        above = pair.losses > 0
+        up, p, q = pair.losses[above], pair.p[above], pair.q[above]
+        rest = max(0.0, 1 - float(p.sum() + q.sum()) - pair.only_p)
+        masses = np.concatenate([q, [rest], p])
+        if len(up) == 1:
+            unit = Fraction(float(up[0]))
+            return Lattice.at(np.array([-1, 0, 1]), unit, masses, only_p=pair.only_p, only_q=pair.only_p)
+        return Atoms(np.concatenate([-up, [0.0], up]), masses, pair.only_p, pair.only_p)
 
 
 @dataclass(frozen=True)

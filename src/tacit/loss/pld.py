@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import inf
+from math import expm1, inf, log1p
 
 from tacit.base import InputError, LossError, Number, Relation, between, exact, non_negative, positive, show, whole
 from tacit.loss.compose import Composition, Terms
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
-from tacit.loss.loss import Loss
-from tacit.loss.part import Normal, Part, Poisson, PoissonReplace, Response
+from tacit.loss.loss import ACCURACY, Loss
+from tacit.loss.part import Normal, Part, Poisson, PoissonReplace, Response, WithoutReplacement
 
 __all__ = ["GDP", "PLD", "Approx", "Pure", "probability"]
 
 Parts = tuple[tuple[Part, int], ...]
 
-ACCURACY = 1e-5  # relative width of an answer unless another is asked for
+TINY = Fraction(1, 10**290)  # a δ below this is beyond the doubles that the curve is computed in
 
 
 def probability(delta: Number) -> Fraction:
@@ -76,21 +76,28 @@ class PLD(Loss):
 
     def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
         """Bounds on the least ε ≥ 0 for which the whole is (ε, δ)-DP."""
-        target = probability(delta)
-        if all(part.bound is not None for part, _ in self.parts) and target <= self.slack:
-            if target < self.slack:
-                return Interval(inf, inf)
-            return Interval.around(float(self.bound)) if self.bound else Interval(0.0, 0.0)
-        if target <= self.slack:
+        target, width = probability(delta), _width(accuracy)
+        leaks = [(float(part.slack), count) for part, count in self.parts if part.slack]
+        single = sum(count for _, count in leaks) <= 1
+        if (single and target == self.slack) or (target < TINY and not leaks):  # nothing is left for the curve
+            if all(part.bound is not None for part, _ in self.parts):
+                return Interval.around(float(self.bound)) if self.bound else Interval(0.0, 0.0)
             return Interval(inf, inf)
-        return _epsilon(self.parts, float(target), float(accuracy))
+        # a breach in any part is a breach: 1 − Π(1 − δ)
+        if float(target) <= -expm1(sum(count * log1p(-leak) for leak, count in leaks)) * (1 + 1e-12):
+            return Interval(inf, inf)
+        return self._honest(_epsilon(self.parts, float(target), width))
 
     def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
         """Bounds on the least δ for which the whole is (ε, δ)-DP."""
         at = non_negative(epsilon, "epsilon", toward="down")
         if all(part.bound is not None for part, _ in self.parts) and at >= self.bound and not self.slack:
             return Interval(0.0, 0.0)
-        return _delta(self.parts, float(at), float(accuracy))
+        return self._honest(_delta(self.parts, float(at), _width(accuracy)))
+
+    def _honest(self, found: Interval) -> Interval:
+        """A pair that only dominates says nothing from below."""
+        return found if all(part.attained for part, _ in self.parts) else Interval(0.0, found.upper)
 
     def grouped(self, size: int) -> "PLD":
         k = whole(size, "size", least=1)
@@ -120,7 +127,24 @@ class PLD(Loss):
         q = between(rate, "rate", 0, 1, toward="up") if rate != 1 else Fraction(1)
         if self.relation is not Relation.REPLACE:
             raise LossError("sampling a fixed number belongs to relation='replace': the size is public there")
-        return self if q == 1 else PLD.of(((Poisson(self._single("sampled"), q), 1),), **self.neighbours)
+        if q == 1:
+            return self
+        return PLD.of(((WithoutReplacement(self._single("sampled"), q), 1),), **self.neighbours)
+
+    def shuffled(self, reports: int, *, categories: int | None = None) -> "PLD":
+        """The loss of one respondent when so many reports of this local mechanism are shuffled together.
+
+        `categories=k` states that the mechanism is k-ary randomised response, which is hidden better.
+        """
+        from tacit.loss.shuffle import shuffled
+
+        return shuffled(self, reports=reports, categories=categories)
+
+    def allocated(self, *, steps: int, uses: int = 1) -> "PLD":
+        """The loss of all `steps` steps when each unit is used in `uses` of them, chosen at random."""
+        from tacit.loss.allocation import allocated
+
+        return allocated(self, steps=steps, uses=uses)
 
     def _single(self, what: str) -> Part:
         if len(self.parts) != 1 or self.parts[0][1] != 1:
@@ -182,11 +206,18 @@ class GDP(PLD):
         return Interval.around(value * (1 + 1e-12), lower=value * (1 - 1e-12)) if value else Interval(0.0, 0.0)
 
     def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
-        value = gaussian_delta(self.mu, float(non_negative(epsilon, "epsilon", toward="down")))
-        return Interval.around(value * (1 + 1e-12), lower=value * (1 - 1e-12))
+        at = float(non_negative(epsilon, "epsilon", toward="down"))
+        value, far = gaussian_delta(self.mu, at), at / self.mu + self.mu / 2
+        # e^(−a²/2) is off by a times the error of a, which is a difference of numbers up to `far`
+        error = 1e-12 + 1e-15 * far * abs(at / self.mu - self.mu / 2)
+        return Interval.around(value * (1 + error), lower=value * (1 - error))
 
     def __repr__(self) -> str:
         return f"GDP(mu={self.mu:.12g}{_about(self)})"
+
+
+def _width(accuracy: float) -> float:
+    return float(between(accuracy, "accuracy", 0, 1))
 
 
 def _about(loss: Loss) -> str:

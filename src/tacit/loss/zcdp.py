@@ -7,10 +7,10 @@ from math import exp, inf, log, log1p, sqrt
 
 from scipy.optimize import minimize_scalar
 
-from tacit.base import LossError, Number, Relation, exact, non_negative, whole
+from tacit.base import LossError, Number, Relation, non_negative, whole
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
-from tacit.loss.loss import Loss
+from tacit.loss.loss import ACCURACY, Loss
 from tacit.loss.pld import PLD, probability
 
 __all__ = ["ZCDP"]
@@ -35,7 +35,7 @@ class ZCDP(Loss):
         object.__setattr__(self, "rho", non_negative(rho, "rho", toward="decimal"))
         object.__setattr__(self, "slack", probability(delta))
 
-    def epsilon(self, delta: Number) -> Interval:
+    def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
         target, rho = probability(delta), float(self.rho)
         if target < self.slack or (target == self.slack and rho > 0):
             return Interval(inf, inf)
@@ -50,8 +50,8 @@ class ZCDP(Loss):
         upper = max(0.0, _least(at, log(sqrt(log(1 / left) / rho) + 1e-9)))
         return Interval.around(upper, lower=min(upper, gaussian_epsilon(sqrt(2 * rho), left) * (1 - 1e-9)))
 
-    def delta(self, epsilon: Number) -> Interval:
-        eps, rho, slack = float(exact(epsilon, "epsilon")), float(self.rho), float(self.slack)
+    def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
+        eps, rho, slack = float(non_negative(epsilon, "epsilon", toward="down")), float(self.rho), float(self.slack)
         if rho == 0:
             return Interval.around(slack)
 
@@ -81,8 +81,12 @@ class ZCDP(Loss):
         return cls(rho, delta=loss.slack, **loss.neighbours)
 
     def _plus(self, other: Loss) -> Loss:
-        if isinstance(other, PLD):
+        if isinstance(other, PLD) and all(part.rho is not None for part, _ in other.parts):
             other = ZCDP.implied_by(other)
+        if isinstance(other, PLD):  # a part without a ρ, such as a sampled Gaussian, still has a Rényi curve
+            from tacit.loss.renyi import RDP
+
+            return RDP.implied_by(other) + self
         if not isinstance(other, ZCDP):
             return other + self
         slack = self.slack + other.slack

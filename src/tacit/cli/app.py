@@ -1,0 +1,82 @@
+"""The command line: every command, its options, and how errors look."""
+
+import json
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tacit import __version__
+from tacit.base import TacitError
+from tacit.cli.accounting import register
+from tacit.cli.demo import demo
+from tacit.cli.mechanisms import as_json, as_markdown, as_table
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="tacit",
+    help="Answers about everyone, silent about anyone: differential privacy that is exact, priced and checked.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tacit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("demo")
+def _demo(
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also write a picture: FILE.svg or FILE.png.")
+    ] = None,
+    as_json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """A short tour: four questions on made-up data, answered privately, with error bars and costs."""
+    demo(Console(), plot=plot, as_json=as_json_)
+
+
+@app.command("mechanisms")
+def _mechanisms(
+    as_json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/reference/mechanisms.md.")] = False,
+) -> None:
+    """Every mechanism there is: what it does and where its theory is written down."""
+    if as_json_:
+        typer.echo(json.dumps(as_json(), indent=2, ensure_ascii=False))
+    elif markdown:
+        typer.echo(as_markdown(), nl=False)
+    else:
+        Console().print(as_table())
+
+
+register(app)
+
+
+def main() -> None:
+    """Run the command line. An error made on purpose is one red line and exit code 2; anything else is a bug."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ε is shown a question mark, not a traceback
+    try:
+        app()
+    except TacitError as error:
+        Console(stderr=True).print(Text(f"tacit: {error}", style="bold red"), soft_wrap=True)
+        sys.exit(2)

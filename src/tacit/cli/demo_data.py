@@ -1,0 +1,56 @@
+"""Data for the tour: people, bidders and respondents who never existed.
+
+numpy's seeded generator is right here and nowhere else in the product: this is data, not noise.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["AGE_BANDS", "GENDERS", "REGIONS", "SMALL_MARKET", "People", "bidders", "people", "smokers"]
+
+Integers = np.ndarray[tuple[int], np.dtype[Any]]
+
+SEED = 4711
+AGE_LIMIT = 100
+AGE_BANDS = {"0–17": 0, "18–29": 18, "30–44": 30, "45–59": 45, "60–74": 60, "75–100": 75}  # label: first year
+GENDERS = ("women", "men")
+REGIONS = ("North", "South", "Coast", "Islands")
+SMALL_MARKET = (100, 101, 301)  # what three bidders would pay, in cents
+
+
+@dataclass(frozen=True)
+class People:
+    """One row a person: age in whole years 0–100, and the positions of gender and region in their lists."""
+
+    age: Integers
+    gender: Integers
+    region: Integers
+
+    def cells(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """How many people there are in each age band × gender × region."""
+        band = np.searchsorted(list(AGE_BANDS.values()), self.age, side="right") - 1
+        counts = np.zeros((len(AGE_BANDS), len(GENDERS), len(REGIONS)), dtype=np.int64)
+        np.add.at(counts, (band, self.gender, self.region), 1)
+        return counts
+
+
+def people(size: int = 10_000) -> People:
+    """A town: ages like a real pyramid, three regions of a fair size and one where hardly anybody lives."""
+    source = np.random.default_rng(SEED)
+    age = np.clip(np.rint(source.gamma(3.2, 13.5, size)), 0, AGE_LIMIT).astype(np.int64)
+    gender = (source.random(size) < 0.49).astype(np.int64)
+    region = source.choice(len(REGIONS), size=size, p=[0.45, 0.33, 0.215, 0.005])
+    return People(age, gender, region)
+
+
+def bidders(size: int = 500) -> Integers:
+    """What each bidder of a large market would pay, in cents: at most 10 dollars."""
+    source = np.random.default_rng(SEED + 1)
+    return np.clip(np.rint(source.lognormal(1.2, 0.45, size) * 100), 0, 1000).astype(np.int64)
+
+
+def smokers(size: int = 10_000) -> Integers:
+    """The true answer of each respondent to an awkward yes/no question: one in five says yes."""
+    return (np.random.default_rng(SEED + 2).random(size) < 0.2).astype(np.int64)

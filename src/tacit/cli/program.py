@@ -1,0 +1,177 @@
+"""The program that the accounting commands speak of: one mechanism, run on a sample, a number of times."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tacit.base import InputError, Number, Relation, Sensitivity, between, exact, positive, whole
+from tacit.loss import PLD, Loss, Pure
+from tacit.loss.pld import probability
+from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
+from tacit.mechanism.laplace import DiscreteLaplace, Laplace
+
+__all__ = ["KINDS", "Kind", "Program", "mechanism", "plain"]
+
+SAMPLINGS = ("poisson", "fixed")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the command line calls a mechanism: the option that sets it, what to call it, and whether a δ is needed."""
+
+    option: str
+    noun: str
+    build: Callable[[Fraction], Any] | None = None
+    pure: bool = False
+
+    def loss(self, value: Fraction, sensitivity: Fraction, about: dict[str, Any]) -> PLD:
+        if self.build is None:
+            return Pure(value, **about)
+        found = self.build(value).loss(Sensitivity.scalar(sensitivity), **about)
+        assert isinstance(found, PLD)  # noise on one number always has a curve
+        return found
+
+
+KINDS = {
+    "gaussian": Kind("sigma", "Gaussian noise", lambda sigma: Gaussian(sigma=sigma)),
+    "laplace": Kind("scale", "Laplace noise", lambda scale: Laplace(scale=scale), pure=True),
+    "discrete-gaussian": Kind("sigma", "whole Gaussian noise", lambda sigma: DiscreteGaussian(sigma=sigma)),
+    "discrete-laplace": Kind("scale", "whole Laplace noise", lambda scale: DiscreteLaplace(scale=scale), pure=True),
+    "pure": Kind("epsilon", "any pure mechanism", pure=True),
+}
+
+
+def plain(number: Fraction) -> str:
+    """0.01 for a hundredth, 1/3 for a third, six digits of something unwieldy."""
+    short = f"{float(number):.12g}"
+    if Fraction(short) == number:
+        return short
+    return str(number) if number.denominator < 1000 else f"{float(number):.6g}"
+
+
+def mechanism(name: str) -> Kind:
+    """The kind of this name, or an error that lists them."""
+    if name not in KINDS:
+        raise InputError(f'"{name}" is not a mechanism here: choose one of {", ".join(KINDS)}')
+    return KINDS[name]
+
+
+@dataclass(frozen=True)
+class Program:
+    """`steps` runs of a mechanism with noise `value`, each on a sample that holds each unit with probability `rate`."""
+
+    name: str
+    value: Fraction
+    sensitivity: Fraction | None
+    rate: Fraction
+    sampling: str
+    steps: int
+    relation: Relation
+    unit: str
+
+    @classmethod
+    def parse(
+        cls,
+        name: str,
+        values: dict[str, str | None],
+        *,
+        sensitivity: str | None,
+        rate: str,
+        sampling: str,
+        steps: str,
+        relation: str,
+        unit: str,
+    ) -> "Program":
+        """From what was typed. `values` holds --sigma, --scale and --epsilon: the mechanism takes exactly one."""
+        kind = mechanism(name)
+        for option, given in values.items():
+            if (given is not None) != (option == kind.option):
+                fix = f"add --{option} NUMBER" if given is None else f"leave it out, say --{kind.option} NUMBER"
+                does = "needs" if given is None else "does not take"
+                raise InputError(f"{name} {does} --{option}: {fix}")
+        if kind.build is None and sensitivity is not None:
+            raise InputError("pure does not take --sensitivity: its epsilon already counts it")
+        neighbours = Relation(relation.replace("-", "_"))
+        _check(name, sampling, neighbours, sampled=exact(rate, "--rate") != 1)
+        moved = sensitivity or ("1" if neighbours is Relation.ADD_REMOVE else "2")
+        share = exact(rate, "--rate")
+        return cls(
+            name=name,
+            value=positive(values[kind.option], f"--{kind.option}"),
+            sensitivity=None if kind.build is None else positive(moved, "--sensitivity"),
+            rate=share if share == 1 else between(rate, "--rate", 0, 1),
+            sampling=sampling,
+            steps=whole(steps, "--steps", least=1),
+            relation=neighbours,
+            unit=unit,
+        )
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.name]
+
+    def with_value(self, value: Number) -> "Program":
+        return replace(self, value=positive(value, self.kind.option, toward="decimal"))
+
+    def unsampled(self) -> PLD:
+        return self.kind.loss(
+            self.value, self.sensitivity or Fraction(1), {"relation": self.relation, "unit": self.unit}
+        )
+
+    def step(self) -> PLD:
+        """One run."""
+        whole_data = self.unsampled()
+        if self.sampling == "fixed":
+            return whole_data.sampled_without_replacement(self.rate)
+        return whole_data.sampled(self.rate)
+
+    def loss(self) -> Loss:
+        """All runs."""
+        return self.steps * self.step()
+
+    def delta(self, given: str | None) -> Fraction:
+        """--delta, which only a pure mechanism may leave out."""
+        if given is None and not self.kind.pure:
+            raise InputError(f"{self.name} needs --delta: without one its epsilon is infinite. Try --delta 1e-6")
+        found = probability(exact(given or 0, "--delta"))
+        if not found and not self.kind.pure:
+            raise InputError(f"{self.name} has no finite epsilon at --delta 0: pass a small one such as 1e-6")
+        return found
+
+    def sentence(self, *, noise: bool = True) -> str:
+        """The program in words."""
+        times = f"{self.steps:,} × " if self.steps > 1 else ""
+        set_to = f", {self.kind.option} {plain(self.value)}" if noise else ""
+        moved = f", sensitivity {plain(self.sensitivity)}" if self.sensitivity else ""
+        how = {"poisson": "a Poisson sample", "fixed": "a sample of fixed size"}[self.sampling]
+        sample = f", on {how} at rate {plain(self.rate)}" if self.rate != 1 else ""
+        return f"{times}{self.kind.noun}{set_to}{moved}{sample}"
+
+    def whom(self) -> str:
+        """The neighbours in words."""
+        return {"add_remove": "adding or removing", "replace": "replacing"}[self.relation.value] + f" one {self.unit}"
+
+    def json(self) -> dict[str, object]:
+        return {
+            "mechanism": self.name,
+            self.kind.option: float(self.value),
+            **({"sensitivity": float(self.sensitivity)} if self.sensitivity else {}),
+            "rate": float(self.rate),
+            "sampling": self.sampling,
+            "steps": self.steps,
+            "relation": self.relation.value,
+            "unit": self.unit,
+        }
+
+
+def _check(name: str, sampling: str, relation: Relation, *, sampled: bool) -> None:
+    """Which kinds of sample go with which neighbours."""
+    if sampling not in SAMPLINGS:
+        raise InputError(f'--sampling must be one of {", ".join(SAMPLINGS)}, not "{sampling}"')
+    if sampling == "fixed" and relation is not Relation.REPLACE:
+        raise InputError("--sampling fixed makes the size public, so it goes with --relation replace: add that")
+    if sampled and sampling == "poisson" and relation is Relation.REPLACE and name != "gaussian":
+        raise InputError(
+            f"a Poisson sample of {name} has no price under replace here: say --relation add_remove or --sampling fixed"
+        )

@@ -1,0 +1,202 @@
+"""What a release costs in units that add up: the entries of a ledger.
+
+An analyst picks the next question after seeing the last answer. Sums of ε, of ρ and of δ stay valid then; whole loss
+curves do not (see docs/theory/adaptive-composition.md). A `Cost` lies on a decimal grid, rounded up once when it is
+made, so that adding a million of them, writing them down and reading them back never moves the total.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+from tacit.base import InputError, LossError, Number, Relation, between, exact, non_negative, same_neighbours, whole
+from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
+from tacit.loss.loss import Loss
+from tacit.loss.pld import PLD
+from tacit.loss.zcdp import ZCDP
+
+__all__ = ["Charge", "Cost", "charge_of", "cost_at", "cost_of"]
+
+
+class Charge(NamedTuple):
+    """The exact numbers behind a cost: (ε, δ)-DP if `epsilon` is known, δ-approximate ρ-zCDP if `rho` is."""
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """(ε, δ)-DP and δ-approximate ρ-zCDP at once, as far as each is known; `None` is a currency it cannot be paid in.
+
+    Addition is composition, also when each mechanism and its parameters were chosen after seeing all earlier answers,
+    provided the total is kept below a limit set in advance. A currency that one side lacks is lost. Numbers are rounded
+    up to so many decimals: 12 for ε, 18 for ρ, 30 for δ. Nothing that costs rounds to nothing.
+    """
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    relation: Relation = Relation.ADD_REMOVE
+    unit: str = "row"
+
+    DECIMALS: ClassVar[dict[str, int]] = {"epsilon": 12, "rho": 18, "delta": 30}
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation(self.relation))
+        if self.epsilon is None and self.rho is None:
+            raise InputError("a cost needs epsilon or rho, or both: neither was given")
+        for name, decimals in self.DECIMALS.items():
+            value = getattr(self, name)
+            if value is not None:
+                grid = 10**decimals
+                scaled = non_negative(value, name, toward="up") * grid
+                object.__setattr__(self, name, Fraction(-(-scaled.numerator // scaled.denominator), grid))
+
+    @classmethod
+    def zero(cls, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> "Cost":
+        """Nothing spent, in every currency: where a sum starts."""
+        return cls(epsilon=Fraction(0), rho=Fraction(0), relation=relation, unit=unit)
+
+    def __add__(self, other: object) -> "Cost":
+        if not isinstance(other, Cost):
+            return NotImplemented
+        same_neighbours((self.relation, self.unit), (other.relation, other.unit))
+        return Cost(
+            epsilon=None if self.epsilon is None or other.epsilon is None else self.epsilon + other.epsilon,
+            rho=None if self.rho is None or other.rho is None else self.rho + other.rho,
+            delta=self.delta + other.delta,
+            relation=self.relation,
+            unit=self.unit,
+        )
+
+    def __rmul__(self, times: int) -> "Cost":
+        n = whole(times, "times")
+        return Cost(
+            epsilon=None if self.epsilon is None else n * self.epsilon,
+            rho=None if self.rho is None else n * self.rho,
+            delta=n * self.delta,
+            relation=self.relation,
+            unit=self.unit,
+        )
+
+    def within(self, limit: "Cost") -> bool:
+        """Whether this fits a limit: below it in every currency that the limit names, and in δ."""
+        same_neighbours((self.relation, self.unit), (limit.relation, limit.unit))
+        named = [(self.epsilon, limit.epsilon), (self.rho, limit.rho), (self.delta, limit.delta)]
+        return all(top is None or (spent is not None and spent <= top) for spent, top in named)
+
+    def left(self, limit: "Cost") -> "Cost":
+        """What the limit still allows after this, at least zero, in the currencies that the limit names."""
+        same_neighbours((self.relation, self.unit), (limit.relation, limit.unit))
+
+        def rest(spent: Fraction | None, top: Fraction | None) -> Fraction | None:
+            if top is None:
+                return None
+            return Fraction(0) if spent is None else max(Fraction(0), top - spent)
+
+        return Cost(
+            epsilon=rest(self.epsilon, limit.epsilon),
+            rho=rest(self.rho, limit.rho),
+            delta=max(Fraction(0), limit.delta - self.delta),
+            relation=self.relation,
+            unit=self.unit,
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Plain data; numbers are exact decimal strings."""
+        numbers = {name: getattr(self, name) for name in self.DECIMALS}
+        plain = {name: None if value is None else _decimal(value) for name, value in numbers.items()}
+        return {**plain, "relation": self.relation.value, "unit": self.unit}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Cost":
+        """The inverse of `json`; a number that is not on the grid, or not a string, is refused."""
+        names = {*cls.DECIMALS, "relation", "unit"}
+        if not isinstance(data, dict) or set(data) != names:
+            raise InputError(f"a stored cost has exactly the fields {', '.join(sorted(names))}")
+        values: dict[str, Fraction] = {}
+        for name in cls.DECIMALS:
+            text = data[name]
+            if text is None and name != "delta":
+                continue
+            if not isinstance(text, str):
+                raise InputError(f"{name} of a stored cost must be a decimal string, not {text!r}")
+            values[name] = exact(text, name)
+        relation, unit = Relation(data["relation"]), data["unit"]
+        if not isinstance(unit, str) or not unit:
+            raise InputError(f"unit of a stored cost must be a name such as 'row', not {unit!r}")
+        cost = cls(
+            epsilon=values.get("epsilon"), rho=values.get("rho"), delta=values["delta"], relation=relation, unit=unit
+        )
+        if any(getattr(cost, name) != value for name, value in values.items()):
+            raise InputError("a stored cost has more decimals than the grid: it was not written by this program")
+        return cost
+
+    def __str__(self) -> str:
+        shown = {name: getattr(self, name) for name in self.DECIMALS}
+        known = [f"{name} {_decimal(value)}" for name, value in shown.items() if value is not None]
+        return f"{', '.join(known)} for {self.relation.value} of one {self.unit}"
+
+
+def _decimal(value: Fraction) -> str:
+    """A number on a decimal grid, written out exactly."""
+    digits = Cost.DECIMALS["delta"]
+    text = str(value.numerator * (10**digits // value.denominator)).rjust(digits + 1, "0")
+    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+
+
+def charge_of(loss: Loss | Cost) -> Charge:
+    """The currencies that this loss has, exactly; an error if it has none."""
+    if isinstance(loss, Cost):
+        return Charge(loss.epsilon, loss.rho, loss.delta)
+    if isinstance(loss, MeanConcentrated):
+        loss = loss.shifted()
+    if isinstance(loss, ShiftedZCDP):
+        loss = loss.zcdp()
+    if isinstance(loss, ZCDP):
+        return Charge(None, loss.rho, loss.slack)
+    if isinstance(loss, PLD):
+        bounds = [None if part.bound is None else count * part.bound for part, count in loss.parts]
+        rhos = [None if part.rho is None else count * part.rho for part, count in loss.parts]
+        epsilon, rho = _total(bounds), _total(rhos)
+        if epsilon is not None or rho is not None:
+            return Charge(epsilon, rho, loss.slack)
+        odd = sorted({part.kind for part, _ in loss.parts if part.bound is None and part.rho is None})
+        what = f"{' and '.join(odd)} has" if odd else "this mixture has"
+    else:
+        what = f"{type(loss).__name__} has"
+    raise LossError(
+        f"{what} neither an epsilon nor a rho that adds up, so a ledger cannot hold it as it is: "
+        "choose a delta for the finished program and use cost_at(loss, delta)"
+    )
+
+
+def _total(values: list[Fraction | None]) -> Fraction | None:
+    known = [value for value in values if value is not None]
+    return sum(known, Fraction(0)) if len(known) == len(values) else None
+
+
+def cost_of(loss: Loss) -> Cost:
+    """The additive cost of a loss: Σε and Σδ where every mechanism has an ε, Σρ where every one has a ρ.
+
+    (ε, δ)-DP counts as δ-approximate ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4 and section 8).
+    """
+    return Cost(**charge_of(loss)._asdict(), **loss.neighbours)
+
+
+def cost_at(loss: Loss, delta: Number) -> Cost:
+    """The cost of one finished program, all of whose parameters were fixed before it ran, as (ε(δ), δ).
+
+    This is how a program that only its whole loss curve describes, such as training on random batches, enters a
+    ledger: once, as a single (ε, δ)-DP mechanism.
+    """
+    chosen = between(delta, "delta", 0, 1)
+    found = loss.epsilon(chosen)
+    if not found.rigorous:
+        raise LossError("this epsilon is an approximation, which a ledger cannot hold: use a loss with a proven bound")
+    if not found.upper < float("inf"):
+        raise LossError(f"at delta = {float(chosen):g} this loss has no finite epsilon: choose a larger delta")
+    epsilon = Fraction(found.upper)
+    return Cost(epsilon=epsilon, rho=epsilon**2 / 2, delta=chosen, **loss.neighbours)

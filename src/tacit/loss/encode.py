@@ -1,0 +1,152 @@
+"""A loss as plain data and back, so that a ledger can keep what was run and price it again when a proof improves.
+
+Numbers are strings, exact fractions or decimals. A program of mechanisms is stored as its parts and comes back as the
+narrowest kind that describes them: `Approx(1, 0)` comes back as `Pure(1)`.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from tacit.base import InputError, LossError, Relation, TacitError, exact, whole
+from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
+from tacit.loss.loss import Loss
+from tacit.loss.part import Part, part_from_json
+from tacit.loss.pld import PLD
+from tacit.loss.renyi import RDP
+from tacit.loss.zcdp import ZCDP
+
+__all__ = ["VERSION", "from_json", "to_json"]
+
+VERSION = 1
+
+
+def to_json(loss: Loss) -> dict[str, Any]:
+    """Plain data that `from_json` turns into an equal loss."""
+    head = {"version": VERSION, "relation": loss.relation.value, "unit": loss.unit}
+    if isinstance(loss, PLD):
+        return {**head, "kind": "parts", "parts": [{"count": n, "part": part.json()} for part, n in loss.parts]}
+    if isinstance(loss, ZCDP):
+        return {**head, "kind": "zcdp", "rho": str(loss.rho), "delta": str(loss.slack)}
+    if isinstance(loss, ShiftedZCDP):
+        return {**head, "kind": "shifted_zcdp", "xi": str(loss.xi), "rho": str(loss.rho)}
+    if isinstance(loss, MeanConcentrated):
+        return {**head, "kind": "mean_concentrated", "mean": str(loss.mean), "square": str(loss.square)}
+    if isinstance(loss, RDP):
+        curve = {"orders": [str(o) for o in loss.orders], "values": [str(v) for v in loss.values]}
+        return {**head, "kind": "rdp", **curve, "delta": str(loss.slack)}
+    raise LossError(
+        f"a loss of kind {type(loss).__name__} has no stored form: convert it, or store cost_at(loss, delta)"
+    )
+
+
+def from_json(data: Any) -> Loss:
+    """The inverse of `to_json`; anything not understood entirely is refused."""
+    if not isinstance(data, dict):
+        raise InputError(f"a stored loss is an object with version, kind, relation and unit, not {type(data).__name__}")
+    if data.get("version") != VERSION:
+        raise InputError(f"this stored loss has version {data.get('version')!r}; this program reads version {VERSION}")
+    read = READERS.get(data.get("kind", ""))
+    if read is None:
+        raise InputError(f"unknown kind of stored loss {data.get('kind')!r}: this version reads {', '.join(READERS)}")
+    return read(data)
+
+
+def _parts(data: dict[str, Any]) -> Loss:
+    _only(data, "parts")
+    if not isinstance(data["parts"], list):
+        raise InputError(f"parts of a stored loss must be a list, not {type(data['parts']).__name__}")
+    parts = tuple(_part(entry) for entry in data["parts"])
+    return PLD.of(parts, **_neighbours(data))
+
+
+def _part(entry: Any) -> tuple[Part, int]:
+    if not isinstance(entry, dict) or set(entry) != {"count", "part"} or not isinstance(entry["part"], dict):
+        raise InputError(f"each of the parts must have exactly count and part, not {entry!r}")
+    if isinstance(entry["count"], bool) or not isinstance(entry["count"], int):
+        raise InputError(f"count must be a whole number, not {entry['count']!r}")
+    _strings(entry["part"])
+    try:
+        part = part_from_json(entry["part"])
+        _sane(part)
+        _ = (part.bound, part.slack, part.rho)  # a part whose closed forms fail is not a part
+    except TacitError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as cause:
+        raise InputError(f"this stored part is damaged ({cause}): {entry['part']!r}") from cause
+    return part, whole(entry["count"], "count", least=1)
+
+
+def _strings(value: Any) -> None:
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if not isinstance(inner, dict | list | str):
+            raise InputError(f"numbers of a stored part must be strings, so that they are exact, not {inner!r}")
+        _strings(inner)
+
+
+PROBABILITIES = {"rate", "delta"}
+NOT_ZERO = {"scale", "variance", "square", "rate"}
+
+
+def _sane(part: Part) -> None:
+    """Numbers as a constructor would have checked them."""
+    for name, value in vars(part).items():
+        if isinstance(value, Part):
+            _sane(value)
+        elif isinstance(value, Fraction) and (
+            value < 0 or (name in NOT_ZERO and value == 0) or (name in PROBABILITIES and value >= 1)
+        ):
+            raise InputError(f"{name} = {value} is not possible in a stored {part.kind}")
+
+
+def _zcdp(data: dict[str, Any]) -> Loss:
+    _only(data, "rho", "delta")
+    return ZCDP(_number(data["rho"], "rho"), delta=_number(data["delta"], "delta"), **_neighbours(data))
+
+
+def _shifted(data: dict[str, Any]) -> Loss:
+    _only(data, "xi", "rho")
+    return ShiftedZCDP(_number(data["xi"], "xi"), _number(data["rho"], "rho"), **_neighbours(data))
+
+
+def _mean(data: dict[str, Any]) -> Loss:
+    _only(data, "mean", "square")
+    return MeanConcentrated(_number(data["mean"], "mean"), _number(data["square"], "square"), **_neighbours(data))
+
+
+def _rdp(data: dict[str, Any]) -> Loss:
+    _only(data, "orders", "values", "delta")
+    curve: dict[str, list[Fraction]] = {}
+    for name in ("orders", "values"):
+        if not isinstance(data[name], list):
+            raise InputError(f"{name} of a stored loss must be a list, not {type(data[name]).__name__}")
+        curve[name] = [_number(text, name) for text in data[name]]
+    slack = _number(data["delta"], "delta")
+    return RDP(curve["orders"], curve["values"], slack, **_neighbours(data))
+
+
+def _number(text: Any, name: str) -> Fraction:
+    if not isinstance(text, str):
+        raise InputError(f"{name} of a stored loss must be a string, so that it is exact, not {text!r}")
+    return exact(text, name)
+
+
+def _only(data: dict[str, Any], *names: str) -> None:
+    wanted = {"version", "kind", "relation", "unit", *names}
+    if set(data) != wanted:
+        raise InputError(f"a stored loss of kind {data['kind']!r} has exactly the fields {', '.join(sorted(wanted))}")
+
+
+def _neighbours(data: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(data["unit"], str) or not data["unit"]:
+        raise InputError(f"unit of a stored loss must be a name such as 'row', not {data['unit']!r}")
+    return {"relation": Relation(data["relation"]), "unit": data["unit"]}
+
+
+READERS: dict[str, Callable[[dict[str, Any]], Loss]] = {
+    "parts": _parts,
+    "zcdp": _zcdp,
+    "shifted_zcdp": _shifted,
+    "mean_concentrated": _mean,
+    "rdp": _rdp,
+}

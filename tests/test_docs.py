@@ -1,0 +1,99 @@
+"""The documentation runs: its code, its commands, its links, and the pages that are generated."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.markdown import anchors, blocks, links
+from support.tree import ROOT, project_files
+from tacit.cli.mechanisms import as_markdown
+
+PAGES = [path for path in project_files() if path.suffix == ".md"]
+README = ROOT / "README.md"
+OFFERED = {"run", "test", "check", "bench", "test-all", "docs", "lock", "clean"}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def commands(page: Path) -> list[str]:
+    """Lines after a `$` in console blocks."""
+    lines = [line for block in blocks(page, "console") for line in block.text.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+def test_python_runs_from_top_to_bottom(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page, "python"):
+        padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the line of the page
+        exec(compile(padded, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        pytest.param(page, command, id=f"{name(page)}: {command}")
+        for page in PAGES
+        for command in dict.fromkeys(commands(page))
+        if command.startswith("tacit")
+    ],
+)
+def test_commands_run(page: Path, command: str, tmp_path: Path) -> None:
+    words = shlex.split(command)
+    environment = os.environ | {"PYTHONWARNINGS": "error"}
+    program = [sys.executable, "-m", *words]
+    result = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+def test_make_targets_that_pages_mention_exist() -> None:
+    targets = {line.split(":")[0] for line in (ROOT / "Makefile").read_text().splitlines() if line[:1].isalpha()}
+    assert targets >= OFFERED
+    mentioned = {command.split()[1] for page in PAGES for command in commands(page) if command.startswith("make ")}
+    assert mentioned
+    assert mentioned <= OFFERED
+
+
+def test_the_readme_offers_the_two_commands() -> None:
+    assert {"make run", "make test"} <= set(commands(README))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in links(page):
+        if target.startswith(("https://", "http://", "mailto:")):
+            continue
+        place, _, anchor = target.partition("#")
+        there = (page.parent / place).resolve() if place else page
+        assert there.exists(), f"{target} is not there"
+        assert there.is_relative_to(ROOT), f"{target} leaves the repository"
+        assert not anchor or anchor in anchors(there), f"{target} has no such heading"
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    docs = ROOT / "docs"
+    seen: set[Path] = set()
+    ahead = [docs / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page.is_dir():  # shown as the list of its pages
+            ahead += page.glob("*.md")
+        if page in seen or page.suffix != ".md" or not page.exists():
+            continue
+        seen.add(page)
+        targets = [target.partition("#")[0] for target in links(page) if "://" not in target]
+        ahead += [(page.parent / target).resolve() for target in targets if target]
+    assert [name(page) for page in PAGES if page.is_relative_to(docs) and page not in seen] == []
+
+
+def test_the_list_of_mechanisms_is_current() -> None:
+    page = ROOT / "docs" / "reference" / "mechanisms.md"
+    assert page.read_text() == as_markdown(), "run `make docs`"
