@@ -33,7 +33,7 @@ def theirs(one: Any, count: int, delta: str) -> float:
 
 
 @given(st.fractions(F(1, 2), 4, max_denominator=8), st.fractions(F(1, 100), F(1, 2), max_denominator=100), deltas)
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_sampled_gaussians(sigma: Fraction, rate: Fraction, delta: str) -> None:
     count = 200
     ours = times(count, GDP(1 / sigma).sampled(rate)).epsilon(delta, accuracy=1e-4)
@@ -42,7 +42,7 @@ def test_sampled_gaussians(sigma: Fraction, rate: Fraction, delta: str) -> None:
 
 
 @given(st.fractions(F(1, 2), 4, max_denominator=8), st.fractions(F(1, 100), F(1, 2), max_denominator=100), deltas)
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_sampled_gaussians_under_replace(sigma: Fraction, rate: Fraction, delta: str) -> None:
     count = 100
     step = GDP(2 / sigma, relation=Relation.REPLACE).sampled(rate)

@@ -166,7 +166,11 @@ def test_sampling_keeps_what_only_the_world_without_the_record_produces(rate: fl
     keep, flip = (float(p) for p, _ in response("0.5", "0.1").outcomes[:2])
     base = Atoms(np.array([0.5, -0.5]), np.array([keep, flip]), 0.1, 0.1)
     for pair, worlds in ((Sampled(base, rate), exact), (Swapped(Sampled(base, rate)), exact.swapped)):
-        cells = pair.cells(np.linspace(-3, 3, 12) + 0.01)
+        edges = np.linspace(-3, 3, 12) + 0.01
+        cells = pair.cells(edges)
+        excess, deficit = cells.p[1:] - cells.q[1:] * np.exp(edges), cells.q[:-1] * np.exp(edges) - cells.p[:-1]
+        assert cells.excess[1:] == pytest.approx(excess, abs=1e-14)
+        assert cells.deficit[:-1] == pytest.approx(deficit, abs=1e-13)
         finite = [(p, q) for p, q in worlds.outcomes if p and q]
         assert cells.p.sum() == pytest.approx(float(mpmath.fsum(p for p, _ in finite)), rel=1e-12)
         assert cells.q.sum() == pytest.approx(float(mpmath.fsum(q for _, q in finite)), rel=1e-12)

@@ -170,6 +170,11 @@ def test_renyi_and_rho_bound_the_divergence_of_the_pair(part: Part, order: float
         assert part.renyi(order) == pytest.approx(divergence, rel=1e-9)
 
 
+def test_sampling_scales_the_slack() -> None:
+    assert Poisson(Response(F(1), F(1, 100)), F(1, 10)).slack == F(1, 1000)
+    assert Poisson(Normal(F(1)), F(1, 10)).slack == 0
+
+
 def test_renyi_of_what_may_fail_is_infinite() -> None:
     assert Response(F(1), F(1, 100)).renyi(2.0) == inf
     assert Response(F(1)).renyi(inf) == 1

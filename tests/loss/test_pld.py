@@ -93,6 +93,16 @@ def test_one_sampled_step_is_the_worse_of_two_closed_forms(delta: float) -> None
         assert encloses(found.lower, found.upper, sampled_gaussian(mu, F(rate)), F(delta))
 
 
+@pytest.mark.parametrize("mu", [10, 38, 100])
+def test_a_large_gaussian_beside_something_else(mu: int) -> None:
+    """e^L is no double there. A Gaussian is any number of smaller ones, so nothing need overflow, or be wide."""
+    loss = GDP(mu) + Pure(1)
+    assert isinstance(loss, PLD)
+    found = loss.epsilon("1e-6", accuracy=1e-3)
+    assert encloses(found.lower, found.upper, [response(1).then(gaussian(mu))], "1e-6")
+    assert found.upper - found.lower <= 1e-2 * found.upper
+
+
 def test_leaks_compose_exactly() -> None:
     """Σδ overstates the leak of several: 1 − Π(1 − δ) is what happens, and ε is finite from there on."""
     loss = 2 * Approx(1, "0.1")

@@ -4,7 +4,7 @@ from tacit.loss.allocation import allocated
 from tacit.loss.calibrate import Setting, calibrate
 from tacit.loss.classic import parallel, worst
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
-from tacit.loss.cost import Cost
+from tacit.loss.cost import Cost, cost_at, cost_of
 from tacit.loss.encode import from_json, to_json
 from tacit.loss.filter import Filter, Odometer, Reading, Spent
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
@@ -50,6 +50,8 @@ __all__ = [
     "best_of_poisson",
     "best_of_random",
     "calibrate",
+    "cost_at",
+    "cost_of",
     "expected_runs",
     "explain",
     "first_above",

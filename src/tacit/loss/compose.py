@@ -284,11 +284,12 @@ class Composition:
                 coarsest = step = step * 1.2 * error.size / LARGEST
                 continue
             found = bounds(above, below)
+            before = best.upper - best.lower
             best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
             width = best.upper - best.lower
             share = self._accuracy if slope is None else self._accuracy - expm1(-wanted * slope)
             goal = share * best.upper
-            if width <= goal or above.full or best.upper == inf:
+            if width <= goal or above.full or best.upper == inf or width > 0.8 * before:  # or no finer grid helps
                 break
             step = max(coarsest, step * min(0.6, max(0.15, sqrt(goal / width) * 0.9)))
         return best
