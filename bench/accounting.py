@@ -243,7 +243,7 @@ def run(tick: Callable[[str], None]) -> tuple[list["Table"], bool]:
             row.append(f"{theirs.seconds / max(ours.seconds, 1e-4):,.1f}×")
         table.add_row(*row)
     table.caption = (
-        "met: the interval holds the known value, has the width asked for, within the time. Beside a peer's ε (its "
+        "met: the interval meets the known one, has the width asked for, within the time. Beside a peer's ε (its "
         "upper end): how far above the known value. dp_accounting: value_discretization_interval 1e-4 (its default), "
         "pessimistic. prv-accountant: eps_error ε/1000, delta_error δ/1000."
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from support.fixed_rng import FixedRng
-from tacit.base import InputError, LatticeError, Relation, RelationError
+from tacit.base import InputError, LatticeError, PrivacyWarning, Relation, RelationError
 from tacit.loss import Approx, Pure
 from tacit.mechanism.mechanism import Pmf
 from tacit.mechanism.smooth import ScaleGrid, dilation_delta, largest_growth, smooth_level
@@ -257,3 +257,9 @@ def test_records_off_the_lattice_are_refused() -> None:
 def test_a_grid_without_end_is_refused() -> None:
     with pytest.raises(InputError, match="epsilon is too small"):
         median_of("1e-5", "1e-9", 1000).sample([1, 2])
+
+
+def test_a_delta_that_would_permit_publishing_a_record_is_warned_of() -> None:
+    m = SmoothMedian.from_loss(Approx(1, Fraction(1, 5), relation=Relation.REPLACE), lower=0, upper=10)
+    with pytest.warns(PrivacyWarning, match="publishing one random row"):
+        m.sample([1, 2, 3, 4, 5], FixedRng(0))

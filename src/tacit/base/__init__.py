@@ -13,6 +13,7 @@ from tacit.base.errors import (
 )
 from tacit.base.lattice import Lattice
 from tacit.base.number import Number, between, exact, non_negative, positive, round_up, show, whole
+from tacit.base.population import warn_of_delta
 from tacit.base.relation import Relation, same_neighbours
 from tacit.base.sensitivity import Sensitivity
 
@@ -37,5 +38,6 @@ __all__ = [
     "round_up",
     "same_neighbours",
     "show",
+    "warn_of_delta",
     "whole",
 ]

@@ -8,7 +8,6 @@
 - Strong, moderate, weak are a rule of thumb, not a theorem, and are labelled so.
 """
 
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, floor, inf, log10
@@ -16,7 +15,7 @@ from typing import Any, Protocol
 
 from scipy.special import expit, logit
 
-from tacit.base import Number, PrivacyWarning, Relation, between, whole
+from tacit.base import Number, Relation, between, warn_of_delta
 from tacit.loss.interval import Interval
 from tacit.loss.pld import GDP, PLD, Approx, probability
 
@@ -110,13 +109,8 @@ def explain(loss: Curve, prior: Number = 0.5, delta: Number = 1e-6, population: 
     """
     belief, chosen = float(between(prior, "prior", 0, 1)), probability(delta)
     unit = getattr(loss, "unit", "row")
-    if population is not None and chosen * whole(population, "population", least=1) >= 1:
-        warnings.warn(
-            f"delta = {float(chosen):g} is not below 1/population = {1 / population:g}: publishing one random {unit} "
-            "outright would satisfy it. Choose a delta far below",
-            PrivacyWarning,
-            stacklevel=2,
-        )
+    if population is not None:
+        warn_of_delta(chosen, population, unit)
     curve = _Looked(loss)
     epsilon = curve.epsilon(chosen)
     if curve.pure <= 1.001 * epsilon:  # as good without the exception, and simpler

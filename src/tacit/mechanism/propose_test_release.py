@@ -10,7 +10,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, Number, Relation, RelationError, Sensitivity, between, exact, positive, show
+from tacit.base import (
+    InputError,
+    Lattice,
+    Number,
+    Relation,
+    RelationError,
+    Sensitivity,
+    between,
+    exact,
+    positive,
+    show,
+    warn_of_delta,
+)
 from tacit.loss import Approx, Loss
 from tacit.mechanism.laplace import Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
@@ -140,6 +152,8 @@ class ProposeTestRelease(Mechanism):
         """The noisy statistic of the records `value`, or None when the test fails."""
         source = rng_or_default(rng)
         answer, distance = self._measured(value)
+        if self.relation is Relation.REPLACE:  # where the number of records is public
+            warn_of_delta(self.delta, len(value))
         if distance + discrete_laplace(self.test_scale, source) < self.threshold:
             return None
         return answer if self._noise is None else self._noise.sample(answer, source)

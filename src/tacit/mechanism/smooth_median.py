@@ -6,7 +6,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from tacit.base import InputError, Lattice, Number, Relation, RelationError, Sensitivity, between, exact, positive
+from tacit.base import (
+    InputError,
+    Lattice,
+    Number,
+    Relation,
+    RelationError,
+    Sensitivity,
+    between,
+    exact,
+    positive,
+    warn_of_delta,
+)
 from tacit.loss import Approx, Loss
 from tacit.mechanism.laplace import Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
@@ -82,6 +93,7 @@ class SmoothMedian(Mechanism):
     def sample(self, value: Any, rng: Rng | None = None) -> int | float:
         """A noisy median of the records `value`."""
         centre, noise = self._fitted(value)
+        warn_of_delta(self.delta, len(value))  # under replace the number of records is public
         answer: int | float = noise.sample(centre, rng)
         return answer
 
