@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench import noise
+from bench import accounting, noise
 
-BENCHMARKS: dict[str, "Benchmark"] = {"noise": noise}
+BENCHMARKS: dict[str, "Benchmark"] = {"noise": noise, "accounting": accounting}
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 
 

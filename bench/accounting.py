@@ -63,6 +63,10 @@ CASES = [
     Case("Laplace b=1 × 1,000", "laplace", (), 1_000, "1e-6", 486.29750, 486.29752, 1e-6, 0.3),
     Case("pure 0.1 × 100", "pure", ("0.1",), 100, "1e-6", 4.774567588, 4.7745675882, 1e-9, 0.3),
     Case("pure 1e-4 × 1,000,000", "pure", ("1e-4",), 10**6, "1e-6", 0.3968568865, 0.3968568875, 1e-6, 0.3),
+    Case("σ for ε=1, q=0.01 × 10,000", "calibrate", ("0.01",), 10_000, "1e-5", 3.812, 3.815, 1e-4, 1.0),
+    Case("shuffle ε₀=1, 10,000, clones 2021", "shuffle", ("1", "2021"), 10_000, "1e-6", 0.0529, 0.0531, 2e-3, 2.0),
+    Case("shuffle ε₀=1, 10,000, 2023", "shuffle", ("1", "2023"), 10_000, "1e-6", 0.04312, 0.04328, 2e-3, 2.0),
+    Case("shuffle ε₀=1, 1,000,000, 2023", "shuffle", ("1", "2023"), 10**6, "1e-6", 0.0035, 0.0036, 2e-3, 2.0),
 ]
 COUNT = len(CASES)
 
@@ -82,7 +86,7 @@ def _tacit(case: Case) -> tuple[float, float]:
     from fractions import Fraction
 
     from tacit.base import Relation
-    from tacit.loss import GDP, PLD, DiscreteLaplace, Pure
+    from tacit.loss import GDP, PLD, DiscreteLaplace, Pure, calibrate, shuffled
 
     match case.kind, case.parameters:
         case "gaussian", (sigma,):
@@ -90,10 +94,18 @@ def _tacit(case: Case) -> tuple[float, float]:
         case "sampled", (rate, sigma):
             loss = case.count * GDP(1 / Fraction(sigma)).sampled(Fraction(rate))
         case "replace", (rate, sigma):  # a clipped vector becomes its opposite: it moves twice its length
-            loss = case.count * GDP(2 / Fraction(sigma), relation=Relation.REPLACE).sampled(Fraction(rate))
+            moved = GDP(2 / Fraction(sigma), relation=Relation.REPLACE)
+            loss = case.count * moved.sampled(Fraction(rate), clipped=True)
         case "laplace", ():
             fine = Fraction(2**40)  # steps a scale: the lattice of the product
             loss = case.count * PLD.of(((DiscreteLaplace(fine, fine), 1),))
+        case "calibrate", (rate,):
+            found = calibrate(
+                lambda s: case.count * GDP(1 / Fraction(s)).sampled(Fraction(rate)), epsilon=1, delta=case.delta
+            )
+            return found.lower, found.upper
+        case "shuffle", (local, analysis):
+            loss = shuffled(local, reports=case.count, analysis=analysis)
         case _, (epsilon,):
             loss = case.count * Pure(epsilon)
     found = loss.epsilon(case.delta, accuracy=case.accuracy)
@@ -105,6 +117,8 @@ def _google(case: Case) -> tuple[float, float]:
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
+    if case.kind in ("calibrate", "shuffle"):
+        raise NotImplementedError("no such question")
     numbers = [_number(x) for x in case.parameters]
     match case.kind, numbers:
         case "gaussian", [sigma]:

@@ -45,7 +45,7 @@ def test_sampled_gaussians(sigma: Fraction, rate: Fraction, delta: str) -> None:
 @settings(max_examples=4)
 def test_sampled_gaussians_under_replace(sigma: Fraction, rate: Fraction, delta: str) -> None:
     count = 100
-    step = GDP(2 / sigma, relation=Relation.REPLACE).sampled(rate)
+    step = GDP(2 / sigma, relation=Relation.REPLACE).sampled(rate, clipped=True)
     ours = times(count, step).epsilon(delta, accuracy=1e-4)
     one = pld.from_gaussian_mechanism(
         float(sigma), sampling_prob=float(rate), neighboring_relation=NeighboringRelation.REPLACE_ONE

@@ -21,7 +21,7 @@ FAST = 1e-4
 def sgd(rate: str, sigma: str, steps: int, relation: Relation = Relation.ADD_REMOVE) -> PLD:
     """Poisson-sampled Gaussian noise on clipped gradients; replacing one moves the sum twice as far."""
     far = 1 if relation is Relation.ADD_REMOVE else 2
-    loss = steps * GDP(far / F(sigma), relation=relation).sampled(F(rate))
+    loss = steps * GDP(far / F(sigma), relation=relation).sampled(F(rate), clipped=relation is Relation.REPLACE)
     assert isinstance(loss, PLD)
     return loss
 
@@ -291,8 +291,10 @@ def test_relations_units_and_compositions_are_kept_apart() -> None:
         (2 * Pure(1)).sampled("0.1")
     with pytest.raises(LossError, match="belongs to relation='replace'"):
         GDP(1).sampled_without_replacement("0.1")
-    with pytest.raises(LossError, match="under replace is known here for Gaussian noise only"):
+    with pytest.raises(LossError, match="clipped vectors with Gaussian noise only"):
         Pure(1, relation=Relation.REPLACE).sampled("0.1")
+    with pytest.raises(LossError, match="clipped=True"):  # a count may move from 1 to 0: the opposite is not the worst
+        GDP(1, relation=Relation.REPLACE).sampled("0.1")
 
 
 @pytest.mark.parametrize("accuracy", [0.0, -1.0, inf, float("nan")])

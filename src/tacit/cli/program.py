@@ -124,7 +124,7 @@ class Program:
         whole_data = self.unsampled()
         if self.sampling == "fixed":
             return whole_data.sampled_without_replacement(self.rate)
-        return whole_data.sampled(self.rate)
+        return whole_data.sampled(self.rate, clipped=True)
 
     def loss(self) -> Loss:
         """All runs."""

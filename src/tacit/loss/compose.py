@@ -8,12 +8,13 @@ mass. So each P is tilted to w(l) ∝ P[L = l]·e^(θl), which moves the mass to
 """
 
 from collections.abc import Callable
-from math import ceil, exp, expm1, inf, log, log1p, log2, pi, sqrt
+from math import ceil, exp, expm1, inf, isnan, log, log1p, log2, pi, sqrt
 from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
+from tacit.base import LossError
 from tacit.loss.enumerate import outcomes
 from tacit.loss.grid import Masses, Span, lower, upper
 from tacit.loss.interval import Interval
@@ -117,6 +118,10 @@ class Term:
         top = float(exponents.max())
         return top + log(float(np.exp(exponents - top).sum()))
 
+    def rounding(self, theta: float) -> float:
+        """Units in the last place by which its moment may be off: those of the exponents, and of a pairwise sum."""
+        return 64 + 6 * theta * float(np.abs(self.losses).max()) + 2 * float(np.abs(self._log_p).max())
+
     def tilted(self, theta: float) -> Floats:
         """w ∝ p·e^(θl), with sum one."""
         exponents = theta * self.losses + self._log_p
@@ -155,11 +160,11 @@ class Composed:
         masses = irfft(spectrum, size)
         norm = sqrt(dot(masses, masses))
         powers = sum(t.count for t in terms) * 8 * UNIT + 100 * UNIT  # exp(n·log F): the phase of log F is at most π
-        self.error = error + (powers + transform) * (norm + error)
+        self.error = error + (powers + transform) * (norm + error) + 1e-30
         self.masses = np.roll(masses, -(start % size))
         self.losses = (start + np.arange(size)) * step + self.offset
         # relative error of e^K: each log-normaliser is a sum of products right to a few units
-        self.rounding = sum(t.count * (64 + 2 * theta * float(np.abs(t.losses).max())) for t in terms) * UNIT
+        self.rounding = sum(t.count * t.rounding(theta) for t in terms) * UNIT
 
     def _extent(self, terms: list[Term], centre: float, spread: float) -> tuple[float, float]:
         """How far below and above its mean the tilted sum reaches with probability OUTSIDE, by Chernoff bounds."""
@@ -184,17 +189,21 @@ class Composed:
         total = dot(self.masses[near[0] : near[1]], gain)
         slack = self.error * sqrt(dot(gain, gain)) + self.outside + exp(-FAR) + 64 * UNIT * total
         log_scale = self.log_total - self.theta * epsilon
+        if isnan(total + slack):
+            raise LossError("the composition left the range of floating point: ask for a larger delta")
         value = max(0.0, total + sign * slack)
         scaled = exp(min(700.0, log_scale + log(value))) if value > 0 else 0.0
-        return min(1.0, max(0.0, (scaled + self.infinite) * (1 + sign * (self.rounding + 1e-14))))
+        least = 5e-324 if sign > 0 else 0.0  # what underflows is not nothing
+        return min(1.0, max(least, (scaled + self.infinite) * (1 + sign * (self.rounding + 1e-14))))
 
 
 def _power(spectrum: Any, count: int) -> Any:
+    """F^n; frequencies whose power is below e^−80 are dropped, which the error allows for many times over."""
     if count == 1:
         return spectrum
-    with np.errstate(divide="ignore", invalid="ignore"):
-        powered = np.exp(count * np.log(spectrum))
-    powered[spectrum == 0] = 0.0
+    live = np.abs(spectrum) > exp(-80 / count)
+    powered = np.zeros_like(spectrum)
+    powered[live] = np.exp(count * np.log(spectrum[live]))
     return powered
 
 
@@ -286,6 +295,8 @@ class Composition:
             found = bounds(above, below)
             before = best.upper - best.lower
             best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
+            if best.lower > best.upper:
+                raise LossError("the bounds from above and below contradict each other: please report this composition")
             width = best.upper - best.lower
             share = self._accuracy if slope is None else self._accuracy - expm1(-wanted * slope)
             goal = share * best.upper

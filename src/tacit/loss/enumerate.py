@@ -40,7 +40,7 @@ def outcomes(terms: list[tuple[int, Pair]]) -> Outcomes | None:
             return None
         losses, p = (losses[:, None] + part[0]).ravel(), (p[:, None] * part[1]).ravel()
         infinite += count * log1p(-pair.leaks[0])
-        operations += 8 * count
+        operations += 8 if count == 1 else 8 * count.bit_length() * len(part[0])
     return Outcomes(losses, p, -expm1(infinite), operations * UNIT)
 
 

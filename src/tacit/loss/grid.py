@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.loss.pair import Floats, Pair, dot
+from tacit.loss.pair import UNIT, Floats, Pair, dot
 
 __all__ = ["Masses", "Span", "lower", "upper"]
 
@@ -20,7 +20,7 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 COARSE = 64  # outside the bulk, cells are this many steps wide
 PLACES = (0.0, 0.02, 0.05, 0.1, 0.2)  # of a grid point above the middle of its cell, in steps
 HAIR = 2e-9  # how far all points are lowered, in steps, so that an atom on a point is not taken to lie below it
-SLOP = 2e-14  # how far rounding may displace an edge of a cell
+SLOP = 2e-14  # how far rounding may displace an edge of a cell near zero
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def upper(pair: Pair, step: float, span: Span) -> Masses:
     masses = np.bincount(index[1:] - first, weights=right).astype(np.float64)
     masses += np.bincount(index[:-1] - first, weights=inner - right, minlength=len(masses))
     masses[0] += p[0]  # what lies below the grid is raised to its first point; what lies above, to infinity
-    return Masses(step, first, masses, SLOP, float(p[-1]) + pair.leaks[0])
+    return Masses(step, first, masses, _slop(span), float(p[-1]) + pair.leaks[0])
 
 
 def lower(pair: Pair, step: float, span: Span, theta: float) -> Masses:
@@ -94,8 +94,12 @@ def lower(pair: Pair, step: float, span: Span, theta: float) -> Masses:
         np.add.at(masses, sunk - first, p[outer])
         start = int(bulk[0]) - 1 - first
         masses[start : start + len(moved)] += moved
-        options.append(Masses(step, first, masses * (1 - 1e-15), offset - SLOP, pair.leaks[0]))
+        options.append(Masses(step, first, masses * (1 - 1e-15), offset - _slop(span), pair.leaks[0]))
     return max(options, key=lambda m: dot(m.p, np.exp(theta * (m.losses - span.high))))
+
+
+def _slop(span: Span) -> float:
+    return SLOP + 16 * UNIT * max(abs(span.low), abs(span.high))
 
 
 def _indices(step: float, span: Span) -> tuple[Ints, Ints, Ints]:
@@ -120,9 +124,10 @@ def _moved(p: Floats, off: Floats, step: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         from_above = np.where(off < 0, p * np.expm1(-off) / -np.expm1(-above), 0.0)
         pulled = np.where(off > 0, -np.expm1(-off) / np.expm1(below), 0.0)
+        scarce = ~(pulled * p <= spare_below)
     sinks = ~(from_above <= spare_above) | (off <= -step)
     from_above[sinks] = 0.0
-    pulled[~(pulled * p <= spare_below)] = 0.0
+    pulled[scarce] = 0.0
     given = np.append(0.0, from_above[:-1]) + np.append((pulled * p)[1:], 0.0)
     from_below = pulled * (p - given)  # at most what the mass that stays can balance, so L is not overstated
     given = np.append(0.0, from_above[:-1]) + np.append(from_below[1:], 0.0)

@@ -94,16 +94,18 @@ def _cells(edges: Floats, p: Floats, q: Floats, p_error: Floats, q_error: Floats
     return Cells(p, q, p_error, q_error, p - q * left, p_error + q_error * left, deficit, deficit_error)
 
 
-def _normal_masses(z: Floats) -> tuple[Floats, Floats]:
+def _normal_masses(z: Floats, size: Floats) -> tuple[Floats, Floats]:
     """Masses of a standard normal between the points z (and beyond them), each from the tail where it is smaller.
 
-    The normal distribution function is taken to be right to (8 + 2z²) units in the last place.
+    The normal distribution function is taken to be right to (20 + 3z²) units in the last place (measured: half of
+    that), and z, a difference of numbers up to `size`, to that many units, which weigh 1 + |z| (the hazard).
     """
     below, above = np.concatenate([[0.0], ndtr(z), [1.0]]), np.concatenate([[1.0], ndtr(-z), [0.0]])
-    relative = np.concatenate([[0.0], (8 + 2 * z * z) * UNIT, [0.0]])
+    relative = np.concatenate([[0.0], (20 + 3 * z * z + (1 + np.abs(z)) * 2 * size) * UNIT, [0.0]])
     left = np.concatenate([z < 0, [False]])  # cells whose right end is below the mean
     mass = np.where(left, below[1:] - below[:-1], above[:-1] - above[1:])
-    error = np.where(left, below[1:] * relative[1:], above[:-1] * relative[:-1])
+    low, high = below * relative, above * relative
+    error = np.where(left, low[1:] + low[:-1], high[:-1] + high[1:])
     return mass, error + UNIT * mass
 
 
@@ -114,8 +116,9 @@ class GaussianPair(Pair):
     mu: float
 
     def cells(self, edges: Floats) -> Cells:
-        p, p_error = _normal_masses(edges / self.mu - self.mu / 2)
-        q, q_error = _normal_masses(edges / self.mu + self.mu / 2)
+        size = np.abs(edges / self.mu) + self.mu / 2
+        p, p_error = _normal_masses(edges / self.mu - self.mu / 2, size)
+        q, q_error = _normal_masses(edges / self.mu + self.mu / 2, size)
         return _cells(edges, p, q, p_error, q_error)
 
     def reach(self, tail: float) -> tuple[float, float]:
@@ -198,7 +201,7 @@ class ReplacedGaussian(Pair):
 
     def cells(self, edges: Floats) -> Cells:
         x = self._inverse(edges)
-        parts = [_normal_masses(x - centre) for centre in (0.0, self.mu, -self.mu)]
+        parts = [_normal_masses(x - centre, np.abs(x) + self.mu) for centre in (0.0, self.mu, -self.mu)]
         (zero, zero_error), (plus, plus_error), (minus, minus_error) = parts
         r = self.rate
         p, q = (1 - r) * zero + r * plus, (1 - r) * zero + r * minus

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import expm1, inf, log1p
+from math import ceil, expm1, inf, log1p
 
 from tacit.base import InputError, LossError, Number, Relation, between, exact, non_negative, positive, show, whole
 from tacit.loss.compose import Composition, Terms
@@ -16,6 +16,7 @@ __all__ = ["GDP", "PLD", "Approx", "Pure", "probability"]
 
 Parts = tuple[tuple[Part, int], ...]
 
+WIDE = 25  # μ² of a Gaussian that is composed as it is
 TINY = Fraction(1, 10**290)  # a δ below this is beyond the doubles that the curve is computed in
 
 
@@ -103,11 +104,13 @@ class PLD(Loss):
         k = whole(size, "size", least=1)
         return PLD.of(tuple((part.grouped(k), count) for part, count in self.parts), **self.neighbours)
 
-    def sampled(self, rate: Number) -> "PLD":
+    def sampled(self, rate: Number, *, clipped: bool = False) -> "PLD":
         """The loss when each unit takes part with probability `rate`.
 
-        Under add/remove: Poisson sampling of any mechanism. Under replace: Poisson sampling of a Gaussian whose shift
-        is the distance between a vector and its opposite. For a fixed sample size: `sampled_without_replacement`.
+        Under add/remove: Poisson sampling of any mechanism. Under replace: Poisson sampling of a Gaussian, for units
+        whose vectors are `clipped` to half the stated sensitivity, so that the worst replacement is by the opposite;
+        that must be said, for nothing follows from how far two vectors are apart when both may be far from zero. For a
+        fixed sample size: `sampled_without_replacement`.
         """
         q = between(rate, "rate", 0, 1, toward="up") if rate != 1 else Fraction(1)
         if q == 1:
@@ -115,11 +118,16 @@ class PLD(Loss):
         part = self._single("sampled")
         if self.relation is Relation.ADD_REMOVE:
             return PLD.of(((Poisson(part, q), 1),), **self.neighbours)
-        if isinstance(part, Normal):
+        if isinstance(part, Normal) and clipped:
             return PLD.of(((PoissonReplace(part.square, q), 1),), **self.neighbours)
+        if isinstance(part, Normal):
+            raise LossError(
+                "under replace, say sampled(rate, clipped=True) if every unit's vector is clipped to half of this "
+                "sensitivity (replacing one moves the sum by twice the clip norm); otherwise state it for add_remove"
+            )
         raise LossError(
-            "Poisson sampling under replace is known here for Gaussian noise only: state the guarantee for "
-            "add_remove, or sample a fixed number with sampled_without_replacement"
+            "Poisson sampling under replace is known here for clipped vectors with Gaussian noise only: state the "
+            "guarantee for add_remove, or sample a fixed number with sampled_without_replacement"
         )
 
     def sampled_without_replacement(self, rate: Number) -> "PLD":
@@ -227,10 +235,19 @@ def _about(loss: Loss) -> str:
 
 def _directions(parts: Parts) -> list[Terms]:
     """Both orders of the neighbours: with and without the unit. One suffices where every pair is symmetric."""
-    forward = [(count, part.pair()) for part, count in parts]
+    forward = [(count, pair) for part, times in parts for count, pair in _pairs(part, times)]
     if all(pair.symmetric for _, pair in forward):
         return [forward]
     return [forward, [(count, pair.swapped) for count, pair in forward]]
+
+
+def _pairs(part: Part, times: int) -> Terms:
+    """A part's pair with its count. A wide Gaussian is taken as several narrow ones, whose losses doubles can hold."""
+    pieces = ceil(part.square / WIDE) if isinstance(part, Normal) else 1
+    if pieces == 1:
+        return [(times, part.pair())]
+    assert isinstance(part, Normal)  # only these have pieces
+    return [(times * pieces, Normal(part.square / pieces).pair())]
 
 
 def _worse(bounds: "list[Interval]") -> Interval:

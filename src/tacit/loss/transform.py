@@ -79,7 +79,10 @@ class Sampled(Pair):
         gap, alone = float(-lifted[empty - 1]) if empty else keep, self.base.leaks[1]
         excess[0], excess_error[0] = excess[0] + gap * (b.q[0] + alone), excess_error[0] + gap * b.q_error[0]
         p[0], q[0] = p[0] + keep * alone, q[0] + alone
-        parts = (p, q, p_error + 4 * UNIT * p, b.q_error, excess, excess_error, r * b.deficit, r * b.deficit_error)
+        deficit = r * b.deficit
+        if len(inner):
+            deficit[0] += alone * float(lifted[empty])
+        parts = (p, q, p_error + 4 * UNIT * p, b.q_error, excess, excess_error, deficit, r * b.deficit_error)
         return Cells(*(pad(part) for part in parts))
 
     @property
