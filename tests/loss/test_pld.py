@@ -242,7 +242,7 @@ def test_groups_of_a_program() -> None:
         assert loss.grouped(4).epsilon("1e-2").upper >= loss.epsilon("1e-2").lower
         assert loss.grouped(2).grouped(2).epsilon("1e-2").upper == pytest.approx(loss.grouped(4).epsilon("1e-2").upper)
     with pytest.raises(LossError, match="no form for groups"):
-        GDP(1).sampled("0.1").grouped(2)
+        GDP(1, relation=Relation.REPLACE).sampled("0.1", clipped=True).grouped(2)
 
 
 def test_bad_input_is_named() -> None:

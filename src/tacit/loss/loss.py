@@ -86,10 +86,19 @@ class Loss(ABC):
         return Tradeoff(self)
 
     def cost(self, delta: Number | None = None) -> "Cost":
-        """Additive units for a ledger, rounded up. With `delta`, the cost of a finished program in (ε, δ)."""
+        """Additive units for a ledger, rounded up.
+
+        Where a part has none (a sampled Gaussian, say), and always when `delta` is given, the finished program is
+        priced as a whole at that δ (1e-6 unless another is given).
+        """
         from tacit.loss.cost import cost_at, cost_of
 
-        return cost_of(self) if delta is None else cost_at(self, delta)
+        if delta is None:
+            try:
+                return cost_of(self)
+            except LossError:
+                delta = 1e-6
+        return cost_at(self, delta)
 
     def meaning(self, prior: Number = 0.5, *, delta: Number = 1e-6, population: int | None = None) -> "Meaning":
         """What the guarantee means for one person: odds, beliefs, tests, and one plain sentence."""

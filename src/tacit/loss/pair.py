@@ -20,7 +20,9 @@ __all__ = [
     "LaplacePair",
     "Pair",
     "ReplacedGaussian",
+    "cells_of",
     "dot",
+    "normal_masses",
 ]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -85,7 +87,8 @@ class Pair(ABC):
         return False
 
 
-def _cells(edges: Floats, p: Floats, q: Floats, p_error: Floats, q_error: Floats) -> Cells:
+def cells_of(edges: Floats, p: Floats, q: Floats, p_error: Floats, q_error: Floats) -> Cells:
+    """Cells from masses and their errors alone: the differences are taken as they come."""
     # beyond e^700 a q that matters has underflowed: the excess is then p, which is never too little
     powers = np.exp(np.minimum(edges, 700.0))
     left, right = np.append(0.0, powers), np.append(powers, 0.0)
@@ -94,7 +97,7 @@ def _cells(edges: Floats, p: Floats, q: Floats, p_error: Floats, q_error: Floats
     return Cells(p, q, p_error, q_error, p - q * left, p_error + q_error * left, deficit, deficit_error)
 
 
-def _normal_masses(z: Floats, size: Floats) -> tuple[Floats, Floats]:
+def normal_masses(z: Floats, size: Floats) -> tuple[Floats, Floats]:
     """Masses of a standard normal between the points z (and beyond them), each from the tail where it is smaller.
 
     The normal distribution function is taken to be right to (20 + 3z²) units in the last place (measured: half of
@@ -117,9 +120,9 @@ class GaussianPair(Pair):
 
     def cells(self, edges: Floats) -> Cells:
         size = np.abs(edges / self.mu) + self.mu / 2
-        p, p_error = _normal_masses(edges / self.mu - self.mu / 2, size)
-        q, q_error = _normal_masses(edges / self.mu + self.mu / 2, size)
-        return _cells(edges, p, q, p_error, q_error)
+        p, p_error = normal_masses(edges / self.mu - self.mu / 2, size)
+        q, q_error = normal_masses(edges / self.mu + self.mu / 2, size)
+        return cells_of(edges, p, q, p_error, q_error)
 
     def reach(self, tail: float) -> tuple[float, float]:
         z = sqrt(-2 * log(tail))  # Pr[N > z] ≤ exp(−z²/2)
@@ -145,7 +148,7 @@ class LaplacePair(Pair):
         p = np.diff(np.concatenate([[0.0], p_below, [1.0]]))
         q = -np.diff(np.concatenate([[1.0], q_above, [0.0]]))
         error = np.full_like(p, (8 + e) * UNIT)
-        return _cells(edges, p, q, error * np.append(p_below, 1.0), error * np.insert(q_above, 0, 1.0))
+        return cells_of(edges, p, q, error * np.append(p_below, 1.0), error * np.insert(q_above, 0, 1.0))
 
     def reach(self, tail: float) -> tuple[float, float]:
         return -self.epsilon, self.epsilon
@@ -178,7 +181,7 @@ class DiscreteLaplacePair(Pair):
         q_above = np.where(over, 0.0, np.where(under, 1.0, np.exp(-rate * (k - at_most + 1)) * edge))
         p, q = np.diff(np.concatenate([[0.0], p_below, [1.0]])), -np.diff(np.concatenate([[1.0], q_above, [0.0]]))
         error = np.full_like(p, (8 + 2 * k * rate) * UNIT)
-        return _cells(edges, p, q, error * np.append(p_below, 1.0), error * np.insert(q_above, 0, 1.0))
+        return cells_of(edges, p, q, error * np.append(p_below, 1.0), error * np.insert(q_above, 0, 1.0))
 
     def reach(self, tail: float) -> tuple[float, float]:
         return -self.shift / self.scale, self.shift / self.scale
@@ -201,11 +204,11 @@ class ReplacedGaussian(Pair):
 
     def cells(self, edges: Floats) -> Cells:
         x = self._inverse(edges)
-        parts = [_normal_masses(x - centre, np.abs(x) + self.mu) for centre in (0.0, self.mu, -self.mu)]
+        parts = [normal_masses(x - centre, np.abs(x) + self.mu) for centre in (0.0, self.mu, -self.mu)]
         (zero, zero_error), (plus, plus_error), (minus, minus_error) = parts
         r = self.rate
         p, q = (1 - r) * zero + r * plus, (1 - r) * zero + r * minus
-        return _cells(edges, p, q, (1 - r) * zero_error + r * plus_error, (1 - r) * zero_error + r * minus_error)
+        return cells_of(edges, p, q, (1 - r) * zero_error + r * plus_error, (1 - r) * zero_error + r * minus_error)
 
     def _inverse(self, loss: Floats) -> Floats:
         """x with L(x) = loss: v = e^(μx) is the positive root of c·v² + (1 − rate)(1 − e^l)·v − c·e^l."""

@@ -268,6 +268,17 @@ class Poisson(Part):
     def attained(self) -> bool:
         return self.base.attained
 
+    def grouped(self, size: int) -> Part:
+        if size == 1:
+            return self
+        if isinstance(self.base, Normal):
+            from tacit.loss.group import SampledGroup  # which is itself a Part
+
+            return SampledGroup(self.base.square, self.rate, Fraction(size))
+        if self.bound is not None:
+            return Response(self.bound, self.slack).grouped(size)
+        return super().grouped(size)
+
 
 @dataclass(frozen=True)
 class WithoutReplacement(Poisson):
@@ -283,6 +294,11 @@ class WithoutReplacement(Poisson):
     @property
     def attained(self) -> bool:
         return False
+
+    def grouped(self, size: int) -> Part:
+        if size == 1 or self.bound is None:
+            return self if size == 1 else Part.grouped(self, size)
+        return Response(self.bound, self.slack).grouped(size)
 
     def pair(self) -> Pair:
         pair = super().pair()
