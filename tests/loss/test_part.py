@@ -191,7 +191,7 @@ def test_groups_scale_as_theory_says() -> None:
     with pytest.raises(LossError, match="nothing is guaranteed"):
         Response(F(300), F(1, 10**6)).grouped(10)
     with pytest.raises(LossError, match="no form for groups"):
-        Poisson(Normal(F(1)), F(1, 2)).grouped(2)
+        PoissonReplace(F(1), F(1, 2)).grouped(2)
 
 
 def test_a_group_of_two_is_what_one_twice_as_far_costs() -> None:
