@@ -1,5 +1,6 @@
 """Sensitivities: what is given is kept, what is not is never guessed."""
 
+import json
 from fractions import Fraction
 from typing import Any
 
@@ -51,3 +52,52 @@ def test_bad_sizes_are_refused_by_name(bad: Any) -> None:
 
 def test_how_it_prints() -> None:
     assert str(Sensitivity(l1=Fraction(3), l2=Fraction(5, 3))) == "l1=3, l2=5/3, linf=5/3"
+
+
+norm = st.none() | st.fractions(min_value=0)
+
+
+@given(norm, norm, st.fractions(min_value=0), st.none() | st.integers(1, 10**9))
+def test_a_stored_sensitivity_comes_back_equal(
+    l1: Fraction | None, l2: Fraction | None, linf: Fraction, dimension: int | None
+) -> None:
+    one = Sensitivity(l1=l1, l2=l2, linf=linf, dimension=dimension)
+    assert Sensitivity.from_json(json.loads(json.dumps(one.json()))) == one
+
+
+def test_how_it_is_stored() -> None:
+    stored = {"l1": "3", "l2": "5/3", "linf": "5/3", "dimension": None}
+    assert Sensitivity(l1=Fraction(3), l2=Fraction(5, 3)).json() == stored
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"l1": 1}, "sensitivity l1"),
+        ({"l1": 1.0}, "sensitivity l1"),
+        ({"l2": "0.5"}, "sensitivity l2"),
+        ({"l2": "-1"}, "sensitivity l2"),
+        ({"linf": None}, "linf"),
+        ({"dimension": "1"}, "dimension"),
+        ({"dimension": 1.0}, "dimension"),
+        ({"dimension": True}, "dimension"),
+        ({"dimension": 0}, "dimension"),
+        ({"l3": "1"}, "unknown 'l3'"),
+    ],
+)
+def test_a_stored_sensitivity_is_read_strictly(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Sensitivity.from_json({**Sensitivity.scalar(1).json(), **change})
+
+
+def test_a_stored_sensitivity_says_everything() -> None:
+    stored = Sensitivity.scalar(1).json()
+    del stored["dimension"]
+    with pytest.raises(InputError, match="lacks dimension"):
+        Sensitivity.from_json(stored)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "x"])
+def test_a_dimension_is_a_positive_whole_number(bad: Any) -> None:
+    with pytest.raises(InputError, match="sensitivity dimension"):
+        Sensitivity(l1=Fraction(1), dimension=bad)

@@ -1,16 +1,24 @@
 """The base everything stands on: errors, exact numbers, relations, sensitivity, the lattice."""
 
 from tacit.base.errors import (
+    CorruptLedger,
+    Denied,
+    EngineError,
     ExhaustedError,
     InputError,
     LatticeError,
+    LedgerError,
     LossError,
+    OverBudget,
+    PolicyError,
     PrivacyWarning,
     RandomnessError,
+    Refused,
     RelationError,
     SensitivityError,
     TacitError,
 )
+from tacit.base.exact import Exact
 from tacit.base.lattice import Lattice
 from tacit.base.number import Number, between, exact, non_negative, positive, round_up, show, whole
 from tacit.base.population import warn_of_delta
@@ -18,14 +26,22 @@ from tacit.base.relation import Relation, same_neighbours
 from tacit.base.sensitivity import Sensitivity
 
 __all__ = [
+    "CorruptLedger",
+    "Denied",
+    "EngineError",
+    "Exact",
     "ExhaustedError",
     "InputError",
     "Lattice",
     "LatticeError",
+    "LedgerError",
     "LossError",
     "Number",
+    "OverBudget",
+    "PolicyError",
     "PrivacyWarning",
     "RandomnessError",
+    "Refused",
     "Relation",
     "RelationError",
     "Sensitivity",

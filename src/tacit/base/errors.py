@@ -3,22 +3,36 @@
 TacitError
 ├── InputError           an argument is wrong (also a ValueError); names the argument, the cause and the fix
 │   ├── SensitivityError a guarantee was asked for without the sensitivity it rests on
-│   └── LatticeError     a value does not lie on the declared lattice
+│   ├── LatticeError     a value does not lie on the declared lattice
+│   └── PolicyError      a declaration is missing or wrong; names the file, the table, the column, the cause and the fix
 ├── RelationError        two guarantees were combined that speak of different relations or units
 ├── LossError            a conversion that this kind of guarantee does not have
 ├── ExhaustedError       an interactive mechanism has given all the answers it was built for
+├── Refused              a question holds something that cannot be answered safely; says where, why and what to write
+├── Denied               the policy does not allow this analyst this program; says why
+│   └── OverBudget       a limit would be passed; says which one and what is left
+├── EngineError          the engine could not answer; one constant text, since the reason may depend on the data
+├── LedgerError          the ledger cannot be used now: busy, out of disk, not reachable; nothing was charged
+│   └── CorruptLedger    the ledger is damaged, cut short or altered: it refuses to open and says what to do
 └── RandomnessError      the random source was misused (copied, pickled) or ran dry
 
 PrivacyWarning           legal, but probably not what you want (for example delta >= 1/n)
 """
 
 __all__ = [
+    "CorruptLedger",
+    "Denied",
+    "EngineError",
     "ExhaustedError",
     "InputError",
     "LatticeError",
+    "LedgerError",
     "LossError",
+    "OverBudget",
+    "PolicyError",
     "PrivacyWarning",
     "RandomnessError",
+    "Refused",
     "RelationError",
     "SensitivityError",
     "TacitError",
@@ -41,6 +55,21 @@ class LatticeError(InputError):
     """A value does not lie on the declared lattice."""
 
 
+class PolicyError(InputError):
+    """A declaration is missing or wrong. The message names the place, the cause and the fix, one line a problem."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that was found wrong, each a line of the message."""
+        return self.args
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
+
+
 class RelationError(TacitError):
     """Guarantees over different relations or units never add."""
 
@@ -51,6 +80,33 @@ class LossError(TacitError):
 
 class ExhaustedError(TacitError):
     """An interactive mechanism has given all the answers it was built for."""
+
+
+class Refused(TacitError):  # noqa: N818 - the answer to a question, as "denied" is the policy's
+    """A question holds something that has no private answer here. The message says what, where, why, and the way out."""
+
+
+class Denied(TacitError):  # noqa: N818 - an answer of the policy, in the design's own word
+    """The policy does not allow this analyst this program."""
+
+
+class OverBudget(Denied):
+    """A limit would be passed: nothing was charged and nothing ran."""
+
+
+class EngineError(TacitError):
+    """The engine failed while it looked at private rows. Says nothing else, since the reason may depend on them."""
+
+    def __init__(self) -> None:
+        super().__init__("the engine could not answer; the charge stands")
+
+
+class LedgerError(TacitError):
+    """The ledger cannot be used now. Nothing was charged."""
+
+
+class CorruptLedger(LedgerError):
+    """The ledger is damaged, cut short or altered, so it refuses to open."""
 
 
 class RandomnessError(TacitError):

@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from tacit.base.errors import SensitivityError
-from tacit.base.number import Number, non_negative, show
+from tacit.base.errors import InputError, SensitivityError
+from tacit.base.number import Number, non_negative, show, whole
+from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
 
 __all__ = ["Sensitivity"]
+
+NORMS = ("l1", "l2", "linf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,7 @@ class Sensitivity:
     dimension: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("l1", "l2", "linf"):
+        for name in NORMS:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, non_negative(value, f"sensitivity {name}"))
@@ -33,6 +37,8 @@ class Sensitivity:
         if self.linf is None:
             known = [norm for norm in (self.l1, self.l2) if norm is not None]
             object.__setattr__(self, "linf", min(known))
+        if self.dimension is not None:
+            object.__setattr__(self, "dimension", whole(self.dimension, "sensitivity dimension", least=1))
 
     @classmethod
     def scalar(cls, value: Number) -> "Sensitivity":
@@ -59,6 +65,24 @@ class Sensitivity:
             )
         return value
 
+    def json(self) -> dict[str, Any]:
+        """Plain data that `from_json` turns into an equal sensitivity; norms are exact fractions, as strings."""
+        norms = {name: getattr(self, name) for name in NORMS}
+        stored = {name: None if v is None else fraction_to_text(v, f"sensitivity {name}") for name, v in norms.items()}
+        return {**stored, "dimension": self.dimension}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Sensitivity":
+        """The inverse of `json`; anything not understood entirely is refused."""
+        only_fields(data, "a stored sensitivity", (*NORMS, "dimension"))
+        norms = {n: None if data[n] is None else fraction_from_text(data[n], f"sensitivity {n}") for n in NORMS}
+        dimension = data["dimension"]
+        if dimension is not None and type(dimension) is not int:
+            raise InputError(f"sensitivity dimension must be stored as a whole number, not as {shown(dimension)}")
+        if norms["linf"] is None:
+            raise InputError("a stored sensitivity must say its linf, which every sensitivity has")
+        return cls(**norms, dimension=dimension)
+
     def __str__(self) -> str:
-        norms = {"l1": self.l1, "l2": self.l2, "linf": self.linf}
+        norms = {name: getattr(self, name) for name in NORMS}
         return ", ".join(f"{name}={show(value)}" for name, value in norms.items() if value is not None)

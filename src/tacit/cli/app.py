@@ -13,6 +13,9 @@ from rich.text import Text
 from tacit import __version__
 from tacit.base import TacitError
 from tacit.cli.accounting import register
+from tacit.cli.book import register as register_ledger
+from tacit.cli.budget import register as register_budget
+from tacit.cli.declared import register as register_policy
 from tacit.cli.demo import demo
 from tacit.cli.mechanisms import as_json, as_markdown, as_table
 
@@ -68,6 +71,9 @@ def _mechanisms(
 
 
 register(app)
+register_policy(app)
+register_budget(app)
+register_ledger(app)
 
 
 def main() -> None:

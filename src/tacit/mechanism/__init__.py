@@ -1,11 +1,14 @@
 """Every basic mechanism of differential privacy, on exact noise."""
 
+from tacit.mechanism.binned_quantiles import BinnedQuantiles
 from tacit.mechanism.bounded_mean import BoundedMean, Mean
 from tacit.mechanism.bounded_variance import BoundedVariance, Variance
 from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
+from tacit.mechanism.encode import mechanism_from_json, mechanism_to_json
 from tacit.mechanism.exponential import Exponential
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.kary_response import KaryResponse
+from tacit.mechanism.key_selection import KeySelection
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.noisy_max import NoisyMax
@@ -23,6 +26,7 @@ from tacit.mechanism.stable_histogram import StableHistogram
 
 __all__ = [
     "MECHANISMS",
+    "BinnedQuantiles",
     "BoundedMean",
     "BoundedVariance",
     "CoinFlipSurvey",
@@ -33,6 +37,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "KaryResponse",
+    "KeySelection",
     "Laplace",
     "Mean",
     "Mechanism",
@@ -49,4 +54,6 @@ __all__ = [
     "SparseVector",
     "StableHistogram",
     "Variance",
+    "mechanism_from_json",
+    "mechanism_to_json",
 ]

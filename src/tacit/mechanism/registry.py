@@ -1,11 +1,13 @@
 """Every mechanism of the product. Adding one is its file and a line here; laws, audit, docs and CLI read this list."""
 
+from tacit.mechanism.binned_quantiles import BinnedQuantiles
 from tacit.mechanism.bounded_mean import BoundedMean
 from tacit.mechanism.bounded_variance import BoundedVariance
 from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
 from tacit.mechanism.exponential import Exponential
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.kary_response import KaryResponse
+from tacit.mechanism.key_selection import KeySelection
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Mechanism
 from tacit.mechanism.noisy_max import NoisyMax
@@ -32,9 +34,11 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     SparseVector,
     Quantile,
     Quantiles,
+    BinnedQuantiles,
     SmoothMedian,
     ProposeTestRelease,
     PartitionSelection,
+    KeySelection,
     StableHistogram,
     BoundedMean,
     BoundedVariance,

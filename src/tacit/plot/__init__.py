@@ -3,6 +3,7 @@
 Altair is imported in this package and nowhere else, and belongs to the extra `tacit[plot]`.
 """
 
+from tacit.plot.answer import answer
 from tacit.plot.choice import choice
 from tacit.plot.compare import Claim, compare
 from tacit.plot.counts import Cell, counts
@@ -19,6 +20,7 @@ __all__ = [
     "Claim",
     "Panel",
     "Rate",
+    "answer",
     "choice",
     "compare",
     "counts",

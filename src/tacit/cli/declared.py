@@ -1,0 +1,201 @@
+"""`tacit init` and `tacit check`: a first policy from the schema, and what a policy says."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tacit.base import InputError, PolicyError, PrivacyWarning
+from tacit.cli.demo import bullets
+from tacit.cli.options import Json
+from tacit.cli.screen import facts, print_json, up
+from tacit.policy import Policy, Table, blanks, load, notes, parse, starter
+from tacit.policy.analyst import ANYBODY
+from tacit.policy.problem import duration, number
+from tacit.policy.reference import as_markdown
+
+__all__ = ["register"]
+
+USUAL = Path("tacit.toml")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of a curator."""
+    app.command(no_args_is_help=True)(init)
+    app.command()(check)
+
+
+def init(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A Parquet, CSV or DuckDB file, a folder, or a postgresql:// URL.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The policy file to write.")] = USUAL,
+    unit: Annotated[
+        str | None, typer.Option("--unit", metavar="COLUMN", help="The column that names the protected person.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What the dataset is called.")] = None,
+) -> None:
+    """Write a first policy from names and types alone: no value of the data is read.
+
+    Example: tacit init visits.parquet --unit patient_id
+    """
+    from tacit.engine import read_schema  # brings an engine along, which `check` does without
+
+    schema = read_schema(data)
+    url = schema.engine == "postgres"
+    files = {table: _relative(path, out) for table, path in schema.files.items()}
+    text = starter(
+        schema.tables,
+        name=name or ("database" if url else Path(data).resolve().stem),
+        engine=schema.engine,
+        source="${DATABASE_URL}" if url else None if files else _relative(data, out),
+        sources=files | schema.sources,
+        unit=unit,
+    )
+    policy = parse(text, file=out.name)
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{out} exists already: move it away, or choose another name with --out") from None
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}") from None
+    console = Console()
+    columns = sum(len(table.columns) for table in policy.tables.values())
+    said = f"{out}: {_count(len(policy.tables), 'table')}, {_count(columns, 'column')}, {len(blanks(policy))} to fill."
+    console.print(Text(said, style="bold"), soft_wrap=True)
+    steps = [f"Open {out} and fill in the lines marked “to fill”, from what everybody knows.", "Say who may ask."]
+    if url:
+        steps.insert(0, "Set DATABASE_URL to the address of the database: passwords stay out of the file.")
+    console.print(bullets([*steps, f"Run `tacit check {out}` to see what is promised and what is still missing."]))
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The policy file.")] = USUAL,
+    as_json: Json = False,
+    reference: Annotated[bool, typer.Option("--reference", hidden=True)] = False,
+) -> None:
+    """Is this policy right? What it promises, who may ask, what is missing. Exit code 1 if something is wrong.
+
+    Example: tacit check tacit.toml
+    """
+    if reference:
+        typer.echo(as_markdown(), nl=False)
+        return
+    console = Console()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)  # shown among the notes
+            policy = load(file)
+    except PolicyError as error:
+        if as_json:
+            print_json(console, {"valid": False, "problems": list(error.problems)})
+        else:
+            count = _count(len(error.problems), "problem")
+            Console(stderr=True).print(Text(f"{file.name} has {count}:", style="bold red"), soft_wrap=True)
+            Console(stderr=True).print(Text("\n".join(error.problems)), soft_wrap=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        print_json(console, _json(policy))
+    else:
+        _show(console, policy)
+
+
+def _relative(data: str, out: Path) -> str:
+    """A path as a policy in `out` names it: short where it lies below, else absolute."""
+    path, folder = Path(data).absolute(), out.absolute().parent
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def _count(many: int, what: str) -> str:
+    return f"{many} {what}{'' if many == 1 else 's'}"
+
+
+def _promise(policy: Policy) -> tuple[str, str]:
+    """The budget as (ε, δ), and in a sentence."""
+    privacy = policy.privacy
+    found = privacy.promise.meaning(delta=privacy.delta)
+    stated = f"ε = {up(found.epsilon, 4)}" + (f" with δ = {found.delta:g}" if found.delta else "")
+    return stated, found.sentence
+
+
+def _ever(policy: Policy) -> str | None:
+    found = policy.privacy.promise_ever
+    if found is None:
+        return None
+    loss, delta = found
+    return f"ε = {up(loss.epsilon(delta).upper, 4)} with δ = {float(delta):g}"
+
+
+def _json(policy: Policy) -> dict[str, Any]:
+    privacy = policy.privacy
+    stated, sentence = _promise(policy)
+    return {
+        "valid": True,
+        "dataset": policy.dataset.name,
+        "people": policy.dataset.identity,
+        "unit": privacy.unit,
+        "relation": privacy.relation.value,
+        "currency": privacy.currency.value,
+        "budget": number(privacy.budget),
+        "delta": number(privacy.delta),
+        "slack": number(privacy.own_delta),
+        "promise": stated,
+        "lifetime_promise": _ever(policy),
+        "meaning": sentence,
+        "tables": {
+            name: {"protects": _whose(table), "columns": len(table.columns)} for name, table in policy.tables.items()
+        },
+        "analysts": len(policy.analysts),
+        "anybody": ANYBODY in policy.analysts,
+        "to_fill": [{"place": b.place, "what": b.what, "prevents": b.prevents} for b in blanks(policy)],
+        "notes": notes(policy),
+        "hash": policy.hash,
+    }
+
+
+def _show(console: Console, policy: Policy) -> None:
+    privacy, dataset = policy.privacy, policy.dataset
+    stated, sentence = _promise(policy)
+    verb = "whether one {} is in the data" if privacy.relation.value == "add_remove" else "what the data says of one {}"
+    again = "" if privacy.reset is None else f", again every {duration(privacy.reset)}"
+    lines: dict[str, str | Text] = {
+        "protects": f"{verb.format(privacy.unit)} ({dataset.identity})",
+        "budget": f"{privacy.currency.value} {number(privacy.budget)} for everybody together{again}",
+        "promise": f"spent in full: {stated}",
+        "means": sentence,
+    }
+    ever = _ever(policy)
+    if ever is not None:
+        lines["lifetime"] = f"{privacy.currency.value} {number(privacy.lifetime or privacy.budget)}: {ever}"
+    for name, table in policy.tables.items():
+        lines[f"table {name}"] = f"{_whose(table)}, {_count(len(table.columns), 'column')}"
+    lines["may ask"] = _askers(policy)
+    console.print(Text(f"{dataset.name}: this policy is valid", style="bold green"), soft_wrap=True)
+    facts(console, lines)
+    missing = blanks(policy)
+    if missing:
+        console.print(Text("To fill, before these questions can be asked:", style="bold"))
+        console.print(bullets([f"{blank.place}: {blank.what}. Prevents {blank.prevents}." for blank in missing]))
+    remarks = notes(policy)
+    if remarks:
+        console.print(Text("Good to know:", style="bold"))
+        console.print(bullets(remarks))
+
+
+def _askers(policy: Policy) -> str:
+    named = [name for name in policy.analysts if name != ANYBODY]
+    who = [", ".join(named[:10]) + (f" and {len(named) - 10} more" if len(named) > 10 else "")] if named else []
+    who += ["anybody else" if named else "anybody"] if ANYBODY in policy.analysts else []
+    return " and ".join(who) or "nobody yet"
+
+
+def _whose(table: Table) -> str:
+    if table.public:
+        return "public, not protected"
+    if table.each_row_is_a_unit:
+        return "each row is one unit"
+    return f"protected by {table.unit}" if table.unit else "does not say whose rows they are"

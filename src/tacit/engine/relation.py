@@ -1,0 +1,141 @@
+"""A tree of relations as nested SELECTs: its columns under their names in the plan, and the unit beside them."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from tacit.base import InputError
+from tacit.engine.dialect import Dialect, identifier
+from tacit.engine.expression import expression_sql
+from tacit.engine.scan import UNIT, scan_sql, unit_name
+from tacit.engine.subaggregate import subaggregate_sql
+from tacit.plan.expression import Column, Expression
+from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
+
+__all__ = ["has_unit", "relation_sql", "scanned"]
+
+
+def has_unit(node: Node) -> bool:
+    """Whether rows name their unit; else each row is a unit of its own."""
+    return node.private and node.unit is not None
+
+
+def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, str]) -> str:
+    """The SELECT that makes the rows of `node`."""
+    _check_names(node)
+    match node:
+        case Scan():
+            return scan_sql(node, dialect, tables)
+        case Filter():
+            below = relation_sql(node.below, dialect, tables)
+            return f"SELECT * FROM ({below}) AS r WHERE {expression_sql(node.condition, dialect)}"
+        case Project():
+            return _project(node, dialect, tables)
+        case Group():
+            return _group(node, dialect, tables)
+        case Join():
+            return _join(node, dialect, tables)
+        case _:
+            raise InputError(f"no engine can run a {type(node).__name__}")
+
+
+def _project(node: Project, dialect: Dialect, tables: Mapping[str, str]) -> str:
+    columns = [f"{expression_sql(value, dialect)} AS {identifier(name, dialect)}" for name, value in node.columns]
+    if has_unit(node):
+        columns.append(unit_name(dialect))
+        assert node.unit is not None
+        if node.unit not in dict(node.columns):
+            columns.append(identifier(node.unit, dialect))
+    return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation_sql(node.below, dialect, tables)}) AS r"
+
+
+def _group(node: Group, dialect: Dialect, tables: Mapping[str, str]) -> str:
+    """One row per unit and keys. The unit's own column follows from the unit, so any of its values will do."""
+    if not has_unit(node):
+        raise InputError("a subquery that groups needs rows that name their unit")
+    assert node.unit is not None
+    unit, name = unit_name(dialect), identifier(node.unit, dialect)
+    columns = [unit, f"MIN({name}) AS {name}"]
+    groups = [unit]
+    for key, expression in node.keys:
+        sql = expression_sql(expression, dialect)
+        columns.append(f"{sql} AS {identifier(key, dialect)}")
+        groups.append(sql)
+    columns += [
+        f"{subaggregate_sql(aggregate, dialect)} AS {identifier(aggregate.name, dialect)}"
+        for aggregate in node.aggregates
+    ]
+    below = relation_sql(node.below, dialect, tables)
+    return f"SELECT {', '.join(columns)} FROM ({below}) AS r GROUP BY {', '.join(groups)}"
+
+
+def _join(node: Join, dialect: Dialect, tables: Mapping[str, str]) -> str:
+    unit = unit_name(dialect)
+    both = has_unit(node.left) and has_unit(node.right)
+    if node.left.private and node.right.private and not both:
+        raise InputError("two private tables are joined by their units, and one of these has none")
+    if both and not any(_units(node, left, right) for left, right in node.on):
+        raise InputError("two private tables are joined by their units, and these are not")
+    conditions = [
+        f"l.{unit} = r.{unit}"
+        if _units(node, left, right)
+        else f"{expression_sql(left, dialect)} = {expression_sql(right, dialect)}"
+        for left, right in node.on
+    ]
+    columns = [f"l.{identifier(name, dialect)}" for name in node.left.schema]
+    columns += [f"r.{identifier(name, dialect)}" for name in node.right.schema]
+    # A public row that no private one matches belongs to nobody and is left out.
+    kind = "LEFT" if node.kind == "left" and (node.left.private or not node.right.private) else "INNER"
+    if has_unit(node):
+        columns.append(f"{'l' if node.left.private else 'r'}.{unit}")
+    sides = (relation_sql(side, dialect, tables) for side in (node.left, node.right))
+    return (
+        f"SELECT {', '.join(columns)} FROM ({next(sides)}) AS l {kind} JOIN ({next(sides)}) AS r "
+        f"ON {' AND '.join(conditions) or 'TRUE'}"
+    )
+
+
+def _units(node: Join, left: Expression, right: Expression) -> bool:
+    """Whether a pair of keys is the pair of units, which are compared as they are stored."""
+    return (
+        has_unit(node.left)
+        and has_unit(node.right)
+        and isinstance(left, Column)
+        and isinstance(right, Column)
+        and (left.name, right.name) == (node.left.unit, node.right.unit)
+    )
+
+
+def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
+    """Columns that are read from a table and clamped there: their ranges hold to the last bit."""
+    read: dict[str, tuple[Fraction, Fraction]] = {}
+    made: set[str] = set()
+    for at in _walk(node):
+        match at:
+            case Scan():
+                for source in at.columns:
+                    facts = source.facts
+                    if facts.type.numeric and facts.bounded and facts.domain is None:
+                        read[source.name] = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers
+            case Project():
+                made |= {name for name, value in at.columns if not (isinstance(value, Column) and value.name == name)}
+            case Group():
+                made |= {name for name, _ in at.keys} | {aggregate.name for aggregate in at.aggregates}
+                made |= {at.unit} if at.unit is not None else set()
+    return {name: ends for name, ends in read.items() if name not in made}
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    match node:
+        case Filter() | Project() | Group():
+            yield from _walk(node.below)
+        case Join():
+            yield from _walk(node.left)
+            yield from _walk(node.right)
+
+
+def _check_names(node: Node) -> None:
+    """Engines do not tell Ward from ward, so a plan must not need them to."""
+    names = [name.casefold() for name in node.schema]
+    if UNIT in names or len(set(names)) < len(names):
+        raise InputError("the columns of a relation need names that differ in more than upper and lower case")

@@ -1,0 +1,82 @@
+"""What an engine answers, in whole numbers, before noise: only ever seen inside an `Exact`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit.plan.facts import Type, Value
+
+__all__ = ["Result", "Table", "keys_from", "whole_numbers"]
+
+Whole = np.ndarray[tuple[int], np.dtype[Any]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """Groups that occur, one a row: `keys[i]` holds the values of the i-th key, `columns` whole numbers by name.
+
+    Whole numbers are int64 where all of a column fit, else Python ints in an array of objects.
+    """
+
+    keys: tuple[tuple[Value, ...], ...]
+    columns: Mapping[str, Whole]
+
+    def __repr__(self) -> str:
+        return "<Table>"  # true answers are not for logs
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """The groups with their measures, and `presence` where keys are unknown; for each Ranks a table with cells.
+
+    A table of ranks has the groups' keys, and the columns "cell" and "count". Without keys, `groups` has one row.
+    """
+
+    groups: Table
+    presence: Whole | None
+    ranks: Mapping[str, Table]
+
+    def __repr__(self) -> str:
+        return "<Result>"
+
+
+def whole_numbers(values: Iterable[Any]) -> Whole:
+    """Whole numbers as an engine gives them (int, Decimal), exactly; NULL, of a sum over nothing, is zero."""
+    exact = [0 if value is None else _whole(value) for value in values]
+    if all(-(2**63) <= value < 2**63 for value in exact):
+        return np.array(exact, dtype=np.int64)
+    return np.array(exact, dtype=object)
+
+
+def _whole(value: Any) -> int:
+    whole = int(value)
+    if isinstance(value, float) or whole != value:
+        raise ValueError("not a whole number")
+    return whole
+
+
+def keys_from(values: Sequence[Any], kind: Type) -> tuple[Value, ...]:
+    """A key column as Python values of the closed list of types; numbers are exact."""
+    return tuple(None if value is None else _key(value, kind) for value in values)
+
+
+def _key(value: Any, kind: Type) -> Value:
+    match kind:
+        case Type.BOOLEAN:
+            return bool(value)
+        case Type.INTEGER:
+            return _whole(value)
+        case Type.NUMBER:
+            return Fraction(value) if isinstance(value, Decimal | int) else Fraction(float(value))
+        case Type.TEXT:
+            return str(value)
+        case Type.DATE:
+            return value.date() if isinstance(value, datetime) else date(value.year, value.month, value.day)
+        case Type.TIMESTAMP:
+            stamp: datetime = value.to_pydatetime() if hasattr(value, "to_pydatetime") else value
+            return stamp.replace(tzinfo=None)

@@ -1,0 +1,207 @@
+"""A declared table, read so that its facts are true of every row whatever is stored.
+
+Numbers become doubles; those that are not finite become NULL, the others are clamped to their bounds. Values outside a
+declared domain become NULL. Where a column cannot be NULL, a row in which it would be is left out, as is a row whose
+unit is NULL. Nothing here can fail on a value: casts give NULL where they do not fit, or cannot but fit, since
+`Engine.check` has compared the types.
+
+The unit travels beside the columns under a name of its own, as it is stored: casting it to a double could make two
+people one, and then bounding them together would bound neither.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from math import inf, nextafter
+
+from tacit.base import InputError
+from tacit.engine.dialect import Dialect, constant_sql, identifier, type_name
+from tacit.engine.words import LARGEST_DOUBLE, Words, words_of
+from tacit.plan.facts import Facts, Type, Value
+from tacit.plan.node import Scan, Source
+
+__all__ = ["UNIT", "inward", "scan_sql", "unit_name"]
+
+UNIT = "tacit unit"
+EXACT = 2**53
+FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
+START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
+
+
+def unit_name(dialect: Dialect) -> str:
+    return identifier(UNIT, dialect)
+
+
+def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
+    """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are called."""
+    words = words_of(dialect)
+    if scan.table not in tables:
+        raise InputError(f"table {scan.table!r} was not given to this engine: name it where the engine is opened")
+    chosen, conditions = [], []
+    for source in scan.columns:
+        read = _Reading(source, words)
+        chosen.append(f"{read.sql()} AS {identifier(source.name, dialect)}")
+        conditions += read.conditions()
+        if scan.private and source.name == scan.unit:
+            raw = identifier(source.column, dialect)
+            unit = read.text(raw) if source.facts.type is Type.TEXT else raw
+            chosen.append(f"{unit} AS {unit_name(dialect)}")
+            conditions.append(f"{raw} IS NOT NULL")
+    where = f" WHERE {' AND '.join(dict.fromkeys(conditions))}" if conditions else ""
+    return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {tables[scan.table]}{where}"
+
+
+def inward(low: Fraction | None, high: Fraction | None) -> tuple[float | None, float | None]:
+    """The doubles just inside a range, so that what is clamped to them lies in it; the nearest where none is inside."""
+    first = None if low is None else _up(low)
+    last = None if high is None else -_up(-high)
+    if first is not None and last is not None and first > last:
+        assert low is not None
+        first = last = float(low)
+    return first, last
+
+
+def _up(value: Fraction) -> float:
+    near = float(value)
+    return nextafter(near, inf) if Fraction(near) < value else near
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One column of a table in one dialect."""
+
+    source: Source
+    words: Words
+
+    @property
+    def facts(self) -> Facts:
+        return self.source.facts
+
+    @property
+    def raw(self) -> str:
+        return identifier(self.source.column, self.words.dialect)
+
+    def cast(self, kind: str) -> str:
+        return f"{'TRY_CAST' if self.words.total else 'CAST'}({self.raw} AS {kind})"
+
+    def text(self, raw: str) -> str:
+        """Text that is compared byte by byte, whatever collation the column was given."""
+        if self.words.dialect == "postgres":
+            return f'(CAST({raw} AS TEXT) COLLATE "C")'
+        if self.words.dialect == "spark":
+            return f"COLLATE(CAST({raw} AS STRING), 'UTF8_BINARY')"
+        return f'(CAST({raw} AS VARCHAR) COLLATE "C")'
+
+    @property
+    def compared(self) -> str:
+        """The column in the type in which it is compared with constants: integers as integers, which is fast."""
+        match self.facts.type:
+            case Type.INTEGER:
+                return self.cast("BIGINT") if self.words.total else self.raw
+            case Type.NUMBER:
+                # PostgreSQL's numeric may be too large for a double, and a cast would then fail
+                return self.cast("DOUBLE") if self.words.total else self.raw
+            case Type.TEXT:
+                return self.text(self.raw)
+            case kind:
+                return self.cast(type_name(kind, self.words.dialect))
+
+    @property
+    def value(self) -> str:
+        held = self.facts.type.numeric and not (self.facts.type is Type.NUMBER and self.words.total)
+        return self.words.to_double(self.compared) if held else self.compared
+
+    def constant(self, value: Value) -> str:
+        if isinstance(value, Fraction | int) and not isinstance(value, bool):
+            if self.facts.type is Type.INTEGER:
+                return str(int(value))
+            return self.number(float(value))
+        return constant_sql(value, self.facts.type, self.words.dialect)
+
+    def number(self, value: float) -> str:
+        """A bare literal in PostgreSQL, which takes on the type of the column it is compared with."""
+        return repr(value) if not self.words.total else self.words.number(value)
+
+    def sql(self) -> str:
+        if self.facts.domain is not None:
+            return self.value if not self.facts.nullable else f"CASE WHEN {self.inside()} THEN {self.value} END"
+        if self.facts.type in (Type.TEXT, Type.BOOLEAN):
+            return self.value
+        low, high, least, most = self.ends()
+        cases = [f"WHEN {self.compared} BETWEEN {self.constant(low)} AND {self.constant(high)} THEN {self.value}"]
+        if low != least:
+            cases.append(
+                f"WHEN {self.compared} < {self.constant(low)}{self.finite(least, '>=')} THEN {self.ending(low)}"
+            )
+        if high != most:
+            cases.append(
+                f"WHEN {self.compared} > {self.constant(high)}{self.finite(most, '<=')} THEN {self.ending(high)}"
+            )
+        return f"CASE {' '.join(cases)} END"
+
+    def ending(self, value: Value) -> str:
+        """A bound as the value that is read in place of those beyond it."""
+        return self.words.number(float(value)) if self.facts.type.numeric else self.constant(value)  # type: ignore[arg-type]  # numbers
+
+    def finite(self, end: Value, sign: str) -> str:
+        """Integers beyond a bound are always numbers; doubles and dates may be infinite, and doubles no number."""
+        return "" if self.facts.type is Type.INTEGER else f" AND {self.compared} {sign} {self.constant(end)}"
+
+    def ends(self) -> tuple[Value, Value, Value, Value]:
+        """The range values are clamped to, and the range of values that are values at all."""
+        low, high = self.facts.low, self.facts.high
+        match self.facts.type:
+            case Type.INTEGER:
+                first, last = (-EXACT if low is None else -int(-Fraction(low) // 1)), EXACT  # type: ignore[arg-type]  # a number
+                last = EXACT if high is None else int(Fraction(high) // 1)  # type: ignore[arg-type]  # a number
+                # beyond 2^53 doubles skip integers: there is no value, unless a bound says what to read
+                least = -EXACT if low is None else None
+                most = EXACT if high is None else None
+                return max(first, -EXACT), min(last, EXACT), least, most
+            case Type.NUMBER:
+                one, two = inward(None if low is None else Fraction(low), None if high is None else Fraction(high))  # type: ignore[arg-type]  # numbers
+                least_double, most_double = Fraction(-LARGEST_DOUBLE), Fraction(LARGEST_DOUBLE)
+                return (
+                    least_double if one is None else Fraction(one),
+                    most_double if two is None else Fraction(two),
+                    least_double,
+                    most_double,
+                )
+            case Type.DATE:
+                return low or FIRST, high or LAST, FIRST, LAST
+            case _:
+                return low or START, high or END, START, END
+
+    def inside(self) -> str:
+        """Whether the value is in the domain."""
+        domain = self.facts.domain or ()
+        if not domain:
+            return "FALSE"
+        if self.facts.type is Type.INTEGER:
+            wholes = sorted(int(value) for value in domain)  # type: ignore[arg-type]  # whole numbers
+            if wholes == list(range(wholes[0], wholes[-1] + 1)):
+                return f"{self.compared} BETWEEN {wholes[0]} AND {wholes[-1]}"
+        if self.facts.type is Type.BOOLEAN and len(set(domain)) == 2:
+            return f"{self.compared} IS NOT NULL"
+        return f"{self.compared} IN ({', '.join(self.constant(value) for value in domain)})"
+
+    def conditions(self) -> list[str]:
+        """What a row must fulfil for a column that cannot be NULL."""
+        if self.facts.nullable:
+            return []
+        if self.facts.domain is not None:
+            return [self.inside()]
+        match self.facts.type:
+            case Type.TEXT:
+                return [f"{self.raw} IS NOT NULL"]
+            case Type.BOOLEAN:
+                return [f"{self.compared} IS NOT NULL"]
+            case Type.INTEGER if self.facts.bounded:
+                return [f"{self.compared} IS NOT NULL"]
+        low, high, least, most = self.ends()
+        first = low if least is None else least
+        last = high if most is None else most
+        if self.facts.type is Type.INTEGER:  # bounded on one side
+            return [f"{self.compared} {sign} {end}" for sign, end in ((">=", least), ("<=", most)) if end is not None]
+        return [f"{self.compared} BETWEEN {self.constant(first)} AND {self.constant(last)}"]

@@ -1,0 +1,162 @@
+"""A ledger as a file of JSON lines, which anybody can verify without the database, and without seeing the bodies.
+
+The first line names the ledger and its chains, the last one counts the entries. Each line between is one entry:
+chain, seq, time, digest, and `body`, the exact text that was hashed. In a redacted file `body_sha256` stands in its
+place: hashes are made over the hash of the body, so the chain can still be checked, and nothing about what was asked
+is in it but how often and when.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from time import time_ns
+from typing import Any, TextIO
+
+from tacit.base import InputError
+from tacit.ledger.chain import Chain, Findings, hashed
+from tacit.ledger.entry import REGISTRY
+from tacit.ledger.reader import reading
+from tacit.ledger.verify import TICK, Known, Report, Tick, expected, registered, silent, watched
+
+__all__ = ["FORMAT", "export", "is_export", "verify_export"]
+
+FORMAT = "tacit ledger 1"
+ABOUT = ('\\"kind\\":\\"void\\"', '\\"kind\\":\\"begin\\"')  # as they stand inside a line
+
+
+def export(where: str | Path, out: TextIO, *, redact: bool = False, tick: Tick = silent) -> int:
+    """Write all entries of a ledger, of one moment, and return how many there are."""
+    with reading(where) as reader:
+        names, chains = reader.openings(), []
+        for row in reader.accounts():
+            first = REGISTRY if row.people == REGISTRY else _opened(names.get(row.id, ""))
+            chains.append(
+                {"chain": row.id, "people": row.people, "first": first, "seq": row.seq, "digest": bytes(row.head).hex()}
+            )
+        head = {"format": FORMAT, "ledger": reader.ledger, "time": time_ns() // 1000, "redacted": redact}
+        _line(out, head | {"chains": chains})
+        count = 0
+        for account, seq, _, time, _, _, body, digest in reader.entries():
+            place = {"chain": account, "seq": seq, "time": time, "digest": bytes(digest).hex()}
+            _line(out, place | ({"body_sha256": hashed(body).hex()} if redact else {"body": body}))
+            count += 1
+            if not count % TICK:
+                tick(TICK)
+        _line(out, {"end": count})
+        tick(count % TICK)
+        return count
+
+
+def _line(out: TextIO, data: dict[str, Any]) -> None:
+    out.write(json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _opened(body: str) -> str | None:
+    """The name an account was opened with; None if its first entry is not there to say it."""
+    try:
+        return str(json.loads(body)["people"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins like one."""
+    try:
+        with path.open("rb") as file:
+            return FORMAT.encode() in file.read(100)
+    except OSError:
+        return False
+
+
+def verify_export(path: Path, *, known: tuple[Known, ...] = (), tick: Tick = silent) -> Report:
+    """Check such a file by itself: its chains, and where bodies are in it, what they add up to.
+
+    There are no balances and answers beside it to compare with. `known` are the entries of a checkpoint.
+    """
+    mentioned = _mentioned(path)
+    lines = _lines(path)
+    head: Any = next(lines, (0, None))[1]
+    try:
+        if head["format"] != FORMAT:
+            raise InputError(f"{path} is of another format than {FORMAT!r}: export it with this release")
+        ledger, redacted = str(head["ledger"]), bool(head["redacted"])
+        listed = {int(chain["chain"]): chain for chain in head["chains"]}
+        ends = {number: (int(chain["seq"]), bytes.fromhex(chain["digest"])) for number, chain in listed.items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise InputError(f"{path} is not an export of a ledger: its first line does not say which one") from None
+    findings, chains = Findings(), {}
+    for number, chain in listed.items():
+        name = chain.get("first") if redacted or chain["people"] == REGISTRY else None
+        chains[number] = Chain(
+            ledger, str(chain["people"]), findings, first_name=name, mentioned=mentioned.get(number, set())
+        )
+        chains[number].watch = watched(known, str(chain["people"]))
+    count, end = 0, None
+    for line, data in lines:
+        try:
+            if "end" in data:
+                end = data["end"]
+                continue
+            own, digest = chains[data["chain"]], bytes.fromhex(data["digest"])
+            if redacted:
+                own.link(data["seq"], data["time"], digest, bytes.fromhex(data["body_sha256"]))
+            else:
+                own.take(data["seq"], None, data["time"], None, None, data["body"], digest)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            findings.add(REGISTRY, None, f"line {line} of the file cannot be read as an entry")
+        count += 1
+        if not count % TICK:
+            tick(TICK)
+    if end != count:
+        findings.add(REGISTRY, None, f"the file was cut short or added to: it has {count} entries and says {end}")
+    for number, own in chains.items():
+        if ends[number] != (own.seq, own.digest):
+            own.found(None, f"should end with entry {ends[number][0]}, and ends with {own.seq} or another hash")
+        if not redacted and own.people not in (REGISTRY, own.history.people):
+            own.found(None, "has another name than its entries give it")
+    if not redacted:
+        registered(list(chains.values()), findings)
+    expected(list(chains.values()), known, findings)
+    return Report(
+        ledger=ledger,
+        where=str(path),
+        findings=tuple(findings.kept),
+        more=findings.more,
+        entries=count,
+        charges=sum(own.history.charges for own in chains.values()),
+        answers=0,
+        heads=tuple(own.head(bodies=not redacted) for own in chains.values()),
+        redacted=redacted,
+    )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The lines as data; one that is not JSON is given as nothing, which no reader takes for an entry."""
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield number, json.loads(line)
+                except (ValueError, RecursionError):
+                    yield number, {}
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _mentioned(path: Path) -> dict[int, set[int]]:
+    """The charges that a void or a begin speaks of, by chain."""
+    found: dict[int, set[int]] = {}
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            for line in file:
+                if any(word in line for word in ABOUT):
+                    try:
+                        data = json.loads(line)
+                        found.setdefault(data["chain"], set()).add(json.loads(data["body"])["charge"])
+                    except (ValueError, KeyError, TypeError):
+                        continue  # said when the line is read in its place
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    return found

@@ -1,0 +1,139 @@
+"""What is read from an account's chain, and the rare entries that change its course: void, seal, rename, adopt."""
+
+from fractions import Fraction
+from json import loads
+from typing import Any
+
+from sqlalchemy import Row, select, update
+
+from tacit.base import CorruptLedger, InputError, LedgerError, Relation
+from tacit.ledger.answers import charged
+from tacit.ledger.entry import REGISTRY, Entry
+from tacit.ledger.names import checked
+from tacit.ledger.page import Line, Page, as_entry
+from tacit.ledger.receipt import Balance, Receipt, Standing
+from tacit.ledger.schema import accounts, answers, balances, entries, sources
+from tacit.ledger.terms import lifetime, recorded
+from tacit.plan.program import canonical
+from tacit.policy.account import Amount, Currency
+
+__all__ = ["CHUNK", "adopt", "entries_of", "rename", "seal", "standing", "void"]
+
+CHUNK = 2000  # entries read at once
+RECENT = 500  # entries looked through for each holder's last charge
+
+
+def entries_of(page: Page, people: str, after: int, count: int) -> list[Entry]:
+    row = page.registry() if people == REGISTRY else page.account(people)
+    query = select(entries).where(entries.c.account == row.id, entries.c.seq > after)
+    return [as_entry(found, people) for found in page.connection.execute(query.order_by(entries.c.seq).limit(count))]
+
+
+def void(page: Page, receipt: Receipt) -> None:
+    """Give a charge back to every holder: ever, and in the window if that is the one it was charged in."""
+    row = page.account(receipt.people)
+    charged(page, row, receipt)
+    answered = select(answers.c.seq).where(answers.c.account == row.id, answers.c.seq == receipt.seq)
+    if page.fate(row.id, receipt.seq) is not None or page.connection.execute(answered).first() is not None:
+        raise LedgerError("this charge stays: its program began to run, or it was voided before")
+    entry = page.entry(row, receipt.seq)
+    assert entry is not None
+    since = (entries.c.account == row.id) & (entries.c.seq > receipt.seq) & (entries.c.kind == "reset")
+    moved = page.connection.execute(select(entries.c.seq).where(since).limit(1)).first() is not None
+    for holder in loads(entry.body)["holders"]:
+        place = (balances.c.account == row.id) & (balances.c.holder == holder)
+        held = page.connection.execute(select(balances).where(place)).one()
+        values = _less(held, "spent", receipt.amount)
+        if not moved and held.window == row.window:
+            values |= _less(held, "window", receipt.amount)
+        page.connection.execute(update(balances).where(place).values(**values))
+    body = canonical({"kind": "void", "charge": receipt.seq})
+    page.append(row, [Line("void", body, key=str(receipt.seq))])
+
+
+def _less(row: "Row[Any]", what: str, amount: Amount) -> dict[str, int]:
+    values = {f"{what}_spend": amount.spend, f"{what}_delta": amount.delta}
+    left = {name: getattr(row, name) - value for name, value in values.items()}
+    if min(left.values()) < 0:
+        raise CorruptLedger(f"{row.holder} would have spent less than nothing: run `tacit ledger verify`")
+    return left
+
+
+def standing(page: Page, people: str) -> Standing:
+    row = page.account(people)
+    window, end = row.window, row.window_end
+    if end is not None and (time := page.now(row)) >= end:
+        window, end = window + 1, end + row.period * ((time - end) // row.period + 1)
+    query = select(balances).where(balances.c.account == row.id).order_by(balances.c.holder)
+    last = _last(page, row)
+    held = []
+    for found in page.connection.execute(query):
+        limit = recorded(found)
+        inside = Amount(found.window_spend, found.window_delta) if found.window == window else Amount(0)
+        spent = Amount(found.spent_spend, found.spent_delta)
+        held.append(
+            Balance(
+                holder=found.holder,
+                limit=limit.total,
+                each=limit.each,
+                spent=spent,
+                window_spent=inside,
+                last=last.get(found.holder),
+            )
+        )
+    named = select(sources.c.source).where(sources.c.account == row.id).order_by(sources.c.source)
+    return Standing(
+        people=row.people,
+        currency=Currency(row.currency),
+        relation=Relation(row.relation),
+        unit=row.unit,
+        delta=Fraction(row.delta),
+        period=row.period,
+        lifetime=lifetime(row),
+        window=window,
+        window_end=end,
+        sealed=bool(row.sealed),
+        seq=row.seq,
+        time=row.time,
+        head=bytes(row.head),
+        balances=tuple(held),
+        sources=tuple(page.connection.execute(named).scalars()),
+    )
+
+
+def _last(page: Page, row: "Row[Any]") -> dict[str, Amount]:
+    """The newest charge of each holder, as far as recent entries tell."""
+    recent = (entries.c.account == row.id) & (entries.c.seq > row.seq - RECENT) & (entries.c.kind == "charge")
+    found: dict[str, Amount] = {}
+    for entry in page.connection.execute(select(entries.c.body).where(recent).order_by(entries.c.seq)):
+        body = loads(entry.body)
+        found |= dict.fromkeys(body["holders"], Amount(int(body["spend"]), int(body["delta"])))
+    return found
+
+
+def seal(page: Page, people: str, why: str) -> Entry:
+    row = page.account(people)
+    if row.sealed:
+        raise LedgerError(f'the account of "{people}" is sealed already')
+    return page.append(row, [Line("seal", canonical({"kind": "seal", "why": _reason(why)}))], sealed=1)[0]
+
+
+def rename(page: Page, people: str, to: str) -> Entry:
+    page.registry()  # locked: nobody opens an account of the new name meanwhile
+    row = page.account(people)
+    taken = page.connection.execute(select(accounts.c.id).where(accounts.c.people == to)).first()
+    if taken is not None:
+        raise InputError(f'there is an account of "{to}" already: two budgets cannot become one')
+    body = canonical({"kind": "rename", "before": people, "after": to})
+    return page.append(row, [Line("rename", body)], people=to)[0]
+
+
+def adopt(page: Page, why: str, changed: list[str]) -> list[Entry]:
+    """An entry in the list of accounts, and one in each account that was found other than it was known."""
+    line = Line("adopt", canonical({"kind": "adopt", "why": _reason(why)}))
+    rows = [page.registry(), *(page.account(people) for people in changed)]
+    return [entry for row in rows for entry in page.append(row, [line])]
+
+
+def _reason(why: str) -> str:
+    return checked(why, "why")

@@ -1,0 +1,94 @@
+"""One transaction over the book: accounts are locked, entries appended, and the chain grows by one rule."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from tacit.base import CorruptLedger, LedgerError
+from tacit.ledger.entry import REGISTRY, Entry, digest
+from tacit.ledger.schema import accounts, entries
+
+__all__ = ["Line", "Page"]
+
+
+class Line(NamedTuple):
+    """An entry before it has a place in the chain."""
+
+    kind: str
+    body: str
+    analyst: str | None = None
+    key: str | None = None
+
+
+class Page:
+    """What all rules outside the hot path work with. `ledger` is the book's name, `clock` gives µs since 1970."""
+
+    def __init__(
+        self, connection: Connection, *, ledger: str, clock: Callable[[Connection], int], locks: bool = True
+    ) -> None:
+        self.connection, self.ledger, self.locks = connection, ledger, locks
+        self._clock = clock
+        self.heads: dict[
+            int, tuple[int, bytes]
+        ] = {}  # what this transaction appended: number of account -> seq, digest
+
+    def find(self, people: str) -> "Row[Any] | None":
+        """The account's row; when this page `locks`, nobody else changes the account until the transaction ends."""
+        query = select(accounts).where(accounts.c.people == people)
+        return self.connection.execute(query.with_for_update() if self.locks else query).one_or_none()
+
+    def account(self, people: str) -> "Row[Any]":
+        """The same; an account that is not there is an error."""
+        row = self.find(people) if people != REGISTRY else None
+        if row is None:
+            raise LedgerError(f'this ledger has no account for "{people}": apply its policy first')
+        return row
+
+    def registry(self) -> "Row[Any]":
+        row = self.find(REGISTRY)
+        if row is None:
+            raise CorruptLedger("the list of accounts is gone from this ledger: restore the newest copy of it")
+        return row
+
+    def now(self, row: "Row[Any]") -> int:
+        """The time of the next entry of this account: never before the last one."""
+        return max(self._clock(self.connection), int(row.time))
+
+    def append(self, row: "Row[Any]", lines: Sequence[Line], *, time: int | None = None, **changes: Any) -> list[Entry]:
+        """Add entries to an account's chain, and change its row with them. `row` is stale afterwards."""
+        time = self.now(row) if time is None else time
+        seq, head = self.heads.get(row.id, (row.seq, row.head))
+        made = []
+        for line in lines:
+            seq += 1
+            head = digest(head, seq, time, line.body.encode())
+            made.append(Entry(people=row.people, seq=seq, kind=line.kind, time=time, body=line.body, digest=head))
+        if made:
+            rows = [
+                {"account": row.id, "seq": entry.seq, "kind": entry.kind, "time": time, "analyst": line.analyst}
+                | {"key": line.key, "body": entry.body, "digest": entry.digest}
+                for line, entry in zip(lines, made, strict=True)
+            ]
+            self.connection.execute(insert(entries), rows)
+            changes |= {"seq": seq, "time": time, "head": head}
+            self.heads[row.id] = (seq, head)
+        if changes:
+            self.connection.execute(update(accounts).where(accounts.c.id == row.id).values(**changes))
+        return made
+
+    def entry(self, row: "Row[Any]", seq: int) -> Entry | None:
+        """One entry of this account."""
+        query = select(entries).where(entries.c.account == row.id, entries.c.seq == seq)
+        found = self.connection.execute(query).one_or_none()
+        return None if found is None else as_entry(found, row.people)
+
+    def fate(self, account: int, seq: int) -> str | None:
+        """ "void" or "begin" if such an entry was written about the charge `seq`; void is stronger."""
+        about = entries.c.analyst.is_(None) & (entries.c.key == str(seq)) & entries.c.kind.in_(["void", "begin"])
+        found = self.connection.execute(select(entries.c.kind).where(entries.c.account == account, about))
+        return max((row.kind for row in found), default=None)
+
+
+def as_entry(row: "Row[Any]", people: str) -> Entry:
+    return Entry(people=people, seq=row.seq, kind=row.kind, time=row.time, body=row.body, digest=bytes(row.digest))

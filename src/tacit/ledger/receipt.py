@@ -1,0 +1,96 @@
+"""What a ledger hands out: receipts of charges, stored answers, and where an account stands."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.base import Relation
+from tacit.loss import Cost
+from tacit.policy.account import Amount, Currency
+
+__all__ = ["Balance", "Kept", "Receipt", "Standing", "spelled"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """Proof that one program was charged, durably, to `people`: the entry `seq` of their chain.
+
+    `replayed` says that the charge was there before, under the same key: somebody may have run the program already.
+    """
+
+    people: str
+    analyst: str
+    key: str
+    seq: int
+    time: int
+    amount: Amount
+    program: str  # hash
+    digest: bytes
+    ledger: str
+    replayed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """The release that is stored for a charge, the same whoever asks; `kind` is "answer" or "failure"."""
+
+    people: str
+    seq: int
+    program: str
+    version: str
+    kind: str
+    release: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """What one holder may spend, and has: ever, and in the window that is open now.
+
+    `last` is the newest charge this holder took part in, if it is among the account's recent entries.
+    """
+
+    holder: str
+    limit: Amount
+    each: Amount | None
+    spent: Amount
+    window_spent: Amount
+    last: Amount | None = None
+
+    @property
+    def left(self) -> Amount:
+        """What the limit still allows in this window."""
+        return self.window_spent.left(self.limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """An account as it stands: what was fixed when it was opened, its window, its chain, and all balances."""
+
+    people: str
+    currency: Currency
+    relation: Relation
+    unit: str
+    delta: Fraction
+    period: int | None
+    lifetime: Amount | None
+    window: int
+    window_end: int | None
+    sealed: bool
+    seq: int
+    time: int
+    head: bytes
+    balances: tuple[Balance, ...]
+    sources: tuple[str, ...]
+
+    def balance(self, holder: str) -> Balance | None:
+        return next((balance for balance in self.balances if balance.holder == holder), None)
+
+
+def spelled(amount: Amount, currency: Currency) -> str:
+    """An amount for people to read, exactly: `0.25 epsilon`, with its δ if it has one."""
+    text = f"{_decimal(amount.spend, currency.decimals)} {currency}"
+    return text if not amount.delta else f"{text} and {_decimal(amount.delta, Cost.DECIMALS['delta'])} delta"
+
+
+def _decimal(value: int, digits: int) -> str:
+    text = str(value).rjust(digits + 1, "0")
+    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")

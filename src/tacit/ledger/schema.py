@@ -1,0 +1,129 @@
+"""The tables of a ledger: one schema for SQLite and PostgreSQL."""
+
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from tacit.base import CorruptLedger
+
+__all__ = ["VERSION", "Exact", "accounts", "answers", "balances", "book", "entries", "metadata", "sources"]
+
+VERSION = 1
+
+metadata = MetaData()
+
+
+class Exact(TypeDecorator[int]):
+    """Whole numbers of up to 60 digits. SQLite's integers end at 2^63, so there they are decimal digits as text."""
+
+    impl = Numeric(60, 0)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(Text() if dialect.name == "sqlite" else Numeric(60, 0))
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
+        return None if value is None else str(value) if dialect.name == "sqlite" else Decimal(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
+        if value is None:
+            return None
+        try:
+            return int(value)
+        except ValueError:
+            raise CorruptLedger("a sum in this ledger is not a number: restore the newest copy of it") from None
+
+
+book = Table(
+    "tacit_book",
+    metadata,
+    Column("version", Integer, nullable=False),
+    Column("ledger", Text, nullable=False),  # a random name, part of every first hash
+    Column("created", BigInteger, nullable=False),
+)
+
+accounts = Table(
+    "tacit_accounts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("people", Text, nullable=False, unique=True),
+    Column("currency", Text),
+    Column("relation", Text),
+    Column("unit", Text),
+    Column("delta", Text),
+    Column("period", BigInteger),
+    Column("lifetime_spend", Exact()),
+    Column("lifetime_delta", Exact()),
+    Column("window", Integer, nullable=False),
+    Column("window_end", BigInteger),
+    Column("sealed", Integer, nullable=False),
+    Column("seq", BigInteger, nullable=False),  # of the newest entry
+    Column("time", BigInteger, nullable=False),
+    Column("head", LargeBinary, nullable=False),
+)
+
+balances = Table(
+    "tacit_balances",
+    metadata,
+    Column("account", ForeignKey("tacit_accounts.id"), primary_key=True),
+    Column("holder", Text, primary_key=True),
+    Column("limit_spend", Exact(), nullable=False),
+    Column("limit_delta", Exact(), nullable=False),
+    Column("each_spend", Exact()),
+    Column("each_delta", Exact()),
+    Column("spent_spend", Exact(), nullable=False),  # ever
+    Column("spent_delta", Exact(), nullable=False),
+    Column("window", Integer, nullable=False),
+    Column("window_spend", Exact(), nullable=False),  # since the window of that number opened
+    Column("window_delta", Exact(), nullable=False),
+    sqlite_with_rowid=False,
+)
+
+entries = Table(
+    "tacit_entries",
+    metadata,
+    Column("account", ForeignKey("tacit_accounts.id"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("analyst", Text),
+    Column("key", Text),
+    Column("body", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    UniqueConstraint("account", "analyst", "key"),
+)
+
+answers = Table(
+    "tacit_answers",
+    metadata,
+    Column("account", ForeignKey("tacit_accounts.id"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True),  # of the charge that paid for it
+    Column("scope", Text, nullable=False),  # whose cache: one analyst's, or everybody's
+    Column("program", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("kind", Text, nullable=False),  # answer, or failure: a failure is an answer too
+    Column("release", LargeBinary, nullable=False),
+    Index("tacit_answers_cache", "account", "scope", "program", "version"),
+)
+
+sources = Table(
+    "tacit_sources",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("account", ForeignKey("tacit_accounts.id"), nullable=False),
+)

@@ -1,0 +1,93 @@
+"""Whether a SQLite ledger is whole, as far as can be told without reading all of it, and what its errors mean."""
+
+import sqlite3
+from typing import Any
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from tacit.base import CorruptLedger, LedgerError, TacitError
+from tacit.ledger.entry import REGISTRY, digest
+from tacit.ledger.store import OutcomeUnknown
+from tacit.ledger.watermark import ADVICE
+
+__all__ = ["check", "failure", "heads_of"]
+
+HEADS = "SELECT id, people, seq, head FROM tacit_accounts"
+TAIL = "SELECT seq, time, body, digest FROM tacit_entries WHERE account = :account ORDER BY seq DESC LIMIT 2"
+AT = "SELECT digest FROM tacit_entries WHERE account = :account AND seq = :seq"
+
+
+def heads_of(connection: Connection) -> dict[int, tuple[int, bytes]]:
+    """The newest entry of every account, by the account's number."""
+    return {row.id: (row.seq, row.head) for row in connection.execute(text(HEADS))}
+
+
+def check(connection: Connection, marked: dict[int, tuple[int, bytes]], *, strict: bool) -> list[str]:
+    """Each account's newest entries hang together and the book reaches as far as it was known to.
+
+    The people of whom the latter does not hold; if `strict` they are an error. The former always is.
+    """
+    changed, left = [], dict(marked)
+    for row in connection.execute(text(HEADS)).all():
+        _hangs_together(connection, row)
+        number, seq, head = row.id, row.seq, row.head
+        at, known = left.pop(number, (0, b""))
+        if (
+            at > seq
+            or (at == seq and at and known != head)
+            or (at < seq and at and _digest(connection, number, at) != known)
+        ):
+            changed.append(row.people)
+    lost = [number for number, (seq, _) in left.items() if seq]
+    if strict and (changed or lost):
+        who = ", ".join(f'"{people}"' for people in changed if people != REGISTRY) or "its list of accounts"
+        raise CorruptLedger(
+            f"this ledger has lost or changed entries of {who}, which it is known to have had. {ADVICE}"
+        )
+    return [people for people in changed if people != REGISTRY]
+
+
+def _digest(connection: Connection, account: int, seq: int) -> bytes | None:
+    found = connection.execute(text(AT), {"account": account, "seq": seq}).scalar()
+    return None if found is None else bytes(found)
+
+
+def _hangs_together(connection: Connection, row: Any) -> None:
+    tail = connection.execute(text(TAIL), {"account": row.id}).all()
+    good = (not tail) if not row.seq else bool(tail) and (tail[0].seq, tail[0].digest) == (row.seq, row.head)
+    if good and len(tail) == 2:
+        last, before = tail
+        good = (
+            last.seq == before.seq + 1 and digest(before.digest, last.seq, last.time, last.body.encode()) == last.digest
+        )
+    if not good:
+        name = f'"{row.people}"' if row.people else "its list of accounts"
+        raise CorruptLedger(
+            f"the newest entries of {name} do not hang together: the ledger was altered or damaged. {ADVICE}"
+        )
+
+
+def failure(problem: BaseException, where: str, *, committing: bool) -> BaseException:
+    """What to tell a caller whose transaction failed: whether something may have been charged, and what to do."""
+    if isinstance(problem, TacitError):
+        return type(problem)(*problem.args)
+    if isinstance(problem, DBAPIError) and problem.orig is not None:
+        problem = problem.orig
+    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return CorruptLedger(f"{where} is damaged, or not a ledger ({problem}). {ADVICE}")
+    certain = not committing or code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
+    if not certain:
+        return OutcomeUnknown(
+            f"{where} failed while it committed ({problem}), so it is not known whether anything was charged: "
+            "ask again with the same key, which never charges twice"
+        )
+    causes = {
+        sqlite3.SQLITE_FULL: "the disk is full: make room and ask again",
+        sqlite3.SQLITE_BUSY: "another program holds it: close that program, or wait, and ask again",
+        sqlite3.SQLITE_READONLY: "it cannot be written: check the rights of the file and its folder",
+        sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that the path is a file, and the rights of its folder",
+    }
+    cause = causes.get(code) or f"{type(problem).__name__}: {problem}"
+    return LedgerError(f"the ledger {where} cannot be used now, and nothing was charged: {cause}")

@@ -1,0 +1,265 @@
+"""Is this ledger whole? Every chain is walked from its first entry, and every balance is worked out again.
+
+What it proves: nobody altered, removed, inserted or reordered entries without rewriting everything after them, and
+the balances that limits are held to are the sums of the entries. What it cannot see by itself: a ledger rewritten
+from some entry on, hashes and all, or its newest entries cut off together with the file of marks. Against that, keep
+a signed checkpoint where whoever can write the ledger cannot (`checkpoint.py`). Stored answers and the places of the
+data stand beside the chains; of answers only what they belong to is checked.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from tacit.ledger.chain import Chain, Finding, Findings, Head
+from tacit.ledger.entry import REGISTRY
+from tacit.ledger.reader import Reader, reading
+from tacit.ledger.replay import Charge
+from tacit.policy.account import analyst_holder
+
+__all__ = ["TICK", "Known", "Report", "Tick", "expected", "registered", "silent", "verify", "watched"]
+
+Tick = Callable[[int], None]
+TICK = 5000  # entries between two signs of life
+
+
+def silent(_: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """An entry that a chain is known to have: from a checkpoint. `opening` is b"" for the list of accounts."""
+
+    people: str
+    opening: bytes
+    seq: int
+    digest: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What was found. `more` counts findings beyond the ones listed."""
+
+    ledger: str
+    where: str
+    findings: tuple[Finding, ...]
+    more: int
+    entries: int
+    charges: int
+    answers: int
+    heads: tuple[Head, ...]
+    redacted: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+    def json(self) -> dict[str, Any]:
+        heads = [
+            {
+                "people": head.people,
+                "seq": head.seq,
+                "digest": head.digest.hex(),
+                "spent": None
+                if head.spent is None
+                else {"spend": str(head.spent.spend), "delta": str(head.spent.delta)},
+            }
+            for head in self.heads
+        ]
+        return {
+            "ok": self.ok,
+            "ledger": self.ledger,
+            "entries": self.entries,
+            "charges": self.charges,
+            "answers": self.answers,
+            "redacted": self.redacted,
+            "findings": [{"people": f.people, "seq": f.seq, "what": f.what} for f in self.findings],
+            "more_findings": self.more,
+            "heads": heads,
+        }
+
+
+def verify(
+    where: str | Path,
+    *,
+    known: tuple[Known, ...] = (),
+    begin: Tick = silent,
+    tick: Tick = silent,
+) -> Report:
+    """Check all of a ledger, at a path or a `postgresql://` address, without writing, while others may charge.
+
+    `begin` is told about how many entries there are, `tick` how many more were read. Raises LedgerError if there is
+    no ledger or it cannot be read at all.
+    """
+    with reading(where) as reader:
+        begin(reader.count())
+        return _Walk(reader, known).run(tick)
+
+
+class _Walk:
+    """One verification under way."""
+
+    def __init__(self, reader: Reader, known: tuple[Known, ...]) -> None:
+        self.reader, self.known = reader, known
+        self.findings = Findings()
+        self.rows = {row.id: row for row in reader.accounts()}
+        self.chains: dict[int, Chain] = {}
+        self.answers: Iterator[tuple[int, int, str, str]] = reader.answers()
+        self.answered = self.read = 0
+
+    def run(self, tick: Tick) -> Report:
+        self._next_answer()
+        chain, account = None, None
+        for row in self.reader.entries():
+            if row[0] != account or chain is None:
+                self._close(account, chain)
+                account, chain = row[0], self._start(row[0])
+            charge = chain.take(*row[1:])
+            if self.answer_at <= (account, row[1]):
+                self._answers(account, row[1], charge, chain)
+            self.read += 1
+            if not self.read % TICK:
+                tick(TICK)
+        self._close(account, chain)
+        tick(self.read % TICK)
+        self._answers_before((float("inf"), 0))
+        for number in self.rows:
+            if number not in self.chains:
+                self._close(number, self._start(number))
+        registered(list(self.chains.values()), self.findings)
+        self._marks()
+        expected(list(self.chains.values()), self.known, self.findings)
+        return Report(
+            ledger=self.reader.ledger,
+            where=self.reader.where,
+            findings=tuple(self.findings.kept),
+            more=self.findings.more,
+            entries=self.read,
+            charges=sum(chain.history.charges for chain in self.chains.values()),
+            answers=self.answered,
+            heads=tuple(chain.head() for chain in self.chains.values()),
+        )
+
+    def _start(self, account: int) -> Chain:
+        row = self.rows.get(account)
+        people = f"account {account}" if row is None else str(row.people)
+        name = REGISTRY if people == REGISTRY else None
+        chain = Chain(
+            self.reader.ledger, people, self.findings, first_name=name, mentioned=self.reader.mentioned(account)
+        )
+        chain.watch = watched(self.known, people)
+        mark = None if self.reader.mark is None else self.reader.mark.heads.get(account)
+        if mark is not None:
+            chain.watch.add(mark[0])
+        self.chains[account] = chain
+        return chain
+
+    def _close(self, account: int | None, chain: Chain | None) -> None:
+        """The account's own rows must say what its entries do."""
+        if account is None or chain is None:
+            return
+        row = self.rows.get(account)
+        if row is None:
+            chain.found(None, "its entries are there, but the account is not")
+            return
+        if (row.seq, bytes(row.head)) != (chain.seq, chain.digest):
+            chain.found(
+                None, f"should end with entry {row.seq}, and ends with {chain.seq} or another hash: cut or altered"
+            )
+        if chain.seq and row.time != chain.time:
+            chain.found(None, "has another time than its newest entry")
+        if chain.people == REGISTRY:
+            return
+        for name, value in chain.history.columns().items():
+            if getattr(row, name) != value:
+                chain.found(None, f"its {name} is not the one that follows from its entries")
+        self._balances(account, chain)
+
+    def _balances(self, account: int, chain: Chain) -> None:
+        tallies = dict(chain.history.tallies)
+        for row in self.reader.balances(account):
+            tally = tallies.pop(row.holder, None)
+            if tally is None:
+                chain.found(None, f"{row.holder} has a balance without a limit entry")
+                continue
+            for name, value in tally.columns().items():
+                if getattr(row, name) != value:
+                    chain.found(None, f"{name} of {row.holder} is not the one that follows from its entries")
+        for holder in tallies:
+            chain.found(None, f"the balance of {holder} is missing")
+
+    # --- answers, which come in the order of the entries
+
+    def _next_answer(self) -> None:
+        self.answer = next(self.answers, None)
+        self.answer_at: tuple[float, int] = (float("inf"), 0) if self.answer is None else self.answer[:2]
+
+    def _answers_before(self, place: tuple[float, int]) -> None:
+        while self.answer is not None and self.answer_at < place:
+            account, seq = self.answer[:2]
+            people = str(self.rows[account].people) if account in self.rows else f"account {account}"
+            self.findings.add(people, seq, "has a stored answer, and is not there")
+            self._next_answer()
+
+    def _answers(self, account: int, seq: int, charge: Charge | None, chain: Chain) -> None:
+        self._answers_before((account, seq))
+        if self.answer is None or self.answer_at != (account, seq):
+            return
+        self.answered += 1
+        _, _, scope, program = self.answer
+        if charge is None:
+            chain.found(seq, "has a stored answer, and is no charge")
+        else:
+            chain.history.answered(seq)
+            if scope not in ("shared", analyst_holder(charge.analyst)):
+                chain.found(seq, "has a stored answer that is kept for somebody else")
+            if program != sha256(charge.program.encode()).hexdigest():
+                chain.found(seq, "has a stored answer to another program")
+        self._next_answer()
+
+    def _marks(self) -> None:
+        mark = self.reader.mark
+        if mark is None:
+            return
+        if mark.problem is not None and self.read:
+            self.findings.add(REGISTRY, None, mark.problem)
+        for account, (seq, digest) in mark.heads.items():
+            chain = self.chains.get(account)
+            if seq and (chain is None or chain.watched.get(seq) != digest):
+                people = f"account {account}" if chain is None else chain.people
+                self.findings.add(people, seq, "was written, as the file of marks knows, and is gone or another now")
+
+
+def watched(known: tuple[Known, ...], people: str) -> set[int]:
+    """The numbers at which digests are kept; which chain they are of is known only by its first entry."""
+    return {entry.seq for entry in known if (entry.opening == b"") == (people == REGISTRY)}
+
+
+def registered(chains: list[Chain], findings: Findings) -> None:
+    """Each account is in the list of accounts, by the hash of its first entry, and the other way round."""
+    lists = [chain for chain in chains if chain.people == REGISTRY]
+    if not lists:
+        findings.add(REGISTRY, None, "the list of accounts is gone")
+        return
+    opens = dict(lists[0].opens)
+    for chain in chains:
+        if chain.people == REGISTRY:
+            continue
+        if opens.pop(chain.opening.hex(), None) != chain.history.first_name:
+            findings.add(chain.people, None, "is not in the list of accounts as it is")
+    for people in opens.values():
+        findings.add(people, None, "is in the list of accounts, and the account is gone or begins otherwise")
+
+
+def expected(chains: list[Chain], known: tuple[Known, ...], findings: Findings) -> None:
+    """Each chain still has the entries that a checkpoint says it had."""
+    found = {b"" if chain.people == REGISTRY else chain.opening: chain for chain in chains}
+    for entry in known:
+        chain = found.get(entry.opening)
+        if chain is None:
+            findings.add(entry.people, None, "is in the checkpoint, and the account is gone or begins otherwise")
+        elif entry.seq and chain.watched.get(entry.seq) != entry.digest:
+            findings.add(chain.people, entry.seq, "is not the entry that the checkpoint was signed over")

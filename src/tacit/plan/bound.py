@@ -1,0 +1,363 @@
+"""Stage 3: a question becomes whole-number measures whose every sensitivity is proven, and recipes over them.
+
+Aggregates of the same value share their measures, and measures that belong together share one weight per unit. A clip
+is exempt where the rows' shape bounds a unit already; else its bound is declared, or left to be chosen privately.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+
+from tacit.base import PolicyError, Refused
+from tacit.plan.bounded import LARGEST, Bounded, Clip, Key, Measure, Norm, Presence, Ranks
+from tacit.plan.contribution import PRIVATE, Contribution, root_up, rows_per_unit
+from tacit.plan.expression import Expression
+from tacit.plan.facts import domain_of
+from tacit.plan.family import PAIRS, QUANTILES, VARIANCES, column_of, families, fraction_of, range_of
+from tacit.plan.moments import FINE, grid_of, moment, number, product, rows, values
+from tacit.plan.operation import call
+from tacit.plan.question import Aggregate, Question
+from tacit.plan.recipe import Recipe
+
+__all__ = ["MOST_GROUPS", "Planned", "bound"]
+
+MOST_GROUPS = 10**6
+CELLS = 2**14  # of a range whose quantiles are asked for
+PRESENCE = 2**5  # steps of one: a unit in more than their square of groups adds to none
+EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What will be run, part by part (histograms are parts of their own), and how aggregates are made of it."""
+
+    parts: tuple[Bounded, ...]
+    recipes: tuple[Recipe, ...]
+
+
+def bound(question: Question, *, norm: Norm, contribution: Contribution) -> Planned:
+    """Measures and clips for noise that is scaled to `norm`."""
+    work = _Work(question, norm, contribution)
+    main = work.main()
+    histograms = [work.histogram(aggregate) for aggregate in question.aggregates if _listed(aggregate)]
+    order = [aggregate.name for aggregate in question.aggregates]
+    recipes = sorted(work.recipes, key=lambda recipe: order.index(recipe.name))
+    return Planned(parts=(main, *histograms), recipes=tuple(recipes))
+
+
+def _listed(aggregate: Aggregate) -> bool:
+    return aggregate.function in {"mode", "histogram"}
+
+
+class _Work:
+    """One question on its way: measures, clips and recipes as they are found."""
+
+    def __init__(self, question: Question, norm: Norm, contribution: Contribution) -> None:
+        self.question, self.norm, self.contribution = question, norm, contribution
+        self.keys = tuple(_listable(key) for key in question.keys)
+        known = [key.values for key in self.keys]
+        self.open = any(value is None for value in known)
+        if prod(len(value) for value in known if value is not None) > MOST_GROUPS:
+            raise Refused(
+                f"these groups would be more than {MOST_GROUPS:,}: group by fewer or coarser keys, "
+                "such as DATE_TRUNC('month', day)"
+            )
+        self.rows = rows_per_unit(question.source)
+        self.measures: list[Measure] = []
+        self.clips: list[Clip] = []
+        self.ranks: list[Ranks] = []
+        self.recipes: list[Recipe] = []
+        self.parts = 0
+
+    def main(self) -> Bounded:
+        asked = [aggregate for aggregate in self.question.aggregates if not _listed(aggregate)]
+        for arguments, family in families(asked):
+            self.family(arguments, family)
+        presence = Presence(norm=self.norm, one=PRESENCE) if self.open else None
+        return Bounded(
+            source=self.question.source,
+            keys=self.keys,
+            measures=tuple(self.measures),
+            clips=tuple(self.clips),
+            ranks=tuple(self.ranks),
+            presence=presence,
+        )
+
+    def family(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
+        """Aggregates over the same values, from the same measures."""
+        functions = {aggregate.function for aggregate in family}
+        if functions <= {"count_units", "count_distinct"}:
+            self.distinct(arguments, family)
+        elif not arguments or functions == {"count"}:
+            self.counts(arguments, family)
+        elif functions & PAIRS:
+            self.pair(arguments, family)
+        elif functions <= {"sum"}:
+            self.sums(arguments[0], family)
+        elif functions <= QUANTILES:
+            self.quantiles(arguments[0], family)
+        else:
+            self.moments(arguments[0], family)
+
+    def counts(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
+        measure = values(self.name(), *arguments)
+        self.add([measure], Fraction(1), family)
+        self.recipes += [Recipe(name=a.name, function="count", inputs=(measure.name,), low=Fraction(0), whole=True,
+                                text=a.text) for a in family]  # fmt: skip
+
+    def sums(self, value: Expression, family: list[Aggregate]) -> None:
+        grid = grid_of(value, family[0].text or "SUM")
+        low, high = (int((end / grid.step + Fraction(1, 2)) // 1) for end in range_of(value))
+        measure = Measure(name=self.name(), value=value, step=grid.step, low=low, high=high)
+        self.add([measure], Fraction(max(abs(low), abs(high))), family, of=value, step=grid.step)
+        self.recipes += [
+            Recipe(name=a.name, function="sum", inputs=(measure.name,), step=grid.step, text=a.text) for a in family
+        ]
+
+    def moments(self, value: Expression, family: list[Aggregate]) -> None:
+        """COUNT, SUM, AVG, VARIANCE of one value, together."""
+        grid = grid_of(value, family[0].text or family[0].function)
+        squares = any(aggregate.function in VARIANCES for aggregate in family)
+        found = [values(self.name(), value, half=grid.half), moment(self.name(), value, grid)]
+        if squares:
+            found.append(moment(self.name(), value, grid, power=2))
+        sizes = [grid.half, grid.half, grid.half // 2 + 1][: len(found)]
+        self.together(found, sizes, family)
+        facts = value.facts
+        for a in family:
+            inside = a.function == "avg"
+            self.recipes.append(
+                Recipe(
+                    name=a.name,
+                    function=a.function if a.function != "count" else "count",
+                    inputs=tuple(measure.name for measure in found),
+                    step=grid.step,
+                    half=grid.half,
+                    middle=grid.middle,
+                    low=fraction_of(facts.low) if inside else Fraction(0) if a.function != "sum" else None,
+                    high=fraction_of(facts.high) if inside else None,
+                    whole=a.function == "count",
+                    text=a.text,
+                )
+            )
+
+    def pair(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
+        """Covariance and correlation of two values, from rows in which both are there."""
+        x, y = arguments
+        of_x, of_y = (grid_of(value, family[0].text or family[0].function, half=FINE) for value in (x, y))
+        found = [
+            values(self.name(), x, y, half=FINE),
+            moment(self.name(), x, of_x, beside=y),
+            moment(self.name(), y, of_y, beside=x),
+            product(self.name(), x, y, of_x, of_y),
+        ]
+        sizes = [FINE] * 4
+        if any(aggregate.function == "corr" for aggregate in family):
+            found += [moment(self.name(), x, of_x, power=2, beside=y), moment(self.name(), y, of_y, power=2, beside=x)]
+            sizes += [FINE // 2 + 1] * 2
+        self.together(found, sizes, family)
+        self.recipes += [
+            Recipe(
+                name=a.name,
+                function=a.function,
+                inputs=tuple(measure.name for measure in found),
+                step=of_x.step,
+                half=FINE,
+                middle=of_x.middle,
+                other_step=of_y.step,
+                other_middle=of_y.middle,
+                low=Fraction(-1) if a.function == "corr" else None,
+                high=Fraction(1) if a.function == "corr" else None,
+                text=a.text,
+            )
+            for a in family
+        ]
+
+    def distinct(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
+        for a in family:
+            name = self.name()
+            if a.function == "count_units":
+                measure = Measure(name=name, kind="units")
+                groups = 1 if not self.keys else self.rows
+                if groups is not None:
+                    self.add([measure], self.over(groups), exempt=True)
+                else:
+                    self.measures.append(measure)
+                    self.clip((name,), self.in_groups(a))
+            else:
+                if a.cap is None:
+                    raise Refused(
+                        f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
+                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3)"
+                    )
+                measure = Measure(name=name, kind="distinct", value=arguments[0], cap=a.cap)
+                self.add([measure], Fraction(a.cap), exempt=True)
+            self.recipes.append(
+                Recipe(name=a.name, function="count", inputs=(name,), low=Fraction(0), whole=True, text=a.text)
+            )
+
+    def quantiles(self, value: Expression, family: list[Aggregate]) -> None:
+        facts = value.facts
+        grid = grid_of(value, family[0].text or "a quantile")
+        low, high = range_of(value)
+        fine = facts.step if facts.step is not None else grid.step
+        cells = max(1, int(min(CELLS, -(-(high - low) // fine) + 1)))
+        width = fine if cells < CELLS else (high - low) / (cells - 1)
+        name = self.name()
+        self.ranks.append(Ranks(name=name, value=value, low=low - width / 2, width=width, cells=cells))
+        if self.rows is not None:
+            self.clip((name,), Fraction(self.rows), exempt=True)
+        else:
+            self.clip((name,), self.declared(family, Fraction(1)), by_rows=True)
+        for a in family:
+            order = {"min": EXTREME, "max": 1 - EXTREME}.get(a.function, a.fraction)
+            self.recipes.append(
+                Recipe(
+                    name=a.name,
+                    function="quantile",
+                    inputs=(name,),
+                    fraction=order,
+                    low=low,
+                    high=high,
+                    step=width,
+                    middle=low,
+                    discrete=a.discrete,
+                    text=a.text,
+                )
+            )
+
+    def histogram(self, aggregate: Aggregate) -> Bounded:
+        """Counts by one more key: the value itself, or the cell of its range."""
+        if self.open:
+            raise Refused(
+                f"{aggregate.text or aggregate.function} needs groups that are known in advance: declare the keys of "
+                "every GROUP BY column in the policy, or ask for it without GROUP BY"
+            )
+        value = aggregate.arguments[0]
+        domain = domain_of(value.facts)
+        if domain is None or aggregate.cells is not None:
+            if aggregate.cells is None:
+                raise Refused(
+                    f"{aggregate.text or aggregate.function} needs a value whose possible values are declared "
+                    "(keys = […] in the policy), or a number of cells: HISTOGRAM(x, 20)"
+                )
+            grid_of(value, aggregate.text or "HISTOGRAM")
+            low, high = range_of(value)
+            width = (high - low) / aggregate.cells
+            cell = call("floor", call("divide", call("subtract", value, number(low)), number(width)))
+            value = call("clamp", cell, number(0), number(aggregate.cells - 1))
+        self.parts += 1
+        measure = rows(self.name())
+        before, self.measures, self.clips = (self.measures, self.clips), [], []
+        self.add([measure], Fraction(1), [aggregate])
+        (self.measures, self.clips), clips = before, tuple(self.clips)
+        key = _listable(Key(name=f"{aggregate.name}_value", expression=value))
+        self.recipes.append(
+            Recipe(
+                name=aggregate.name,
+                function=aggregate.function,
+                part=self.parts,
+                inputs=(measure.name,),
+                top=aggregate.top,
+                text=aggregate.text,
+            )
+        )
+        return Bounded(source=self.question.source, keys=(*self.keys, key), measures=(measure,), clips=clips)
+
+    def together(self, found: list[Measure], sizes: list[int], family: list[Aggregate]) -> None:
+        """Measures that share a weight; a row's norm is that of their sizes."""
+        size = Fraction(sum(sizes)) if self.norm == "l1" else root_up(Fraction(sum(s * s for s in sizes)))
+        self.add(found, size, family)
+
+    def add(
+        self,
+        found: list[Measure],
+        row: Fraction,
+        family: Sequence[Aggregate] = (),
+        *,
+        of: Expression | None = None,
+        step: Fraction = Fraction(1),
+        exempt: bool = False,
+    ) -> None:
+        """Measures under one clip; `row` is the most that one row counts, or with `exempt` that one unit does."""
+        self.measures += found
+        names = tuple(measure.name for measure in found)
+        if exempt:
+            self.clip(names, row, exempt=True)
+        elif self.rows is not None:
+            self.clip(names, self.rows * row, exempt=True, row=row)
+        else:
+            self.clip(names, self.declared(family, row, of, step), row=row, by_rows=of is None)
+
+    def clip(
+        self,
+        names: tuple[str, ...],
+        bound: Fraction | None,
+        *,
+        exempt: bool = False,
+        row: Fraction = Fraction(1),
+        by_rows: bool = False,
+    ) -> None:
+        if bound is not None and bound > LARGEST:
+            raise PolicyError(
+                "one unit may count for more than can be added up exactly here: declare a smaller clip or a coarser step"
+            )
+        scales = (Fraction(1),) * len(names)
+        self.clips.append(
+            Clip(names=names, scales=scales, norm=self.norm, bound=bound, exempt=exempt, row=row, by_rows=by_rows)
+        )
+
+    def declared(
+        self, family: Sequence[Aggregate], row: Fraction, of: Expression | None = None, step: Fraction = Fraction(1)
+    ) -> Fraction | None:
+        """A clip norm in steps, None if it is to be chosen privately: what the query says, else what the policy says of
+        the column, else so many rows of the largest size."""
+        said = self.contribution
+        groups = self.question.options.max_groups or said.max_groups
+        given = [a.group_bounds for a in family if a.group_bounds is not None]
+        column = None if of is None else column_of(of, self.question.source)
+        if column is not None and column in said.columns and not given:
+            clip = said.columns[column]
+            return None if clip == PRIVATE else Fraction(clip) / step
+        if column is not None and column in said.per_group and not given:
+            given = [said.per_group[column]]
+        if given:
+            if groups is None:
+                raise Refused(
+                    "contribution_bounds_per_group needs max_groups_contributed beside it: together they bound a unit"
+                )
+            return max(abs(end) for ends in given for end in ends) / step * self.over(groups)
+        if said.rows is not None:
+            return None if said.rows == PRIVATE else Fraction(said.rows) * row
+        if groups is not None and said.rows_per_group is not None:
+            return self.over(groups) * said.rows_per_group * row
+        raise PolicyError(f"{(family[0].text if family else '') or 'this question'}: {said.missing}")
+
+    def in_groups(self, aggregate: Aggregate) -> Fraction | None:
+        """The norm of ones over the groups a unit may be in."""
+        groups = self.question.options.max_groups or self.contribution.max_groups
+        if groups is not None:
+            return self.over(groups)
+        if self.contribution.rows is None:
+            raise PolicyError(f"{aggregate.text or 'COUNT(DISTINCT unit)'}: {self.contribution.missing}")
+        rows = self.contribution.rows
+        # a unit's rows, spread as far as they go: r rows of norm r in one group are in r² groups of norm r
+        return None if rows == PRIVATE else Fraction(rows)
+
+    def over(self, groups: int) -> Fraction:
+        """The norm of a vector of so many ones."""
+        return Fraction(groups) if self.norm == "l1" else root_up(Fraction(groups))
+
+    def name(self) -> str:
+        self.count = getattr(self, "count", 0) + 1
+        return f"m{self.count}"
+
+
+def _listable(key: Key) -> Key:
+    """A key with its domain written out, where the facts make one."""
+    facts = key.facts
+    domain = domain_of(facts)
+    if domain is None or facts.domain is not None:
+        return key
+    return replace(key, expression=replace(key.expression, facts=facts.but(domain=domain)))

@@ -1,0 +1,121 @@
+"""A question whose every answer has a proven sensitivity: what an engine runs, and what noise is added to.
+
+Everything is in whole numbers. A measure is a vector over the groups: for each group the sum over units of what they
+contribute, after each unit's whole contribution was clipped.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tacit.plan.expression import Expression
+from tacit.plan.facts import Facts, Value
+from tacit.plan.node import Node
+
+__all__ = ["LARGEST", "Bounded", "Clip", "Key", "Measure", "Norm", "Presence", "Ranks"]
+
+Norm = Literal["l1", "l2"]
+
+LARGEST = 2**40  # of a bound, and of one row, in steps: engines add up more rows than there are without overflow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """What rows are grouped by. With a domain every group is known in advance, NULL too where it can occur."""
+
+    name: str
+    expression: Expression
+
+    @property
+    def facts(self) -> Facts:
+        return self.expression.facts
+
+    @property
+    def values(self) -> tuple[Value, ...] | None:
+        domain = self.facts.domain
+        return None if domain is None else (*domain, *((None,) if self.facts.nullable else ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A whole number per row, in steps, added up. Rows where it is NULL add nothing.
+
+    kind "sum": floor(value/step + 1/2) − offset, clamped to low..high; without a value, `high` for each row.
+    kind "units": `high` for each unit in each group where it has a row with a value that is not NULL.
+    kind "distinct": 1 for each different value in a group; of each unit at most `cap` (group, value) pairs count, the
+    first ones in the order of values and then keys. It cannot be scaled, so its clip is exempt.
+
+    Where low = high every row that counts counts that much. Clipping rounds toward zero, so that counts of 1 vanish
+    under any weight below one: a count that may be clipped is better kept in finer steps.
+    """
+
+    name: str
+    kind: Literal["sum", "units", "distinct"] = "sum"
+    value: Expression | None = None
+    step: Fraction = Fraction(1)
+    offset: int = 0  # in steps
+    low: int = 1  # of one row, after the offset
+    high: int = 1
+    cap: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """How many rows lie in each cell of an evenly divided range, for quantiles: cell i holds edge_i ≤ value < edge_i+1.
+
+    Cell numbers are floor((value − low)/width), clamped to 0..cells−1, and are one more key of their own table. Each
+    row counts `one` steps; those of a unit over its bound count floor(one · weight), so `one` is the finer the better.
+    """
+
+    name: str
+    value: Expression
+    low: Fraction
+    width: Fraction
+    cells: int
+    one: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clip:
+    """Some measures that share one weight: all that one unit gives them, over all groups, is one vector.
+
+    Each coordinate counts `scales[i]` times its size; the vector is scaled by min(1, bound/norm) and rounded toward
+    zero, so that its norm is at most `bound`. `None` is a bound that is chosen privately before the run; `exempt` says
+    that no unit can pass the bound, so that nothing needs clipping (each row is a unit, or a maximum is vouched for).
+    `names` are of measures, or of one Ranks (coordinates: groups, each `one` times the unit's rows in it).
+    """
+
+    names: tuple[str, ...]
+    scales: tuple[Fraction, ...]
+    norm: Norm
+    bound: Fraction | None
+    exempt: bool = False
+    row: Fraction = Fraction(1)  # the most that one row can count
+    by_rows: bool = False  # every row counts about as much, so that a bound for another such clip serves this one too
+
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """The bounds to choose from when none is given, by √2: from one row, or less where rows differ, to 65,536."""
+        found = (round(float(self.row) * 2 ** (j / 2)) for j in range(0 if self.by_rows else -12, 33))
+        return tuple(sorted({edge for edge in found if 1 <= edge <= LARGEST}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Presence:
+    """Keys that nobody listed: each unit spreads a vector of ones over its groups, clipped to norm `one` and put on a
+    lattice of `one` steps, so that a unit in very many groups adds nothing to any."""
+
+    norm: Norm
+    one: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded:
+    """A source of rows, the groups, and the measures with their clips. What `Engine.run` takes."""
+
+    source: Node
+    keys: tuple[Key, ...]
+    measures: tuple[Measure, ...]
+    clips: tuple[Clip, ...]
+    ranks: tuple[Ranks, ...] = ()
+    presence: Presence | None = None  # when some key has no domain

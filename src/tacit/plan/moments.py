@@ -1,0 +1,114 @@
+"""Aggregates of one or two values as sums of powers around the middle of their range, which need the least noise.
+
+All moments of a value are whole numbers of the same size, `half` steps for half of the range, and rows count `half`
+each. So one vector, one clip and one noise serve COUNT, SUM, AVG and VARIANCE of the same value together.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.base import PolicyError
+from tacit.plan.bounded import Measure
+from tacit.plan.expression import Constant, Expression
+from tacit.plan.facts import Facts, Type
+from tacit.plan.operation import call
+
+__all__ = ["FINE", "MOST_STEPS", "Grid", "grid_of", "moment", "number", "product", "rows", "values"]
+
+MOST_STEPS = 2**26  # of half a range: finer steps are merged, so that thousands of rows stay within a clip's largest
+FINE = 2**18  # steps of half a range whose step nobody declared
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The range of a value: middle ± half steps."""
+
+    middle: Fraction
+    step: Fraction
+    half: int
+
+
+def grid_of(value: Expression, what: str, *, half: int | None = None) -> Grid:
+    """The grid of a bounded value; an error that names the missing declaration if it has no bounds.
+
+    With `half` the step is made to fit, so that two values have grids of the same size.
+    """
+    facts = value.facts
+    if not facts.bounded:
+        raise PolicyError(
+            f"{what} needs a value with known bounds: {facts.why or 'this expression has none'}; "
+            "declare bounds = [low, high] in the policy, or write LEAST(GREATEST(x, low), high)"
+        )
+    low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers, as the type says
+    if half is not None:
+        return Grid((low + high) / 2, (high - low) / (2 * half) or Fraction(1), half)
+    step = facts.step
+    if step is None or (high - low) / step > 2 * MOST_STEPS:
+        step = _power((high - low) / (2 * FINE))
+    # an odd number of steps has its middle between two of them: the step is halved
+    steps = -(-(high - low) // step)
+    if steps % 2:
+        step, steps = step / 2, 2 * -(-(high - low) // step)
+    return Grid(low + step * (steps // 2), step, max(1, steps // 2))
+
+
+def _power(size: Fraction) -> Fraction:
+    """The power of two at or below a positive size; one for a range that is a point."""
+    if size <= 0:
+        return Fraction(1)
+    power = Fraction(2) ** (size.numerator.bit_length() - size.denominator.bit_length())
+    return power if power <= size else power / 2
+
+
+def number(value: Fraction | int) -> Constant:
+    exact = Fraction(value)
+    kind = Type.INTEGER if exact.denominator == 1 else Type.NUMBER
+    return Constant(value=exact, facts=Facts(type=kind, low=exact, high=exact, nullable=False))
+
+
+def rows(name: str, half: int = 1) -> Measure:
+    """Each row counts `half`."""
+    return Measure(name=name, low=half, high=half)
+
+
+def values(name: str, *of: Expression, half: int = 1) -> Measure:
+    """Each row in which every one of `of` has a value counts `half`."""
+    there = [call("is_not_null", value) for value in of if value.facts.nullable]
+    if not there:
+        return rows(name, half)
+    both = there[0]
+    for more in there[1:]:
+        both = call("and", both, more)
+    counted = call("case", both, number(half), Constant(value=None, facts=number(half).facts.but(nullable=True)))
+    return Measure(name=name, value=counted, low=half, high=half)
+
+
+def centred(value: Expression, grid: Grid) -> Expression:
+    return value if grid.middle == 0 else call("subtract", value, number(grid.middle))
+
+
+def moment(name: str, value: Expression, grid: Grid, *, power: int = 1, beside: Expression | None = None) -> Measure:
+    """(value − middle), or its square over half the range less a half, in −half..half steps (halved for the square).
+
+    `beside` is another value that must be there too for the row to count.
+    """
+    shape = centred(value, grid)
+    if power == 2:
+        reach = number(grid.half * grid.step)
+        shape = call(
+            "subtract", call("divide", call("multiply", shape, shape), reach), number(grid.half * grid.step / 2)
+        )
+    low, high = (-grid.half, grid.half) if power == 1 else (-(grid.half // 2) - 1, grid.half // 2 + 1)
+    return Measure(name=name, value=_if(beside, shape), step=grid.step, low=low, high=high)
+
+
+def product(name: str, x: Expression, y: Expression, of_x: Grid, of_y: Grid) -> Measure:
+    """(x − middle)(y − middle) over half of y's range: in −half..half steps of x."""
+    shape = call("multiply", centred(x, of_x), call("divide", centred(y, of_y), number(of_y.half * of_y.step)))
+    return Measure(name=name, value=shape, step=of_x.step, low=-of_x.half, high=of_x.half)
+
+
+def _if(beside: Expression | None, value: Expression) -> Expression:
+    if beside is None or not beside.facts.nullable:
+        return value
+    return call("case", call("is_not_null", beside), value, Constant(value=None, facts=value.facts.but(nullable=True)))

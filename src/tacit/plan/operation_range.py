@@ -1,0 +1,133 @@
+"""Ranges of numbers, computed so that they hold for doubles: each end is itself rounded as the engine rounds.
+
+Rounding to nearest is monotone, so a result between two exact ends has its double between theirs.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import ceil, floor, gcd, inf, nextafter
+from sys import float_info
+
+from tacit.plan.facts import WHOLE, Facts, Type, Value
+from tacit.plan.operation_kind import Arguments
+
+__all__ = [
+    "LARGEST",
+    "End",
+    "common_step",
+    "dyadic",
+    "ends",
+    "is_whole",
+    "number_facts",
+    "outward",
+    "size_of",
+    "step_of",
+    "times",
+    "why_of",
+]
+
+LARGEST = float_info.max  # what is beyond becomes this, with its sign
+ULPS = 4  # by how much library functions may miss, generously
+
+End = Fraction | float
+"""The end of a range: an exact number, or an infinity where there is none."""
+
+
+def ends(facts: Facts) -> tuple[End, End]:
+    """Between what doubles the values lie."""
+    return _end(facts.low, -inf), _end(facts.high, inf)
+
+
+def _end(value: Value, missing: float) -> End:
+    if value is None:
+        return missing
+    assert isinstance(value, int | Fraction)  # of a number
+    try:
+        return Fraction(float(value))
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def is_whole(facts: Facts) -> bool:
+    """Whether every value is a whole number."""
+    return facts.type is Type.INTEGER or (
+        facts.type is Type.NUMBER and facts.step is not None and facts.step.denominator == 1
+    )
+
+
+def number_facts(
+    low: End, high: End, *, whole: bool = False, step: Fraction | None = None, nullable: bool, why: str = ""
+) -> Facts:
+    """Facts of doubles that are the rounded results of exact ones in low..high; INTEGER where doubles hold them all."""
+    bottom, top = _rounded(low), _rounded(high)
+    bottom = -inf if bottom == -inf else min(bottom, Fraction(LARGEST))
+    top = inf if top == inf else max(top, Fraction(-LARGEST))
+    size = size_of(bottom, top)
+    if whole:
+        step = step if step is not None and step.denominator == 1 and size <= WHOLE else Fraction(1)
+    elif step is not None and dyadic(step) and (size == inf or size > WHOLE * step):
+        step = None
+    integer = whole and size <= WHOLE
+    return Facts(
+        type=Type.INTEGER if integer else Type.NUMBER,
+        low=None if isinstance(bottom, float) else ceil(bottom) if integer else bottom,
+        high=None if isinstance(top, float) else floor(top) if integer else top,
+        step=step,
+        nullable=nullable,
+        why="" if size < inf else why,
+    )
+
+
+def size_of(*ends: End) -> End:
+    """How far from 0 the farthest is."""
+    return max(max(end, -end) for end in ends)
+
+
+def _rounded(end: End) -> End:
+    if isinstance(end, float):
+        return end
+    try:
+        return Fraction(float(end))
+    except OverflowError:
+        return inf if end > 0 else -inf
+
+
+def times(a: End, b: End) -> End:
+    """a·b for ends, where 0·∞ is 0: no value is infinite."""
+    return Fraction(0) if a == 0 or b == 0 else a * b
+
+
+def outward(low: float, high: float) -> tuple[End, End]:
+    """A range that a library function, and another engine's, stays within."""
+    for _ in range(ULPS):
+        low, high = nextafter(low, -inf), nextafter(high, inf)
+    return (low if low == -inf else Fraction(low)), (high if high == inf else Fraction(high))
+
+
+def dyadic(step: Fraction) -> bool:
+    """Whether doubles hold multiples of it exactly."""
+    return step.denominator & (step.denominator - 1) == 0
+
+
+def step_of(facts: Facts) -> Fraction | None:
+    """The step, which of whole numbers is at least 1."""
+    return facts.step or (Fraction(1) if facts.type is Type.INTEGER else None)
+
+
+def common_step(steps: Iterable[Fraction | None]) -> Fraction | None:
+    """The largest step of which all the others are multiples."""
+    found: Fraction | None = None
+    for step in steps:
+        if step is None:
+            return None
+        found = step if found is None else _gcd(found, step)
+    return found
+
+
+def _gcd(a: Fraction, b: Fraction) -> Fraction:
+    return Fraction(gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
+
+
+def why_of(arguments: Arguments, otherwise: str = "") -> str:
+    """What to declare so that the arguments have bounds."""
+    return next((argument.facts.why for argument in arguments if argument.facts.why), otherwise)

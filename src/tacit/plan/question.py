@@ -1,0 +1,82 @@
+"""A question as it was lowered from SQL: rows, groups, aggregates, and what is made of them after release."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from tacit.plan.bounded import Key
+from tacit.plan.expression import Expression
+from tacit.plan.node import Node
+
+__all__ = ["FUNCTIONS", "Aggregate", "Options", "Order", "Question"]
+
+FUNCTIONS = (
+    "count",  # of rows, or of values that are not NULL where there is an argument
+    "count_units",  # COUNT(DISTINCT unit)
+    "count_distinct",  # COUNT(DISTINCT x), `cap` values of each unit
+    "sum",
+    "avg",
+    "var_samp",
+    "var_pop",
+    "stddev_samp",
+    "stddev_pop",
+    "covar_samp",
+    "covar_pop",
+    "corr",
+    "min",  # an extreme quantile, labelled as such
+    "max",
+    "quantile",  # of order `fraction`; the median is one half
+    "mode",  # of a value with a domain
+    "histogram",  # counts over a domain or over `cells` of a range, as a list
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate:
+    """One aggregate of the SELECT list (or of HAVING, ORDER BY), named uniquely in the question."""
+
+    name: str
+    function: str
+    arguments: tuple[Expression, ...] = ()
+    fraction: Fraction | None = None  # of a quantile
+    discrete: bool = False  # PERCENTILE_DISC: a value of the lattice
+    cap: int | None = None
+    top: int | None = None  # of mode: how many
+    cells: int | None = None  # of a histogram over a range
+    group_bounds: tuple[Fraction, Fraction] | None = None  # contribution_bounds_per_group
+    text: str = field(default="", compare=False)  # as the analyst wrote it, for errors and quotes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…) said; None is not said."""
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    delta: Fraction | None = None
+    max_groups: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """One key of ORDER BY, on released values."""
+
+    expression: Expression
+    descending: bool = False
+    nulls: Literal["first", "last"] = "last"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """Everything that was asked. Columns of `output`, `having` and `order` are names of keys and aggregates."""
+
+    source: Node
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    output: tuple[tuple[str, Expression], ...]
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    distinct: bool = False
+    options: Options = field(default_factory=Options)

@@ -1,0 +1,238 @@
+"""One column: what it holds, and what may be said about it without looking at the data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+from tacit.base import PolicyError
+from tacit.policy import kind
+from tacit.policy.declaration import Declaration, key
+from tacit.policy.problem import number, quoted, shown
+from tacit.policy.types import ColumnType
+
+__all__ = ["Column"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(Declaration):
+    """What is declared of a column. Everything is optional; a question that needs what is missing is refused.
+
+    `require_type`, `require_bounds`, `require_step`, `require_clip` and `require_usable` give the declaration, or raise
+    a `PolicyError` that names the column, the question and what to write.
+    """
+
+    type: ColumnType | None = field(
+        default=None,
+        metadata=key(
+            "What the column holds. `timestamp` is without a time zone; one with a zone is read in UTC.",
+            kind.choice(ColumnType),
+            example='"decimal"',
+        ),
+    )
+    bounds: tuple[Any, Any] | None = field(
+        default=None,
+        metadata=key(
+            "The range values are clamped to, chosen from public knowledge and not from the data. Values "
+            "outside count as the nearer end. For integers, decimals, floats, dates and timestamps.",
+            kind.pair,
+            example="[0, 5000]",
+        ),
+    )
+    step: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "The grid values are rounded to, so that sums are whole numbers of steps. Integers have 1; a "
+            "decimal or a float needs one to be summed. Both bounds must be multiples of it.",
+            kind.number(above=0),
+            example='"0.01"',
+        ),
+    )
+    nullable: bool = field(
+        default=True,
+        metadata=key(
+            "Whether a value may be missing. `false` is a promise.",
+            kind.yes,
+            example="false",
+        ),
+    )
+    keys: tuple[Any, ...] | None = field(
+        default=None,
+        metadata=key(
+            "All the values this column can have, as known to everybody. Grouping by it shows every one of "
+            "them, also those that nobody has; other values are left out.",
+            kind.points,
+            example='["east", "west"]',
+        ),
+    )
+    public: bool = field(
+        default=False,
+        metadata=key(
+            "A promise that the *set* of values found in this column is no secret and stays the same "
+            "whichever one unit joins or leaves, so that groups may be read from the data without noise. Who "
+            "has which value stays protected.",
+            kind.yes,
+            example="true",
+        ),
+    )
+    hidden: bool = field(
+        default=False,
+        metadata=key(
+            "The column cannot be used in a question at all.",
+            kind.yes,
+            example="true",
+        ),
+    )
+    clip: Fraction | str | None = field(
+        default=None,
+        metadata=key(
+            "The most that one unit adds to a sum of this column, over all groups together, as the length of "
+            "the vector of its sums in each group (in the norm of the noise: l2 for Gaussian, l1 for "
+            'Laplace). More is scaled down. `"private"` finds a good value with a small part of the price of '
+            "each question.",
+            kind.norm,
+            example="8000",
+        ),
+    )
+    per_group: tuple[Any, Any] | None = field(
+        default=None,
+        metadata=key(
+            "For use with the table's `max_groups`: the range of one unit's sum of this column in one group.",
+            kind.pair,
+            example="[0, 500]",
+        ),
+    )
+    name: str = ""
+    table: str = ""
+
+    def known_as(self, name: str) -> "Column":
+        return replace(self, name=name)
+
+    @property
+    def place(self) -> str:
+        return f"table {quoted(self.table)}, column {quoted(self.name)}"
+
+    @property
+    def grid(self) -> Fraction | None:
+        """The step, which whole numbers have without being told."""
+        return Fraction(1) if self.step is None and self.type is ColumnType.INTEGER else self.step
+
+    def contradictions(self) -> Iterator[str]:
+        if self.hidden and (self.public or self.keys is not None):
+            yield f"hidden = true contradicts {'public = true' if self.public else 'keys'}: keep one of them"
+        if self.public and self.keys is not None:
+            yield "public = true and keys say two things: keep keys if you know the values, public if the data may tell"
+        yield from self._range("bounds", self.bounds)
+        yield from self._range("per_group", self.per_group)
+        numeric = {"step": self.step, "clip": self.clip, "per_group": self.per_group}
+        for word, value in numeric.items():
+            if value is not None and not (self.type and self.type.numeric):
+                kinds = "a column of type integer, decimal or float"
+                yield f"{word} is for {kinds}: {'state its type' if self.type is None else 'remove it'}"
+        yield from self._on_grid()
+        yield from self._suiting_keys()
+
+    def _range(self, word: str, pair: tuple[Any, Any] | None) -> Iterator[str]:
+        if pair is None:
+            return
+        written = f"{word} = {shown(pair)}"
+        if self.type is None:
+            yield f"{written} need a type to go with them: add type = …"
+        elif self.type in (ColumnType.TEXT, ColumnType.BOOLEAN):
+            yield f"{written} are not for {self.type} columns: remove them" + (
+                ", or list the values as keys" if self.type is ColumnType.TEXT else ""
+            )
+        elif not all(self._suits(end) for end in pair):
+            yield f"{written} do not suit type = {quoted(self.type)}: write {EXAMPLES[self.type]}"
+        elif pair[0] > pair[1]:
+            yield f"{written} are reversed: write the lower one first"
+        elif pair[0] == pair[1]:
+            yield f"{written} leave one value: write two different ends, or hide the column"
+
+    def _on_grid(self) -> Iterator[str]:
+        grid = self.grid
+        if grid is None or self.type is None or not self.type.numeric:
+            return
+        if self.type is ColumnType.INTEGER and grid.denominator != 1:
+            yield f'step = {number(grid)} is finer than whole numbers: remove it, or use type = "decimal"'
+        for end in self.bounds or ():
+            if _off(end, grid):
+                written, step = shown(self.bounds), number(grid)
+                yield f"bounds = {written} are not on the grid of step = {step}: write multiples of it, or a finer step"
+                return
+
+    def _suiting_keys(self) -> Iterator[str]:
+        if self.keys is None:
+            return
+        if self.type is None:
+            yield "keys need a type to go with them: add type = …"
+        elif self.type in (ColumnType.FLOAT, ColumnType.TIMESTAMP):
+            yield f"keys are not for {self.type} columns, whose values hardly repeat: use bounds"
+        elif not all(self._suits(item) for item in self.keys):
+            yield f"keys = {shown(self.keys)} do not suit type = {quoted(self.type)}"
+        elif len(set(self.keys)) < len(self.keys):
+            yield "keys name a value twice"
+        elif self.bounds is not None and all(map(self._suits, self.bounds)) and any(map(self._cut, self.keys)):
+            yield f"keys = {shown(self.keys)} lie outside bounds = {shown(self.bounds)}: widen them"
+        elif self.grid is not None and any(_off(item, self.grid) for item in self.keys):
+            yield f"keys = {shown(self.keys)} are not on the grid of step = {number(self.grid)}: write a finer step"
+
+    def _cut(self, value: Any) -> bool:
+        return self.bounds is not None and not self.bounds[0] <= value <= self.bounds[1]
+
+    def _suits(self, value: object) -> bool:
+        if self.type is ColumnType.INTEGER:
+            return isinstance(value, Fraction) and value.denominator == 1
+        if self.type is ColumnType.TIMESTAMP:
+            return isinstance(value, datetime)
+        if self.type is ColumnType.DATE:
+            return isinstance(value, date) and not isinstance(value, datetime)
+        expected = {ColumnType.BOOLEAN: bool, ColumnType.TEXT: str}
+        return isinstance(value, expected.get(self.type or ColumnType.FLOAT, Fraction))
+
+    def require_usable(self, question: str) -> None:
+        """Refuse a hidden column."""
+        if self.hidden:
+            raise PolicyError(f"{self.place}: it is hidden, so {question} cannot use it: leave it out")
+
+    def require_type(self, question: str) -> ColumnType:
+        if self.type is None:
+            raise self._missing("type", question, "cannot be read safely", 'type = "integer" or whatever it is')
+        return self.type
+
+    def require_bounds(self, question: str) -> tuple[Any, Any]:
+        if self.bounds is None:
+            raise self._missing("bounds", question, "has no sensitivity", "bounds = [lower, upper]")
+        return self.bounds
+
+    def require_step(self, question: str) -> Fraction:
+        if self.grid is None:
+            raise self._missing("step", question, "cannot be summed exactly", 'a grid such as step = "0.01"')
+        return self.grid
+
+    def require_clip(self, question: str) -> Fraction | str:
+        if self.clip is None:
+            fix = 'clip = …, the most one unit adds over all groups, or clip = "private"'
+            raise self._missing("clip", question, "has no limit on what one unit adds", fix)
+        return self.clip
+
+    def _missing(self, what: str, question: str, so: str, fix: str) -> PolicyError:
+        verb = "have" if what == "bounds" else "has"
+        return PolicyError(
+            f"{self.place}: {what} {verb} not been declared, so {question} {so}: declare {fix} in the policy"
+        )
+
+
+def _off(value: object, grid: Fraction) -> bool:
+    """Whether a number is not a multiple of the step."""
+    return isinstance(value, Fraction) and (value / grid).denominator != 1
+
+
+EXAMPLES = {
+    ColumnType.INTEGER: "whole numbers such as [0, 120]",
+    ColumnType.DECIMAL: "numbers such as [0, 5000]",
+    ColumnType.FLOAT: "numbers such as [0, 5000]",
+    ColumnType.DATE: "dates such as [2020-01-01, 2029-12-31], without quotes",
+    ColumnType.TIMESTAMP: "times such as [2020-01-01T00:00:00, 2030-01-01T00:00:00], without quotes",
+}

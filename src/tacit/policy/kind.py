@@ -1,0 +1,215 @@
+"""The kinds of values a policy is written in. Each knows its name for the reference and reads strictly.
+
+A kind raises `InputError` with the end of a sentence that begins `key = value`. Numbers are exact: the decimals
+somebody wrote, never the binary float near them.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from tacit.base import InputError
+
+__all__ = [
+    "PRIVATE",
+    "Kind",
+    "choice",
+    "labels",
+    "name",
+    "names",
+    "norm",
+    "number",
+    "pair",
+    "points",
+    "span",
+    "text",
+    "whole",
+    "yes",
+]
+
+LARGEST = 10**60
+PRIVATE = "private"
+SPAN = re.compile(r"\s*(\d{1,7})\s*(minute|hour|day|week)s?\s*")
+Point = Fraction | date | datetime | str | bool
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value must be: in words, and as a function that returns it in its one form."""
+
+    words: str
+    read: Callable[[Any], Any]
+
+
+def _exact(value: object) -> Fraction:
+    if isinstance(value, Fraction):
+        number = value
+    elif isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        raise InputError("must be a number such as 0.5")
+    else:
+        number = _parsed(value)
+    if abs(number) > LARGEST or number.denominator > LARGEST:
+        raise InputError("is out of range: no number here needs more than 60 digits")
+    return number
+
+
+def _parsed(value: int | float | Decimal | str) -> Fraction:
+    if isinstance(value, int):
+        return Fraction(value)
+    try:
+        if isinstance(value, str) and "/" in value and len(value) < 130:
+            return Fraction(value)
+        decimal = value if isinstance(value, Decimal) else Decimal(repr(value) if isinstance(value, float) else value)
+    except (InvalidOperation, ValueError, ZeroDivisionError):
+        raise InputError("must be a number such as 0.5") from None
+    if not decimal.is_finite():
+        raise InputError("must be finite")
+    if decimal and abs(decimal.adjusted()) > 60:  # before it is written out with all its zeros
+        raise InputError("is out of range: no number here needs more than 60 digits")
+    return Fraction(decimal)
+
+
+def number(
+    *, above: int | None = None, least: int | None = None, most: int | None = None, below: int | None = None
+) -> Kind:
+    """An exact number within limits."""
+
+    def read(value: object) -> Fraction:
+        found = _exact(value)
+        if above is not None and found <= above:
+            raise InputError(f"must be greater than {above}")
+        if least is not None and found < least:
+            raise InputError(f"must be at least {least}")
+        if below is not None and found >= below:
+            raise InputError(f"must be less than {below}")
+        if most is not None and found > most:
+            raise InputError(f"must be at most {most:,}: a larger one protects nobody")
+        return found
+
+    return Kind("number", read)
+
+
+def _whole(value: object) -> int:
+    found = _exact(value)
+    if found.denominator != 1 or found < 1:
+        raise InputError("must be a whole number of at least 1")
+    return int(found)
+
+
+def _yes(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError("must be true or false, without quotes")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError("must be text in quotes")
+    if not value or value != value.strip():
+        raise InputError("must not be empty, nor begin or end with a space")
+    if len(value) > 1000:
+        raise InputError("is longer than 1000 characters")
+    if any(unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} for c in value):
+        raise InputError("must not hold line breaks or control characters")
+    return value
+
+
+def _name(value: object) -> str:
+    """One spelling for names that look the same: é as one character or as two is one person."""
+    found = unicodedata.normalize("NFC", _text(value))
+    if len(found) > 200:
+        raise InputError("is longer than 200 characters")
+    if any(unicodedata.category(c) == "Cf" and c not in "\u200c\u200d" for c in found):
+        raise InputError("must not hold invisible characters")
+    return found
+
+
+def _list(item: Callable[[object], str]) -> Callable[[object], tuple[str, ...]]:
+    def read(value: object) -> tuple[str, ...]:
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise InputError('must be a list such as ["one", "two"]')
+        found = tuple(item(each) for each in value)
+        if len(set(found)) < len(found):
+            raise InputError("names something twice")
+        return found
+
+    return read
+
+
+def choice(options: type[StrEnum]) -> Kind:
+    """One of a few words."""
+    listed = ", ".join(f'"{option.value}"' for option in options)
+
+    def read(value: object) -> StrEnum:
+        if isinstance(value, str) and value in {option.value for option in options}:
+            return options(value)
+        raise InputError(f"must be one of {listed}")
+
+    return Kind(listed.replace(", ", " or "), read)
+
+
+def _point(value: object) -> Point:
+    """A value as a column may hold it; whether it suits the column's type is for the column to say."""
+    if isinstance(value, datetime):
+        if value.tzinfo is not None:
+            raise InputError("must be without a time zone: write it in UTC, without Z or an offset")
+        return value
+    if isinstance(value, date | str | bool):
+        return value
+    return _exact(value)
+
+
+def _pair(value: object) -> tuple[Point, Point]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise InputError("must be two values, [lower, upper]")
+    low, high = value
+    return _point(low), _point(high)
+
+
+def _points(value: object) -> tuple[Point, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise InputError('must be a list of at least one value, such as ["a", "b"]')
+    return tuple(_point(item) for item in value)
+
+
+def _norm(value: object) -> Fraction | str:
+    if value == PRIVATE:
+        return PRIVATE
+    try:
+        found = _exact(value)
+    except InputError:
+        raise InputError('must be a number such as 100, or "private"') from None
+    if found <= 0:
+        raise InputError("must be greater than 0")
+    return found
+
+
+def _span(value: object) -> timedelta:
+    if isinstance(value, timedelta):
+        found = value
+    else:
+        matched = SPAN.fullmatch(value) if isinstance(value, str) else None
+        if matched is None:
+            raise InputError('must be a span such as "90 days": a number of minutes, hours, days or weeks')
+        found = int(matched[1]) * timedelta(**{f"{matched[2]}s": 1})
+    if not timedelta(0) < found <= timedelta(days=36_525) or found % timedelta(minutes=1):
+        raise InputError("must be whole minutes, at least one and at most a hundred years")
+    return found
+
+
+whole = Kind("whole number", _whole)
+yes = Kind("true or false", _yes)
+text = Kind("text", _text)
+name = Kind("text", _name)
+names = Kind("list of text", _list(_text))
+labels = Kind("list of text", _list(_name))
+pair = Kind("[lower, upper]", _pair)
+points = Kind("list of values", _points)
+norm = Kind('number or "private"', _norm)
+span = Kind('span such as "90 days"', _span)

@@ -1,0 +1,154 @@
+"""A policy: everything a curator declares about one dataset. In Python, or read from `tacit.toml`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from tacit.base import PolicyError, warn_of_delta
+from tacit.loss import Cost
+from tacit.plan import Program
+from tacit.plan.program import canonical
+from tacit.policy.account import Terms
+from tacit.policy.analyst import Analyst, Group
+from tacit.policy.dataset import Dataset
+from tacit.policy.decide import Grant, decide
+from tacit.policy.declaration import Declaration, listing, section
+from tacit.policy.privacy import Privacy
+from tacit.policy.problem import instead, quoted
+from tacit.policy.source import filled, is_file, is_url, located
+from tacit.policy.table import Table, alike
+from tacit.policy.terms import terms
+from tacit.policy.write import content, written
+
+__all__ = ["Policy", "Where", "references"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Where a table is found: a file or folder of its own, or a name inside a database (or folder, or catalogue)."""
+
+    file: str | None = None
+    database: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy(Declaration):
+    """One dataset, what its people are promised, and who may ask. Made whole or not at all.
+
+    `tacit.policy.load` reads one from a file; `to_toml` writes it. `decide` says whether an analyst may run a program
+    and who pays; `terms` is what the ledger holds everybody to. A table or column that is not declared does not exist
+    for a question.
+    """
+
+    dataset: Dataset = field(
+        metadata=section(
+            "The data, and the people in it.",
+            Dataset,
+        )
+    )
+    privacy: Privacy = field(
+        metadata=section(
+            "What the people are promised.",
+            Privacy,
+        )
+    )
+    tables: Mapping[str, Table] = field(
+        default_factory=dict,
+        metadata=listing(
+            "The tables that questions may use, by name.",
+            Table,
+            "table",
+        ),
+    )
+    analysts: Mapping[str, Analyst] = field(
+        default_factory=dict,
+        metadata=listing(
+            'Who may ask, by name. `[analysts."*"]` is anybody else; without it nobody else may.',
+            Analyst,
+            "analyst",
+        ),
+    )
+    groups: Mapping[str, Group] = field(
+        default_factory=dict,
+        metadata=listing(
+            "Limits that several analysts share, by name.",
+            Group,
+            "group",
+        ),
+    )
+    file: str = field(default="", compare=False)  # how messages call it
+    folder: Path | None = field(default=None, compare=False)  # what relative paths are relative to
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.privacy.population is not None:
+            warn_of_delta(self.privacy.delta, self.privacy.population, self.privacy.unit)
+
+    def contradictions(self) -> Iterator[str]:
+        yield from alike(self.tables, "table")
+        yield from references(self.analysts, self.groups, self.tables, self.groups)
+
+    def table(self, name: str, question: str = "this question") -> Table:
+        """The declared table, or an error that says which there are."""
+        if name not in self.tables:
+            raise PolicyError(
+                f"{self._file}there is no table {quoted(name)} in the policy, so {question} cannot use it: "
+                f"{instead(name, self.tables, those='tables')}"
+            )
+        return self.tables[name]
+
+    @property
+    def _file(self) -> str:
+        return f"{self.file}: " if self.file else ""
+
+    def where(self, table: str, environment: Mapping[str, str] | None = None) -> Where:
+        """Where a table lies, with the environment filled in and paths made absolute."""
+        own = self.table(table).source
+        if own is not None and (is_file(own) or "${" in own):
+            return Where(file=located(filled(own, environment), self.folder))
+        source = self.dataset.source
+        database = None if source is None else located(filled(source, environment), self.folder)
+        return Where(database=database, name=own or table)
+
+    def ledger(self, environment: Mapping[str, str] | None = None) -> str:
+        """Where the ledger is: an absolute path or a URL."""
+        text = filled(self.dataset.ledger, environment)
+        return text if is_url(text) else located(text, self.folder)
+
+    def decide(self, analyst: str, program: Program, cost: Cost | None = None) -> Grant:
+        """Who pays what for this program if this analyst asks; or `Denied`, with the reason."""
+        return decide(self, analyst, program, cost)
+
+    def terms(self, environment: Mapping[str, str] | None = None) -> Terms:
+        """What the ledger holds everybody to."""
+        return terms(self, environment)
+
+    def to_toml(self) -> str:
+        """A file that reads back as an equal policy."""
+        return written(self)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the content: comments, order and spelling of numbers do not matter."""
+        return sha256(canonical(content(self)).encode()).hexdigest()
+
+
+def references(
+    analysts: Mapping[str, Analyst], groups: Mapping[str, Group], tables: Iterable[str], known: Iterable[str]
+) -> Iterator[str]:
+    """Names of tables and groups that are used and not declared."""
+    declared, existing = set(tables), set(known)
+    for what, holders in (("analyst", analysts), ("group", groups)):
+        for name, holder in holders.items():
+            for table in holder.tables or ():
+                if table not in declared:
+                    hint = instead(table, declared, those="tables")
+                    yield f"{what} {quoted(name)}: there is no table {quoted(table)}: {hint}"
+    for name, analyst in analysts.items():
+        for group in analyst.groups:
+            if group not in existing:
+                hint = instead(group, existing, those="groups")
+                yield f"analyst {quoted(name)}: there is no group {quoted(group)}: {hint}; or declare [groups.{group}]"

@@ -1,0 +1,184 @@
+"""What is promised to the people of a dataset, and how much of it may ever be spent."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from fractions import Fraction
+
+from tacit.base import Relation
+from tacit.loss import ZCDP, Approx, Loss, Pure
+from tacit.policy import kind
+from tacit.policy.account import Amount, Currency
+from tacit.policy.declaration import Declaration, key
+from tacit.policy.problem import number
+
+__all__ = ["MONEY", "Privacy"]
+
+MONEY = kind.number(above=0, most=10**6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy(Declaration):
+    """The unit, the currency, and the total."""
+
+    currency: Currency = field(
+        metadata=key(
+            "What questions are paid in. `rho` (zero-concentrated DP) suits Gaussian noise and many "
+            "questions; `epsilon` suits Laplace noise and few. It cannot be changed once the ledger is "
+            "opened.",
+            kind.choice(Currency),
+            example='"rho"',
+        )
+    )
+    budget: Fraction = field(
+        metadata=key(
+            "The most that all analysts together may spend, in the currency.",
+            MONEY,
+            example="0.5",
+        )
+    )
+    delta: Fraction = field(
+        default=Fraction(0),
+        metadata=key(
+            "The δ of the promise (ε, δ): the chance that it fails. Far below 1 divided by the number of "
+            "people. `rho` needs one; `epsilon` does without unless a mechanism has its own.",
+            kind.number(least=0, below=1),
+            example="1e-6",
+        ),
+    )
+    slack: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "The part of `delta` that questions may spend as their own δ (finding groups privately does). "
+            "Default: half of `delta` for rho, which needs the rest to be stated as (ε, δ); all of it for "
+            "epsilon.",
+            kind.number(least=0, below=1),
+            example="5e-7",
+        ),
+    )
+    unit: str = field(
+        default="person",
+        metadata=key(
+            "One protected person, as a noun for people to read.",
+            kind.name,
+            example='"patient"',
+        ),
+    )
+    relation: Relation = field(
+        default=Relation.ADD_REMOVE,
+        metadata=key(
+            "What is hidden: that a unit is there at all (`add_remove`), or what its data says, the number of"
+            " units being public (`replace`).",
+            kind.choice(Relation),
+            example='"add_remove"',
+        ),
+    )
+    each: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "The most that one question may cost.",
+            MONEY,
+            example="0.05",
+        ),
+    )
+    population: int | None = field(
+        default=None,
+        metadata=key(
+            "About how many units there are, if that is public. Only used to warn of a `delta` that is too large.",
+            kind.whole,
+            example="10000",
+        ),
+    )
+    reset: timedelta | None = field(
+        default=None,
+        metadata=key(
+            "Give everybody a fresh budget after this time. The people are the same, so they pay again: the "
+            "promise is then about each window, and `lifetime` about all of them.",
+            kind.span,
+            example='"90 days"',
+        ),
+    )
+    lifetime: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "With `reset`: the most that may be spent over all windows together.",
+            MONEY,
+            example="2",
+        ),
+    )
+    lifetime_slack: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "With `lifetime`: the most δ of their own that questions may spend over all windows together. "
+            "Default: `slack` × `lifetime` ÷ `budget`.",
+            kind.number(least=0, below=1),
+            example="2e-6",
+        ),
+    )
+
+    @property
+    def own_delta(self) -> Fraction:
+        """The δ that programs may spend themselves."""
+        if self.slack is not None:
+            return self.slack
+        return self.delta / 2 if self.currency is Currency.RHO else self.delta
+
+    @property
+    def own_delta_ever(self) -> Fraction:
+        """The same over all windows together."""
+        if self.lifetime_slack is not None:
+            return self.lifetime_slack
+        return self.own_delta * (self.lifetime or self.budget) / self.budget
+
+    @property
+    def total(self) -> Amount:
+        return Amount.at_most(self.budget, self.own_delta, self.currency)
+
+    @property
+    def ever(self) -> Amount | None:
+        """What no reset touches."""
+        return None if self.lifetime is None else Amount.at_most(self.lifetime, self.own_delta_ever, self.currency)
+
+    @property
+    def promise(self) -> Loss:
+        """What a window's whole budget, spent, means for one unit; read it at `delta`."""
+        return self._loss(self.budget, self.own_delta)
+
+    @property
+    def promise_ever(self) -> tuple[Loss, Fraction] | None:
+        """What the lifetime's budget means, and the δ to read it at: other windows' own δ comes on top."""
+        if self.lifetime is None:
+            return None
+        return self._loss(self.lifetime, self.own_delta_ever), self.delta - self.own_delta + self.own_delta_ever
+
+    def _loss(self, amount: Fraction, slack: Fraction) -> Loss:
+        if self.currency is Currency.RHO:
+            return ZCDP(amount, delta=slack, relation=self.relation, unit=self.unit)
+        if slack:
+            return Approx(amount, slack, relation=self.relation, unit=self.unit)
+        return Pure(amount, relation=self.relation, unit=self.unit)
+
+    def contradictions(self) -> Iterator[str]:
+        rho = self.currency is Currency.RHO
+        if rho and not self.delta:
+            yield (
+                "delta is missing: rho is stated as (ε, δ) at a delta above 0. Write one far below 1 divided by the "
+                "number of people, such as delta = 1e-6"
+            )
+        elif self.own_delta > self.delta or (rho and self.own_delta == self.delta):
+            most = "less than" if rho else "at most"
+            yield f"slack = {number(self.own_delta)} must be {most} delta = {number(self.delta)}"
+        for word in ("budget", "each", "lifetime"):
+            value = getattr(self, word)
+            if value is not None and not Amount.at_most(value, Fraction(0), self.currency).spend:
+                yield f"{word} = {number(value)} is too small to be counted"
+        if self.each is not None and self.each > self.budget:
+            yield f"each = {number(self.each)} is more than the budget of {number(self.budget)}: lower it"
+        if self.lifetime is not None and self.reset is None:
+            yield "lifetime is for budgets that are reset: add reset = …, or write it as the budget"
+        elif self.lifetime is not None and self.lifetime < self.budget:
+            yield f"lifetime = {number(self.lifetime)} is less than the budget of one window, {number(self.budget)}"
+        if self.lifetime_slack is not None and self.lifetime is None:
+            yield "lifetime_slack needs lifetime beside it"
+        elif self.lifetime is not None and self.delta - self.own_delta + self.own_delta_ever >= 1:
+            yield "over a lifetime delta would reach 1: nothing would be promised. Lower delta, slack or lifetime"

@@ -1,0 +1,132 @@
+"""Read a policy from TOML, strictly: everything that is wrong with a file is said at once."""
+
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+from tacit.base import PolicyError
+from tacit.policy.declaration import keys, part_of, read_values, required
+from tacit.policy.model import Policy, references
+from tacit.policy.problem import instead, quoted, shown, within
+
+__all__ = ["load", "parse"]
+
+LARGEST_FILE = 64 * 1024 * 1024
+
+
+def load(path: str | Path) -> Policy:
+    """The policy in this file; relative paths in it are meant from where the file lies."""
+    place = Path(path)
+    try:
+        if place.stat().st_size > LARGEST_FILE:
+            raise PolicyError(f"{place.name}: is larger than 64 MB: this is not a policy")
+        text = place.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"{place.name}: there is no such file: write one with `tacit init DATA`") from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"{place.name}: is not UTF-8 text: save it as UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise PolicyError(f"{place.name}: cannot be read: {reason}") from None
+    return parse(text, file=place.name, folder=place.absolute().parent)
+
+
+def parse(text: str, *, file: str = "tacit.toml", folder: Path | None = None) -> Policy:
+    """The policy in this text; `file` is how messages call it. Every problem is in the one `PolicyError`."""
+    data = _toml(text, file)
+    values, problems = _read(Policy, data)
+    if not problems:
+        try:
+            return Policy(**values, file=file, folder=folder)
+        except PolicyError as error:
+            problems = list(error.problems)
+    else:
+        problems += references(
+            values.get("analysts", {}),
+            values.get("groups", {}),
+            _names(data, "tables"),
+            map(_nfc, _names(data, "groups")),
+        )
+    raise PolicyError(*(f"{file}: {problem}" for problem in problems))
+
+
+def _toml(text: str, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=_decimal)
+    except RecursionError:
+        raise PolicyError(f"{file}: is nested too deeply") from None
+    except ValueError as error:  # also tomllib's own; a number with thousands of digits is a plain one
+        raise PolicyError(f"{file}: is not valid TOML: {error}. Text needs quotes, lists need [ ]") from None
+
+
+def _decimal(text: str) -> Decimal:
+    """A number as it was written; one that even a decimal cannot hold is out of every range."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError("a number is out of range") from None
+
+
+def _names(data: Mapping[str, Any], listing: str) -> list[str]:
+    """The names that a file uses, also for parts that are wrong."""
+    found = data.get(listing)
+    return list(found) if isinstance(found, dict) else []
+
+
+def _nfc(name: str) -> str:
+    return normalize("NFC", name)
+
+
+def _read(part: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The values to make a `part` with, and what is wrong with the others."""
+    known = {item.name: item for item in keys(part)}
+    strange = [name for name in data if name not in known]
+    problems = [f"there is no key {quoted(name)}: {instead(name, known, those='keys')}" for name in strange]
+    for item in known.values():
+        if required(item) and item.name not in data:
+            shape = f"[{item.name}]" if part_of(item) else f"{item.name} = {item.metadata['example']}"
+            problems.append(f"{item.name} is missing: add {shape}")
+    values, wrong = read_values(part, data)
+    problems += wrong
+    for name, item in known.items():
+        inner = part_of(item)
+        if inner is None or name not in data:
+            continue
+        if not isinstance(data[name], dict):
+            problems.append(
+                f"{name} = {shown(data[name])} must be written as [{name}{'.NAME' * item.metadata['many']}]"
+            )
+        elif item.metadata["many"]:
+            values[name], wrong = _each(inner, data[name], name, item.metadata["what"])
+            problems += wrong
+        else:
+            values[name], wrong = _whole(inner, data[name])
+            problems += within(f"[{name}]", wrong)
+    return values, problems
+
+
+def _each(part: type, data: Mapping[str, Any], listing: str, what: str) -> tuple[dict[str, Any], list[str]]:
+    values, problems = {}, []
+    for name, given in data.items():
+        place = f"{what} {quoted(name)}"
+        if not isinstance(given, dict):
+            problems.append(f"{place}: must be written as [{listing}.{name}] with its keys below")
+            continue
+        made, wrong = _whole(part, given)
+        problems += within(place, wrong)
+        if made is not None:
+            values[name] = made
+    return values, problems
+
+
+def _whole(part: type, data: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    values, problems = _read(part, data)
+    if problems:
+        return None, problems
+    try:
+        return part(**values), []
+    except PolicyError as error:
+        return None, list(error.problems)

@@ -1,0 +1,179 @@
+"""One table: whose rows they are, and how much one unit may put into an answer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from tacit.base import PolicyError
+from tacit.policy import kind
+from tacit.policy.column import Column
+from tacit.policy.declaration import Declaration, key, listing
+from tacit.policy.problem import instead, quoted
+
+__all__ = ["Table"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Declaration):
+    """What is declared of a table: either it is public, or it says whose rows they are.
+
+    `column` finds a declared column; `require_unit` and `require_clip_rows` give a declaration, or raise a
+    `PolicyError` that names the table, the question and what to write.
+    """
+
+    source: str | None = field(
+        default=None,
+        metadata=key(
+            "Where this table is, if not in the dataset's source: a file or folder, relative to the policy "
+            "file, or the name it has in the database.",
+            kind.text,
+            example='"visits.parquet"',
+        ),
+    )
+    unit: str | None = field(
+        default=None,
+        metadata=key(
+            "The column that names the protected person. All rows with the same value are hidden together.",
+            kind.text,
+            example='"patient_id"',
+        ),
+    )
+    each_row_is_a_unit: bool = field(
+        default=False,
+        metadata=key(
+            "Instead of `unit`: every row is a different person. A promise; two rows of one person are not "
+            "protected as one.",
+            kind.yes,
+            example="true",
+        ),
+    )
+    public: bool = field(
+        default=False,
+        metadata=key(
+            "Instead of `unit`: the table holds nothing about the people (a list of wards, a calendar). It is"
+            " not protected, everybody may use it, and it may be joined on any key.",
+            kind.yes,
+            example="true",
+        ),
+    )
+    max_rows_per_unit: int | None = field(
+        default=None,
+        metadata=key(
+            "A promise that no unit has more rows than this. Nothing is cut, so if it is broken the guarantee"
+            " is broken.",
+            kind.whole,
+            example="20",
+        ),
+    )
+    clip_rows: Fraction | str | None = field(
+        default=None,
+        metadata=key(
+            "The most that one unit adds to counts of rows, over all groups together, as the length of the "
+            'vector of its counts (see a column\'s `clip`). More is scaled down. `"private"` finds a value for'
+            " a small part of the price.",
+            kind.norm,
+            example="20",
+        ),
+    )
+    max_groups: int | None = field(
+        default=None,
+        metadata=key(
+            "The form BigQuery has instead of clipping: one unit counts in at most so many groups of an answer.",
+            kind.whole,
+            example="5",
+        ),
+    )
+    rows_per_group: int | None = field(
+        default=None,
+        metadata=key(
+            "For use with `max_groups`: the most rows of one unit that count in one group.",
+            kind.whole,
+            example="3",
+        ),
+    )
+    columns: Mapping[str, Column] = field(
+        default_factory=dict,
+        metadata=listing(
+            "The columns that questions may use, by name. A column that is not listed cannot be used.",
+            Column,
+            "column",
+        ),
+    )
+    name: str = ""
+
+    def known_as(self, name: str) -> "Table":
+        columns = {key: replace(column, name=key, table=name) for key, column in self.columns.items()}
+        return replace(self, name=name, columns=columns)
+
+    @property
+    def place(self) -> str:
+        return f"table {quoted(self.name)}"
+
+    @property
+    def private(self) -> bool:
+        return not self.public
+
+    def contradictions(self) -> Iterator[str]:
+        whose = [word for word in ("unit", "each_row_is_a_unit", "public") if getattr(self, word)]
+        if len(whose) > 1:
+            yield f"{' and '.join(whose)} exclude each other: keep the one that is true"
+        contributions = ("max_rows_per_unit", "clip_rows", "max_groups", "rows_per_group")
+        used = [word for word in contributions if getattr(self, word) is not None]
+        if used and self.public:
+            yield f"{used[0]} is for protected tables, and this one is public: remove one of them"
+        elif used and self.each_row_is_a_unit:
+            yield f"{used[0]} says nothing where each row is a unit of its own: remove it"
+        if self.rows_per_group is not None and self.max_groups is None:
+            yield "rows_per_group needs max_groups beside it: one unit could be in any number of groups"
+        yield from self._columns()
+
+    def _columns(self) -> Iterator[str]:
+        yield from alike(self.columns, "column")
+        for name, column in self.columns.items():
+            place = f"column {quoted(name)}: "
+            if self.unit == name and (column.public or column.keys is not None):
+                word = "public" if column.public else "keys"
+                yield f"{place}it names the people, so its values are the secret: remove {word}"
+            if column.per_group is not None and self.max_groups is None:
+                yield f"{place}per_group needs max_groups in the table: one unit could be in any number of groups"
+
+    def column(self, name: str, question: str = "this question") -> Column:
+        """The declared column, usable; else an error that says what is there."""
+        if name not in self.columns:
+            known = [each for each, column in self.columns.items() if not column.hidden]
+            raise PolicyError(
+                f"{self.place}: there is no column {quoted(name)} in the policy, so {question} cannot use it: "
+                f"{instead(name, known, those='columns')}"
+            )
+        column = self.columns[name]
+        column.require_usable(question)
+        return column
+
+    def require_unit(self, question: str) -> str | None:
+        """The column that names the unit; None where each row is one. A public table has none to give."""
+        if self.unit is None and not self.each_row_is_a_unit:
+            what = "is public" if self.public else "does not say whose rows they are"
+            fix = (
+                "ask it together with a protected table"
+                if self.public
+                else 'declare unit = "…" (the column naming the person), each_row_is_a_unit = true, or public = true'
+            )
+            raise PolicyError(f"{self.place}: {what}, so {question} has nobody to protect: {fix}")
+        return self.unit
+
+    def require_clip_rows(self, question: str) -> Fraction | str:
+        if self.clip_rows is None:
+            raise PolicyError(
+                f"{self.place}: clip_rows has not been declared, so {question} has no limit on what one unit adds: "
+                'declare clip_rows = …, the most rows of one unit that count, or clip_rows = "private" in the policy'
+            )
+        return self.clip_rows
+
+
+def alike(names: Mapping[str, object], what: str) -> Iterator[str]:
+    """Names that SQL would not tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        first = seen.setdefault(name.casefold(), name)
+        if first != name:
+            yield f"{what}s {quoted(first)} and {quoted(name)} differ in capitals only, which SQL does not see"

@@ -1,0 +1,85 @@
+"""How large the noise of each column will be, before anything is paid for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace
+from tacit.plan.expression import Column
+from tacit.plan.price import Priced
+from tacit.plan.recipe import Recipe
+from tacit.session.estimate import width
+
+__all__ = ["Expected", "expected"]
+
+TYPICAL = 1000  # rows in a group, to give ratios a number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """The noise in one column: `error` is the half-width of its interval where that is known in advance."""
+
+    column: str
+    error: float | None
+    words: str
+
+
+def expected(priced: Priced, confidence: float = 0.95) -> list[Expected]:
+    """One line for each column of the answer that is noisy."""
+    recipes = {recipe.name: recipe for recipe in priced.planned.recipes}
+    found = []
+    for name, expression in priced.question.output:
+        if isinstance(expression, Column) and expression.name in recipes:
+            error, words = _of(priced, recipes[expression.name], confidence)
+            found.append(Expected(column=name, error=error, words=words))
+        elif any(isinstance(part, Column) and part.name in recipes for part in expression.walk()):
+            found.append(Expected(column=name, error=None, words="follows from the columns it is made of"))
+    return found
+
+
+def _of(priced: Priced, recipe: Recipe, confidence: float) -> tuple[float | None, str]:
+    if recipe.function == "quantile":
+        step = next(
+            step
+            for task, step in zip(priced.tasks, priced.program.steps, strict=True)
+            if task.kind == "ends" and task.clip is not None
+            and priced.planned.parts[task.part].clips[task.clip].names == recipe.inputs
+        )  # fmt: skip
+        assert isinstance(step.mechanism, BinnedQuantiles)
+        ranks = 2 * float(step.mechanism.margin)
+        return None, f"an interval about {_plain(ranks)} rows wide in rank"
+    step, clip = priced.noise_step(recipe.part, recipe.inputs[0])
+    size, kind = _size(step.mechanism)
+    unit = 1.0 if clip.bound is not None else float("nan")
+    scale, half = float(recipe.step), float(recipe.half)
+    one = np.array([size])
+    if clip.bound is None:
+        rows = float(width([one], kind, confidence)[0]) / half
+        return None, f"± {_plain(rows)} times what one {priced.program.unit} may count, which is chosen privately"
+    if recipe.function in ("count", "histogram", "mode"):
+        error = float(width([one], kind, confidence)[0]) / half * unit
+        return error, f"± {_plain(error)}"
+    if recipe.function == "sum":
+        slopes = [one * scale] if len(recipe.inputs) == 1 else [one * scale, one * float(recipe.middle) / half]
+        error = float(width(slopes, kind, confidence)[0])
+        return error, f"± {_plain(error)}"
+    if recipe.function == "avg":
+        reach = scale * half
+        error = float(width([one, one], kind, confidence)[0]) / half / TYPICAL * reach
+        return (
+            None,
+            f"about ± {_plain(error)} where a group has {TYPICAL:,} rows, ± {_plain(error * 10)} for {TYPICAL // 10}",
+        )
+    return None, "depends on the number of rows in the group; the answer says how much"
+
+
+def _size(mechanism: Any) -> tuple[float, str]:
+    if isinstance(mechanism, DiscreteGaussian):
+        return float(mechanism.sigma), "gaussian"
+    assert isinstance(mechanism, DiscreteLaplace)
+    return float(mechanism.scale), "laplace"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"

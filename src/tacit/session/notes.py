@@ -1,0 +1,68 @@
+"""What an analyst should know about an answer beside its numbers, and how it was made, as data."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from tacit.ledger import Receipt
+from tacit.mechanism import KeySelection
+from tacit.mechanism.encode import mechanism_to_json
+from tacit.plan.bounded import Bounded
+from tacit.plan.price import Priced
+from tacit.policy import Grant, Policy
+from tacit.session.release import Released
+
+__all__ = ["facts_of", "notes_of"]
+
+
+def notes_of(priced: Priced, policy: Policy, released: Sequence[Released] = ()) -> tuple[str, ...]:
+    """Biases that no interval covers, in words."""
+    unit, found = policy.privacy.unit, []
+    clips = [clip for part in priced.planned.parts for clip in part.clips if not clip.exempt]
+    if any(clip.bound is None for clip in clips):
+        found.append(f"how much one {unit} may count is chosen privately, for a part of the price")
+    if clips:
+        found.append(f"what one {unit} adds beyond its clip is scaled down: sums and counts may be a little too small")
+    for task, step in zip(priced.tasks, priced.program.steps, strict=True):
+        if task.kind == "select" and isinstance(step.mechanism, KeySelection):
+            needed = step.mechanism.needed()
+            found.append(
+                f"groups are shown only if enough {unit}s are in them: one of {needed:,} who are in no other group is "
+                "shown with 95 % probability, smaller ones are likely missing"
+            )
+    texts = {recipe.text for recipe in priced.planned.recipes if recipe.function == "quantile"}
+    extremes = [text for text in texts if text.upper().startswith(("MIN", "MAX"))]
+    if extremes:
+        found.append(
+            f"{', '.join(sorted(extremes))}: the 0.5 % or 99.5 % quantile, since a true extreme is one {unit}'s"
+        )
+    if released and released[0].groups == () and priced.question.keys:
+        found.append("no group had enough units to be shown")
+    return tuple(found)
+
+
+def facts_of(
+    priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, bounds: Mapping[int, Bounded]
+) -> dict[str, Any]:
+    """How the answer was made and paid for."""
+    privacy = policy.privacy
+    clips = []
+    for number, part in enumerate(priced.planned.parts):
+        for place, clip in enumerate(part.clips):
+            bound = bounds[number].clips[place].bound
+            origin = "none needed" if clip.exempt else "chosen privately" if clip.bound is None else "declared"
+            clips.append({"measures": list(clip.names), "norm": clip.norm, "bound": str(bound), "origin": origin})
+    return {
+        "dataset": policy.dataset.name,
+        "people": receipt.people,
+        "unit": privacy.unit,
+        "relation": privacy.relation.value,
+        "cost": grant.cost.json(),
+        "policy": grant.policy,
+        "program": receipt.program,
+        "ledger": {"id": receipt.ledger, "entry": receipt.seq, "digest": receipt.digest.hex(), "key": receipt.key},
+        "time": datetime.fromtimestamp(receipt.time / 1e6, UTC).isoformat(),
+        "steps": [{"name": step.name, "mechanism": mechanism_to_json(step.mechanism)} for step in priced.program.steps],
+        "clips": clips,
+        "keys": {key.name: "declared" if key.values is not None else "selected" for key in priced.question.keys},
+    }

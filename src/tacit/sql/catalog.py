@@ -1,0 +1,111 @@
+"""The tables a question may name: declared columns become a Scan and the facts that reading will make true."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from tacit.plan.facts import Facts, Type, Value
+from tacit.sql.refusals import quoted
+
+if TYPE_CHECKING:
+    from tacit.policy.column import Column
+    from tacit.policy.model import Policy
+    from tacit.policy.table import Table as Declared
+
+__all__ = ["Catalog", "Table", "nearest"]
+
+TYPES = {"integer": Type.INTEGER, "decimal": Type.NUMBER, "float": Type.NUMBER, "boolean": Type.BOOLEAN,
+         "text": Type.TEXT, "date": Type.DATE, "timestamp": Type.TIMESTAMP}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One table as questions see it: the facts of its columns, and the names of those that are `hidden` or `untyped`.
+
+    A private table has a `unit` column, or each of its rows is a unit (`row_is_unit`).
+    """
+
+    columns: Mapping[str, Facts]
+    private: bool = True
+    unit: str | None = None
+    row_is_unit: bool = False
+    rows_per_unit: int | None = None
+    hidden: frozenset[str] = frozenset()
+    untyped: frozenset[str] = frozenset()
+
+    @property
+    def owned(self) -> bool:
+        """Whether it is known whose rows they are."""
+        return not self.private or self.unit is not None or self.row_is_unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalog:
+    """Tables by name. Names that differ in capitals only are one name."""
+
+    tables: Mapping[str, Table]
+
+    def find(self, name: str) -> tuple[str, Table] | None:
+        """The declared name and the table."""
+        if name in self.tables:
+            return name, self.tables[name]
+        for known, table in self.tables.items():
+            if known.casefold() == name.casefold():
+                return known, table
+        return None
+
+    @classmethod
+    def from_policy(cls, policy: "Policy") -> "Catalog":
+        """What the policy declares. Whether an analyst may ask a table is for `Policy.decide` alone to say."""
+        return cls(tables={name: _table(table) for name, table in policy.tables.items()})
+
+
+def _table(declared: "Declared") -> Table:
+    usable = {name: column for name, column in declared.columns.items() if not column.hidden}
+    return Table(
+        columns={name: _facts(column) for name, column in usable.items() if column.type is not None},
+        private=declared.private,
+        unit=declared.unit,
+        row_is_unit=declared.each_row_is_a_unit,
+        rows_per_unit=declared.max_rows_per_unit,
+        hidden=frozenset(declared.columns) - frozenset(usable),
+        untyped=frozenset(name for name, column in usable.items() if column.type is None),
+    )
+
+
+def _facts(column: "Column") -> Facts:
+    kind = TYPES[str(column.type)]
+    low, high = column.bounds or (None, None)
+    domain = column.keys
+    if kind is Type.BOOLEAN and domain is None:
+        domain = (False, True)
+    why = "" if low is not None or domain is not None else f"column {quoted(column.name)} has no bounds"
+    return Facts(
+        type=kind,
+        low=_value(kind, low),
+        high=_value(kind, high),
+        step=column.grid,
+        domain=None if domain is None else tuple(_value(kind, value) for value in domain),
+        nullable=column.nullable or str(column.type) == "float",  # NaN is read as NULL, whatever was promised
+        why=why,
+    )
+
+
+def _value(kind: Type, value: Fraction | date | str | bool | None) -> Value:
+    """A declared value in the form that plans have."""
+    return int(value) if kind is Type.INTEGER and isinstance(value, Fraction) else value
+
+
+def nearest(name: str, known: Collection[str], what: str) -> str:
+    """What a person may have meant."""
+    if not known:
+        return f"there are no {what}"
+    folded = {each.casefold(): each for each in known}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f"did you mean {quoted(folded[close[0]])}?"
+    listed = ", ".join(quoted(each) for each in list(known)[:12])
+    return f"the {what} are {listed}{' …' if len(known) > 12 else ''}"

@@ -1,0 +1,62 @@
+"""Constants of a query, read exactly: numbers as they are written, dates as the calendar has them."""
+
+import re
+from datetime import date, datetime
+from fractions import Fraction
+
+from tacit.base import Refused
+
+__all__ = ["number", "to_date", "to_timestamp", "whole"]
+
+NUMBER = re.compile(r"(?P<digits>\d*\.?\d*)(?:[eE](?P<power>[+-]?\d{1,4}))?", re.ASCII)
+MOST_DIGITS = 40
+MOST_POWER = 60
+DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
+TIMESTAMP = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?", re.ASCII)
+
+
+def number(text: str) -> Fraction:
+    """The number that was written, all its digits."""
+    found = NUMBER.fullmatch(text)
+    if found is None or not any(c.isdigit() for c in found["digits"]):
+        raise Refused(f"the number {text[:MOST_DIGITS]} is not read: write it in decimals, such as 1000 or 0.25 or 1e6")
+    power = int(found["power"] or 0)
+    if len(found["digits"]) > MOST_DIGITS or abs(power) > MOST_POWER:
+        raise Refused(
+            f"the number {text[:MOST_DIGITS]} is refused, since it has more than {MOST_DIGITS} digits or is beyond "
+            f"10^±{MOST_POWER}: no answer needs it"
+        )
+    return Fraction(found["digits"]) * Fraction(10) ** power
+
+
+def to_date(text: str) -> date:
+    """A day, written 2024-03-01."""
+    try:
+        if DATE.fullmatch(text.strip()):
+            year, month, day = (int(part) for part in text.strip().split("-"))
+            return date(year, month, day)
+    except ValueError:
+        pass
+    raise Refused(f"{text[:MOST_DIGITS]!r} is not a date: write one as DATE '2024-03-01'")
+
+
+def to_timestamp(text: str) -> datetime:
+    """A moment without time zone, written 2024-03-01 or 2024-03-01 12:30:00, to the microsecond."""
+    found = TIMESTAMP.fullmatch(text.strip())
+    try:
+        if found is not None:
+            day = to_date(found[1])
+            hour, minute, second = (int(found[i] or 0) for i in (2, 3, 4))
+            return datetime(day.year, day.month, day.day, hour, minute, second, int((found[5] or "").ljust(6, "0")))
+    except ValueError:
+        pass
+    raise Refused(
+        f"{text[:MOST_DIGITS]!r} is not a timestamp without time zone: write one as TIMESTAMP '2024-03-01 12:30:00'"
+    )
+
+
+def whole(value: Fraction, what: str, *, least: int = 0, most: int = 10**9) -> int:
+    """A whole number within limits, for what is counted in a query."""
+    if value.denominator != 1 or not least <= value <= most:
+        raise Refused(f"{what} must be a whole number from {least} to {most:,}")
+    return int(value)

@@ -1,0 +1,130 @@
+"""What stands in SELECT, HAVING and ORDER BY of a grouped query: expressions over its keys and its aggregates."""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tacit.base import Refused
+from tacit.plan.expression import Call, Column, Constant, Expression, constant
+from tacit.sql.aggregates import Asked, has_aggregate, is_aggregate
+from tacit.sql.expressions import Expressions, literal
+from tacit.sql.refusals import quoted, refused, shown
+from tacit.sql.scope import Scope
+
+__all__ = ["Grouped", "Item", "group_by", "items_of", "only_where", "uses_rows"]
+
+Item = tuple[str | None, exp.Expr]
+"""The alias of an item of SELECT, and the expression."""
+
+
+class Grouped:
+    """Lowers expressions over `keys` and over what `aggregate` makes of aggregates. Other columns have no one value."""
+
+    def __init__(self, scope: Scope, aggregate: Callable[[exp.Expr], Expression]) -> None:
+        self.scope, self.aggregate = scope, aggregate
+        self.rows = Expressions(scope)
+        self.keys: list[tuple[Expression, Column]] = []
+        self.aliases: dict[str, Expression] = {}
+        self.over = Expressions(scope, self._special)
+
+    def _special(self, node: exp.Expr) -> Expression | None:
+        if is_aggregate(node):
+            return self.aggregate(node)
+        if has_aggregate(node) or literal(node) is not None:
+            return None
+        try:
+            row = self.rows.lower(node)
+        except Refused:
+            row = None  # a name of SELECT perhaps, and else refused where it is met by itself
+        for expression, key in self.keys:
+            if row == expression:
+                return key
+        if type(node) is not exp.Column:
+            return None
+        alias = self.alias(node)
+        if alias is not None:
+            return alias
+        if row is None:
+            return self.rows.lower(node)  # refused once more, and now for good
+        raise refused(
+            f"column {quoted(node.name)} by itself",
+            "it is neither grouped by nor aggregated",
+            "add it to GROUP BY, or aggregate it",
+            at=node,
+        )
+
+    def alias(self, node: exp.Expr) -> Expression | None:
+        """What an item of SELECT was called this way."""
+        plain = type(node) is exp.Column and node.args.get("table") is None
+        return self.aliases.get(node.name.casefold()) if plain else None
+
+
+def items_of(select: exp.Select) -> list[Item]:
+    """The items of SELECT with their aliases."""
+    return [
+        (item.alias, item.this) if type(item) is exp.Alias else (None, item)
+        for item in select.args["expressions"] or ()
+    ]
+
+
+def group_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """The expressions of GROUP BY: by position, by alias, or as they stand."""
+    given = select.args.get("group")
+    items = items_of(select)
+    if given is None:
+        return []
+    if given.args.get("all"):
+        if given.expressions:
+            raise refused("GROUP BY ALL with more keys", "ALL names all keys already", "leave one out", at=given)
+        return [item for _, item in items if not has_aggregate(item) and literal(item) is None]
+    return [_key(node, items, scope) for node in given.expressions]
+
+
+def _key(node: exp.Expr, items: list[Item], scope: Scope) -> exp.Expr:
+    known = literal(node)
+    if known is not None:
+        found = _positioned(node, known, items)
+    elif type(node) is exp.Column and node.args.get("table") is None and not _in_scope(node, scope):
+        named = [item for alias, item in items if alias is not None and alias.casefold() == node.name.casefold()]
+        found = named[0] if len(named) == 1 else node
+    else:
+        found = node
+    if has_aggregate(found):
+        raise refused(f"GROUP BY {shown(found)}", "rows are grouped before they are aggregated", at=node)
+    return found
+
+
+def _positioned(node: exp.Expr, known: Constant, items: list[Item]) -> exp.Expr:
+    if isinstance(known.value, int) and not isinstance(known.value, bool) and 1 <= known.value <= len(items):
+        return items[known.value - 1][1]
+    raise refused(
+        f"GROUP BY {shown(node)}",
+        "it is a constant and no column of SELECT",
+        "name a column; names are in double quotes, or in backticks in BigQuery",
+        at=node,
+    )
+
+
+def _in_scope(node: exp.Column, scope: Scope) -> bool:
+    return any(relation.find(node.name) for relation in scope.relations)
+
+
+def only_where(
+    rows: Expressions, asked: Asked, condition: Expression | None, value: Expression | None
+) -> Expression | None:
+    """The argument of an aggregate: where FILTER holds, and within bounds per row if there are any."""
+    if asked.row_bounds is not None:
+        if value is None:
+            raise refused("contribution_bounds_per_row", "it needs a value to bound", "leave it out", at=asked.node)
+        low, high = (constant(end) for end in asked.row_bounds)
+        value = rows.call(asked.node, "clamp", value, low, high)
+    if condition is None:
+        return value
+    return rows.call(asked.node, "case", condition, value or constant(1), constant(None))
+
+
+def uses_rows(expression: Expression) -> bool:
+    """Whether an expression depends on anything but constants."""
+    return isinstance(expression, Column) or (
+        isinstance(expression, Call) and any(map(uses_rows, expression.arguments))
+    )

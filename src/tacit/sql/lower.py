@@ -1,0 +1,223 @@
+"""Stage 2: a syntax tree becomes a Question, or is refused. Deny by default; nothing of the text goes further."""
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.base import Refused
+from tacit.plan.bounded import Key
+from tacit.plan.expression import Column, Expression
+from tacit.plan.node import Node
+from tacit.plan.question import Order, Question
+from tacit.sql.aggregates import asked, has_aggregate, is_aggregate
+from tacit.sql.allow import check
+from tacit.sql.catalog import Catalog
+from tacit.sql.constants import whole
+from tacit.sql.context import Context
+from tacit.sql.expressions import literal
+from tacit.sql.grouped import Grouped, group_by, items_of, uses_rows
+from tacit.sql.options import CLAUSE, Clause
+from tacit.sql.prune import prune, used
+from tacit.sql.refusals import quoted, refused, shown
+from tacit.sql.released import Aggregates
+from tacit.sql.scope import Scope
+from tacit.sql.sources import read_from
+from tacit.sql.subquery import nested, where
+
+__all__ = ["lower"]
+
+MOST_COLUMNS = 200
+
+
+def lower(tree: exp.Select, catalog: Catalog) -> Question:
+    """The question that a tree of `parse` asks of the tables in `catalog`; what is not understood is `Refused`."""
+    if type(tree) is not exp.Select:
+        raise Refused("a question is one SELECT, or WITH … SELECT")
+    check(tree)
+    try:
+        return _Lowered(tree, Context(catalog=catalog, nested=nested)).question()
+    except RecursionError:
+        raise Refused("this is nested too deeply to be understood: take parts of it out into WITH") from None
+
+
+class _Lowered:
+    """The outermost SELECT on its way."""
+
+    def __init__(self, select: exp.Select, context: Context) -> None:
+        self.select = select
+        node, self.scope = read_from(select, context.within(select))
+        self.source = where(select, node, self.scope)
+        if not self.source.private:
+            raise refused(
+                "a question about public tables alone",
+                "there is nobody to protect in it",
+                "ask them without tacit, or join them with a private table",
+                at=select,
+            )
+        self.grouped = Grouped(self.scope, lambda node: self.aggregates.one(node))
+        self.aggregates = Aggregates(scope=self.scope, rows=self.grouped.rows)
+        self.keys: list[Key] = []
+        self.output: list[tuple[str, Expression]] = []
+        self.positions: list[Expression | None] = []
+
+    def question(self) -> Question:
+        clause = _clause(self.select, self.source, self.scope)
+        self._check_items()
+        for node in group_by(self.select, self.scope):
+            self._key(node)
+        for alias, item in items_of(self.select):
+            self._item(alias, item)
+        having = self.select.args.get("having")
+        condition = None if having is None else self.grouped.over.condition(having.this, "HAVING")
+        order = self._order()
+        if not self.aggregates.found:
+            raise refused(
+                "a query without an aggregate",
+                "it would release rows as they are, or groups without a number",
+                "select COUNT(*), AVG(x) …, with GROUP BY",
+                at=self.select,
+            )
+        arguments = [argument for aggregate in self.aggregates.found for argument in aggregate.arguments]
+        needed = used([*arguments, *(key.expression for key in self.keys)])
+        return Question(
+            source=prune(self.source, needed),
+            keys=tuple(self.keys),
+            aggregates=tuple(self.aggregates.found),
+            output=tuple(self.output),
+            having=condition,
+            order=order,
+            limit=_number(self.select, "limit"),
+            offset=_number(self.select, "offset") or 0,
+            distinct=self.select.args.get("distinct") is not None,
+            options=clause.options,
+        )
+
+    def _check_items(self) -> None:
+        items = items_of(self.select)
+        if not 1 <= len(items) <= MOST_COLUMNS:
+            raise refused(
+                f"a SELECT of {len(items)} columns", f"from 1 to {MOST_COLUMNS} are released at once", at=self.select
+            )
+        for _, item in items:
+            if type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star):
+                raise refused(
+                    "SELECT * in the outermost query",
+                    "rows are never released as they are",
+                    "select COUNT(*), AVG(x) …, with GROUP BY",
+                    at=item,
+                )
+        inside = any(has_aggregate(item) for _, item in items)
+        others = [self.select.args.get(name) for name in ("having", "order")]
+        if not inside and not any(node is not None and has_aggregate(node) for node in others):
+            raise refused(
+                "a query without an aggregate",
+                "it would release rows as they are, or groups without a number",
+                "select COUNT(*), AVG(x) …, with GROUP BY",
+                at=self.select,
+            )
+
+    def _key(self, node: exp.Expr) -> None:
+        if self.scope.unit(node):
+            raise refused(
+                f"grouping by the unit, {shown(node)}",
+                "each group would be one person's",
+                "count units with COUNT(DISTINCT …), or group by unit in a subquery and aggregate that",
+                at=node,
+            )
+        value = self.grouped.rows.lower(node)
+        if not uses_rows(value):
+            raise refused(
+                f"GROUP BY {shown(node)}",
+                "it is a constant",
+                "group by a column; names are in double quotes, or in backticks in BigQuery",
+                at=node,
+            )
+        if all(value != known for known, _ in self.grouped.keys):
+            key = Key(name=f"key{len(self.keys) + 1}", expression=value)  # unlike any column, which ends in _1
+            self.keys.append(key)
+            self.grouped.keys.append((value, Column(name=key.name, facts=value.facts)))
+
+    def _item(self, alias: str | None, item: exp.Expr) -> None:
+        name = alias or _default_name(item, self.scope)
+        plain = item.unnest()
+        ask = asked(plain) if is_aggregate(plain) else None
+        if ask is not None and ask.several:
+            values = self.aggregates.many(ask)
+            for value, order in zip(values, ask.fractions, strict=True):
+                self._named(f"{name}_p{_percent(order)}", value)
+            self.positions.append(None)
+            return
+        listed = ask is not None and (ask.function == "histogram" or ask.top is not None)
+        single: Expression = (
+            self.aggregates.many(ask)[0] if ask is not None and listed else self.grouped.over.lower(item)
+        )
+        self._named(name, single)
+        self.positions.append(None if listed else single)
+        if alias is not None and not listed:
+            self.grouped.aliases.setdefault(alias.casefold(), single)
+
+    def _named(self, name: str, value: Expression) -> None:
+        taken = {known.casefold() for known, _ in self.output}
+        found, again = name, 1
+        while found.casefold() in taken:
+            again += 1
+            found = f"{name}_{again}"
+        self.output.append((found, value))
+
+    def _order(self) -> tuple[Order, ...]:
+        given = self.select.args.get("order")
+        return tuple(self._order_key(node) for node in (given.expressions if given is not None else ()))
+
+    def _order_key(self, node: exp.Expr) -> Order:
+        if type(node) is not exp.Ordered:
+            raise refused(f"ORDER BY {shown(node)}", "it is not a value that was selected", at=node)
+        known = literal(node.this)
+        if known is not None:
+            found = self._positioned(node, known.value)
+        else:
+            found = self.grouped.alias(node.this) or self.grouped.over.lower(node.this)
+        first = bool(node.args.get("nulls_first"))
+        return Order(expression=found, descending=bool(node.args.get("desc")), nulls="first" if first else "last")
+
+    def _positioned(self, node: exp.Expr, value: object) -> Expression:
+        inside = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= len(self.positions)
+        found = self.positions[value - 1] if inside and isinstance(value, int) else None
+        if found is None:
+            raise refused(f"ORDER BY {shown(node.this)}", "there is no such column to order by", at=node)
+        return found
+
+
+def _clause(select: exp.Select, source: Node, scope: Scope) -> Clause:
+    clause = select.meta.get(CLAUSE)
+    found = clause if isinstance(clause, Clause) else Clause()
+    if found.unit is not None and not scope.unit(exp.Column(this=exp.to_identifier(found.unit, quoted=True))):
+        raise refused(
+            f"privacy_unit_column = {quoted(found.unit)}",
+            "the policy names another unit for these tables",
+            "leave it out, or name that one",
+            at=select,
+        )
+    return found
+
+
+def _number(select: exp.Select, name: str) -> int | None:
+    given = select.args.get(name)
+    if given is None:
+        return None
+    known = literal(given.args.get("expression"))
+    if known is None or isinstance(known.value, bool) or not isinstance(known.value, int):
+        raise refused(shown(given), "it must be a whole number in the query", at=given)
+    return whole(Fraction(known.value), name.upper())
+
+
+def _default_name(item: exp.Expr, scope: Scope) -> str:
+    plain = item.unnest()
+    if type(plain) is exp.Column:
+        return plain.name
+    return shown(plain).lower()
+
+
+def _percent(order: Fraction) -> str:
+    """0.25 as 25, 0.333 as 33.3."""
+    percent = order * 100
+    return str(int(percent)) if percent.denominator == 1 else f"{float(percent):.10g}"

@@ -1,0 +1,121 @@
+"""Stage 1: text becomes one syntax tree of exactly one SELECT, within limits. Nothing is decided here about meaning."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tacit.base import Refused
+from tacit.sql.options import CLAUSE, clause_of, has_clause, named_arguments
+
+__all__ = ["DIALECTS", "MOST_CHARACTERS", "MOST_NESTED", "MOST_TOKENS", "parse"]
+
+DIALECTS = ("duckdb", "postgres", "spark", "bigquery")
+MOST_CHARACTERS = 50_000
+MOST_TOKENS = 5_000
+MOST_NESTED = 24  # the parser takes some 25 calls of Python for each
+
+OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL, TokenType.LT}
+
+
+def parse(sql: str, dialect: str | None = None) -> exp.Select:
+    """The tree of one SELECT, or WITH … SELECT. Anything else, or anything too large, is `Refused`.
+
+    `dialect` says how quotes and functions are read: one of DIALECTS. Without it, that is DuckDB's way, and BigQuery's
+    where the query begins with SELECT WITH DIFFERENTIAL_PRIVACY. What that clause says is kept beside the tree.
+    """
+    if not isinstance(sql, str):
+        raise Refused(f"a question is a text in SQL, not {type(sql).__name__}")
+    if dialect is not None and dialect not in DIALECTS:
+        raise Refused(f"dialect {str(dialect)[:40]!r} is not read: use one of {', '.join(DIALECTS)}")
+    if len(sql) > MOST_CHARACTERS:
+        raise Refused(f"this question has {len(sql):,} characters, and at most {MOST_CHARACTERS:,} are read: ask less")
+    if "\x00" in sql or any("\ud800" <= c <= "\udfff" for c in sql):
+        raise Refused("this question holds a character that no database takes (NUL, or half of a pair): remove it")
+    reader = dialect or "duckdb"
+    tokens = _tokens(sql, reader)
+    if dialect is None and has_clause(tokens):
+        reader = "bigquery"
+        tokens = _tokens(sql, reader)
+    tokens = _one_statement(tokens)
+    tokens, clause = clause_of(tokens)
+    tree = _tree(named_arguments(tokens), sql, reader)
+    tree.meta[CLAUSE] = clause
+    return tree
+
+
+def _tokens(sql: str, dialect: str) -> list[Token]:
+    try:
+        return list(Dialect.get_or_raise(dialect).tokenize(sql))
+    except (SqlglotError, RecursionError, ValueError, IndexError) as error:
+        raise Refused(f"this cannot be read as SQL: {_plain(error)}") from None
+
+
+def _one_statement(tokens: list[Token]) -> list[Token]:
+    """The tokens without a closing semicolon, if they are one query of a size that can be read."""
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens = tokens[:-1]
+    if not tokens:
+        raise Refused("there is no question: write a SELECT")
+    if len(tokens) > MOST_TOKENS:
+        raise Refused(
+            f"this question has {len(tokens):,} words and signs, and at most {MOST_TOKENS:,} are read: ask less"
+        )
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            raise Refused(f"line {token.line}: a second statement is refused, since one question is asked at a time")
+    first = tokens[0]
+    if first.token_type not in (TokenType.SELECT, TokenType.WITH):
+        raise Refused(
+            f"{first.text[:40].upper()} is refused, since a question only reads: begin with SELECT, or WITH … SELECT"
+        )
+    _check_depth(tokens)
+    return tokens
+
+
+def _check_depth(tokens: Sequence[Token]) -> None:
+    depth = run = 0
+    for before, token in pairwise([tokens[0], *tokens]):
+        kind = token.token_type
+        run = run + 1 if kind in PREFIX and (run == 0 or before.token_type in PREFIX) else run
+        if kind in OPENING:
+            depth += 1
+        elif kind in CLOSING:
+            depth, run = max(0, depth - 1), 0
+        elif kind in (TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.AND, TokenType.OR):
+            run = 0
+        if depth + run > MOST_NESTED:
+            raise Refused(
+                f"line {token.line}: this is nested more than {MOST_NESTED} deep: take parts of it out into WITH"
+            )
+
+
+def _tree(tokens: list[Token], sql: str, dialect: str) -> exp.Select:
+    try:
+        found = Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
+    except ParseError as error:
+        raise Refused(f"this cannot be read as SQL: {_plain(error)}") from None
+    except RecursionError:
+        raise Refused("this is nested too deeply to be read: take parts of it out into WITH") from None
+    except Exception as error:  # the parser is not ours, and whatever stops it must not stop a server
+        raise Refused(
+            f"this cannot be read as SQL ({type(error).__name__} in the parser): write it more simply"
+        ) from None
+    if len(found) != 1 or not isinstance(found[0], exp.Select) or type(found[0]) is not exp.Select:
+        kind = type(found[0]).__name__.upper() if found and found[0] is not None else "this"
+        raise Refused(f"{kind} is refused, since a question is one SELECT, or WITH … SELECT")
+    return found[0]
+
+
+def _plain(error: Exception) -> str:
+    """What the parser says, with line and column and without its colours."""
+    details = getattr(error, "errors", None)
+    if details:
+        first = details[0]
+        return f"line {first.get('line')}, column {first.get('col')}: {first.get('description')}"
+    return " ".join(str(error).split())[:200] or type(error).__name__

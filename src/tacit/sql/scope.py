@@ -1,0 +1,133 @@
+"""Names: which column of which relation a query means."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tacit.base import Refused
+from tacit.plan.expression import Expression
+from tacit.sql.catalog import nearest
+from tacit.sql.refusals import place, quoted
+
+__all__ = ["Field", "Names", "Relation", "Scope"]
+
+MOST_RELATIONS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A column that a relation offers. Without a value it cannot be computed with, and `missing` says why.
+
+    `is_unit` says it names the unit of the row: it may be counted, joined on and, in subqueries, grouped by.
+    """
+
+    name: str
+    value: Expression | None
+    is_unit: bool = False
+    missing: str = ""
+    hidden: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation:
+    """One item of FROM under its name."""
+
+    alias: str
+    fields: tuple[Field, ...]
+
+    def find(self, name: str) -> list[Field]:
+        exact = [field for field in self.fields if field.name == name]
+        return exact or [field for field in self.fields if field.name.casefold() == name.casefold()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """All that FROM offers. `merged` are names that USING made one, with the relation they are taken from."""
+
+    relations: tuple[Relation, ...]
+    merged: tuple[tuple[str, str], ...] = ()
+
+    def resolve(self, column: exp.Column) -> Field:
+        """The one field that a column of the query names."""
+        name = column.name
+        table = column.args.get("table")
+        relations = [self.relation(table)] if table is not None else list(self.relations)
+        found = [(relation, field) for relation in relations for field in relation.find(name)]
+        if len(found) > 1:
+            keeper = dict(self.merged).get(name.casefold())
+            found = [pair for pair in found if pair[0].alias == keeper] or found
+        if len(found) > 1:
+            owners = " and ".join(quoted(relation.alias) for relation, _ in found)
+            raise Refused(f"{place(column)}column {quoted(name)} is in {owners}: write which, as table.column")
+        if not found:
+            raise self._unknown(column, name)
+        field = found[0][1]
+        if field.hidden:
+            raise Refused(
+                f"{place(column)}there is no column {quoted(name)} for questions, since the policy hides it: "
+                "ask the curator, or leave it out"
+            )
+        return field
+
+    def relation(self, table: exp.Expr) -> Relation:
+        for relation in self.relations:
+            if relation.alias.casefold() == table.name.casefold():
+                return relation
+        known = [relation.alias for relation in self.relations]
+        raise Refused(
+            f"{place(table)}there is no table {quoted(table.name)} in FROM: {nearest(table.name, known, 'tables')}"
+        )
+
+    def _unknown(self, column: exp.Column, name: str) -> Refused:
+        if any(relation.alias.casefold() == name.casefold() for relation in self.relations):
+            return Refused(
+                f"{place(column)}the whole row {quoted(name)} is refused, since values are plain: name its columns"
+            )
+        known = [field.name for relation in self.relations for field in relation.fields if not field.hidden]
+        return Refused(f"{place(column)}there is no column {quoted(name)}: {nearest(name, known, 'columns')}")
+
+    def fields(self, star: exp.Expr | None = None) -> Iterator[Field]:
+        """What * stands for, or table.*; hidden columns are no part of it."""
+        relations = self.relations if star is None else (self.relation(star),)
+        for relation in relations:
+            for field in relation.fields:
+                keeper = dict(self.merged).get(field.name.casefold(), relation.alias)
+                if not field.hidden and (star is not None or keeper == relation.alias):
+                    yield field
+
+    def unit(self, node: exp.Expr) -> bool:
+        """Whether an expression is the unit's own column and nothing more."""
+        plain = node.unnest()
+        return type(plain) is exp.Column and not isinstance(plain.this, exp.Star) and self.resolve(plain).is_unit
+
+    def adding(self, relation: Relation) -> "Scope":
+        if any(relation.alias.casefold() == other.alias.casefold() for other in self.relations):
+            raise Refused(f"two tables are called {quoted(relation.alias)}: give one of them another name with AS")
+        return replace(self, relations=(*self.relations, relation))
+
+
+class Names:
+    """Names of columns, unique in a plan; short, plain and in small letters, so that no engine mistakes two for one."""
+
+    def __init__(self) -> None:
+        self.relations = 0
+        self.taken: set[str] = set()
+
+    def relation(self) -> int:
+        """The number of the next relation."""
+        self.relations += 1
+        if self.relations > MOST_RELATIONS:
+            raise Refused(
+                f"this question reads more than {MOST_RELATIONS} tables and subqueries, WITH included: ask less"
+            )
+        return self.relations
+
+    def column(self, name: str, relation: int) -> str:
+        slug = "".join(c if c.isascii() and c.isalnum() else "_" for c in name.lower())[:30].strip("_") or "column"
+        found, again = f"{slug}_{relation}", 1
+        while found in self.taken:
+            again += 1
+            found = f"{slug}_{relation}_{again}"
+        self.taken.add(found)
+        return found

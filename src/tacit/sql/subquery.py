@@ -1,0 +1,221 @@
+"""Subqueries and WITH: rows chosen and computed, or one row for each unit. Every row keeps its one owner."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Literal
+
+from sqlglot import exp
+
+from tacit.plan.expression import Column, Expression
+from tacit.plan.facts import Facts, Type
+from tacit.plan.node import Filter, Group, Node, Project, SubAggregate
+from tacit.sql.aggregates import asked, has_aggregate
+from tacit.sql.context import Context, Derived
+from tacit.sql.expressions import Expressions
+from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
+from tacit.sql.refusals import quoted, refused, shown
+from tacit.sql.scope import Field, Scope
+from tacit.sql.sources import read_from
+
+__all__ = ["nested", "where"]
+
+FINE = 2**20  # steps in the range of a value that has no step of its own
+BY_UNIT = "group by the unit column too, so that each row of it belongs to one unit"
+Function = Literal["count", "sum", "avg", "min", "max"]
+FUNCTIONS: dict[str, Function] = {"count": "count", "sum": "sum", "avg": "avg", "min": "min", "max": "max"}
+
+
+def nested(select: exp.Select, context: Context) -> Derived:
+    """The rows of a subquery. ORDER BY and LIMIT are refused in it: which rows they keep depends on everybody's."""
+    context = context.within(select)
+    for name, what in (("limit", "LIMIT"), ("offset", "OFFSET"), ("order", "ORDER BY")):
+        if select.args.get(name) is not None:
+            why = "an order has no effect there" if name == "order" else "which rows are left depends on other people's"
+            raise refused(f"{what} in a subquery", why, "move it to the outermost SELECT", at=select)
+    node, scope = read_from(select, context)
+    node = where(select, node, scope)
+    items = _items(select, scope)
+    keys = group_by(select, scope)
+    distinct = select.args.get("distinct") is not None
+    aggregated = select.args.get("having") is not None or any(has_aggregate(item) for _, item in items)
+    if keys or aggregated or select.args.get("group") is not None:
+        if distinct:
+            raise refused(
+                "DISTINCT beside GROUP BY in a subquery", "its rows are different already", "leave it out", at=select
+            )
+        return _Units(select, node, scope, context).derived(keys, items)
+    if distinct:
+        return _Units(select, node, scope, context).derived([item for _, item in items], items)
+    return _computed(node, scope, items, context, Expressions(scope))
+
+
+def where(select: exp.Select, node: Node, scope: Scope) -> Node:
+    """The rows that WHERE leaves."""
+    given = select.args.get("where")
+    if given is None:
+        return node
+    if has_aggregate(given.this):
+        raise refused(
+            f"the aggregate in WHERE {shown(given.this)}",
+            "rows are chosen before they are aggregated",
+            "use HAVING, on released values",
+            at=given,
+        )
+    return Filter(below=node, condition=Expressions(scope).condition(given.this, "WHERE"))
+
+
+def _items(select: exp.Select, scope: Scope) -> list[Item]:
+    """The items of SELECT, with * written out."""
+    found: list[Item] = []
+    for alias, item in items_of(select):
+        if type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star):
+            table = item.args.get("table") if type(item) is exp.Column else None
+            found += [(None, _column(scope, field, table)) for field in scope.fields(table)]
+        else:
+            found.append((alias, item))
+    return found
+
+
+def _column(scope: Scope, field: Field, table: exp.Expr | None) -> exp.Expr:
+    """A column of the query that means this field and no other."""
+    owner = next(relation for relation in scope.relations if any(each is field for each in relation.fields))
+    name = owner.alias if table is None else table.name
+    return exp.Column(this=exp.to_identifier(field.name, quoted=True), table=exp.to_identifier(name, quoted=True))
+
+
+def _computed(node: Node, scope: Scope, items: list[Item], context: Context, rows: Expressions) -> Derived:
+    """Columns renamed and computed; a Project only where something is computed."""
+    fields: list[Field] = []
+    computed: list[tuple[str, Expression]] = []
+    number = 0
+    for alias, item in items:
+        plain = item.unnest()
+        if type(plain) is exp.Column and (rows.special is None or scope.unit(plain)):
+            field = scope.resolve(plain)
+            if rows.special is not None:
+                why = f"the unit {quoted(field.name)} is counted, joined on and grouped by here, and not computed with"
+                field = replace(field, value=None, missing=why)
+            fields.append(replace(field, name=alias or field.name))
+            continue
+        value = rows.lower(item)
+        if not isinstance(value, Column):
+            number = number or context.names.relation()
+            name = context.names.column(alias or type(item).__name__, number)
+            computed.append((name, value))
+            value = Column(name=name, facts=value.facts)
+        fields.append(Field(name=alias or (plain.name if type(plain) is exp.Column else shown(item)), value=value))
+    if computed:
+        kept = {field.value.name: field.value for field in fields if isinstance(field.value, Column)}
+        made = {name for name, _ in computed}
+        carried = tuple((name, value) for name, value in kept.items() if name not in made and name != node.unit)
+        node = Project(below=node, columns=(*carried, *computed))
+    return Derived(node=node, fields=tuple(fields))
+
+
+class _Units:
+    """A subquery that aggregates: by unit, so that what it computes is about one unit each."""
+
+    def __init__(self, select: exp.Select, node: Node, scope: Scope, context: Context) -> None:
+        self.select, self.node, self.scope, self.context = select, node, scope, context
+        self.number = context.names.relation()
+        self.aggregates: list[SubAggregate] = []
+        self.grouped = Grouped(scope, self.aggregate)
+
+    def derived(self, keys: list[exp.Expr], items: list[Item]) -> Derived:
+        if not self.node.private:
+            raise refused(
+                "an aggregate over public tables in a subquery",
+                "only private tables are aggregated here",
+                "join with the public table as it is",
+                at=self.select,
+            )
+        if self.node.unit is None:
+            raise refused(
+                "an aggregate in a subquery",
+                "each row is a unit of its own, so there is nothing to aggregate by unit",
+                "aggregate in the outermost SELECT",
+                at=self.select,
+            )
+        if not any(self.scope.unit(key) for key in keys):
+            raise refused(
+                "an aggregate or DISTINCT over several units in a subquery",
+                "its exact value would be used before noise is added",
+                BY_UNIT,
+                at=self.select,
+            )
+        for key in keys:
+            if not self.scope.unit(key):
+                self.key(key)
+        self.grouped.aliases = {}
+        having = self.select.args.get("having")
+        condition = None if having is None else self.grouped.over.condition(having.this, "HAVING")
+        for _, item in items:
+            if not self.scope.unit(item):
+                self.grouped.over.lower(item)
+        names = tuple((key.name, value) for value, key in self.grouped.keys)
+        node: Node = Group(below=self.node, keys=names, aggregates=tuple(self.aggregates))
+        if condition is not None:
+            node = Filter(below=node, condition=condition)
+        return _computed(node, self.scope, items, self.context, self.grouped.over)
+
+    def key(self, node: exp.Expr) -> None:
+        value = self.grouped.rows.lower(node)
+        if all(value != known for known, _ in self.grouped.keys):
+            name = self.context.names.column(node.name or "key", self.number)
+            self.grouped.keys.append((value, Column(name=name, facts=value.facts)))
+
+    def aggregate(self, node: exp.Expr) -> Expression:
+        found = asked(node)
+        function = FUNCTIONS.get(found.function)
+        if function is None or found.distinct or found.group_bounds is not None:
+            raise refused(
+                f"{shown(node)} in a subquery",
+                "COUNT, SUM, AVG, MIN and MAX are computed for each unit",
+                "use one of these",
+                at=node,
+            )
+        rows = self.grouped.rows
+        condition = None if found.condition is None else rows.condition(found.condition, "FILTER")
+        counts_unit = function == "count" and found.arguments and self.scope.unit(found.arguments[0])
+        value = None if not found.arguments or counts_unit else rows.lower(found.arguments[0])
+        argument = only_where(rows, found, condition, value)
+        facts = _facts(node, function, argument)
+        for known in self.aggregates:
+            if (known.function, known.argument) == (function, argument):
+                return Column(name=known.name, facts=known.facts)
+        name = self.context.names.column(function, self.number)
+        self.aggregates.append(SubAggregate(name=name, function=function, argument=argument, facts=facts))
+        return Column(name=name, facts=facts)
+
+
+def _facts(node: exp.Expr, function: Function, argument: Expression | None) -> Facts:
+    text = shown(node)
+    if function == "count" or argument is None:
+        why = f"{text} has no upper bound: bound it as CLAMP({text}, 0, 20)"
+        return Facts(type=Type.INTEGER, low=0, step=Fraction(1), nullable=False, why=why)
+    facts = argument.facts
+    if function in ("min", "max"):
+        if facts.type is Type.BOOLEAN:
+            raise refused(text, "truth values have no order", "use COUNT_IF", at=node)
+        return facts
+    if not facts.type.numeric:
+        raise refused(text, f"it needs a number, not a {facts.type}", at=node)
+    if function == "avg":
+        return facts.but(type=Type.NUMBER, step=None, domain=None)
+    if not facts.bounded:
+        raise refused(text, f"{facts.why or 'its value has no bounds'}", "bound it with CLAMP(x, low, high)", at=node)
+    low, high = (Fraction(end) for end in (facts.low, facts.high) if isinstance(end, int | Fraction))
+    why = f"{text} has no bounds for one unit: bound it as CLAMP({text}, low, high)"
+    positive, negative = (0 if low >= 0 else None), (0 if high <= 0 else None)
+    step = facts.step if facts.step is not None else _fine(max(abs(low), abs(high)))
+    return Facts(type=facts.type, low=positive, high=negative, step=step, nullable=facts.nullable, why=why)
+
+
+def _fine(size: Fraction) -> Fraction:
+    """A power of two of which a value of this size is about a million."""
+    step = Fraction(1, FINE)
+    while step * FINE < size:
+        step *= 2
+    while size and step * FINE >= 2 * size and step > Fraction(1, 2**60):
+        step /= 2
+    return step

@@ -1,0 +1,227 @@
+"""A charge in PostgreSQL: the same answers as SQLite's, every limit by itself, windows, and races."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.postgres import Server
+from support.visitors import (
+    ONE,
+    PROGRAM,
+    UNIT,
+    account,
+    blocked,
+    charges,
+    connect,
+    spent,
+    terms,
+    until,
+    verify,
+)
+from tacit.base import Denied, LedgerError, OverBudget, Relation, TacitError
+from tacit.ledger import Ledger
+from tacit.policy.account import Account, Amount, Currency, Limit, analyst_holder, group_holder
+
+
+@pytest.fixture
+def ledger(database: str) -> Iterator[Ledger]:
+    with Ledger.open(database) as opened:
+        opened.apply(terms())
+        yield opened
+
+
+amounts = st.builds(Amount, st.integers(0, 4).map(lambda n: n * UNIT // 2), st.integers(0, 2))
+Asked = tuple[str, Amount, list[tuple[int, int, Amount | None]], bool, int]
+orders = st.tuples(
+    st.sampled_from(["ann", 'bö"b\\', "{cy}"]),
+    amounts.filter(lambda amount: amount.spend > 0),
+    st.lists(st.tuples(st.integers(3, 12), st.integers(2, 9), st.none() | amounts), min_size=3, max_size=3),
+    st.booleans(),
+    st.integers(0, 9),
+)
+
+
+@given(st.lists(orders, min_size=1, max_size=12), st.none() | st.integers(3, 9), amounts)
+@settings(max_examples=10)
+def test_it_answers_like_sqlite(
+    postgres: Server,
+    tmp_path_factory: pytest.TempPathFactory,
+    asked: list[Asked],
+    life: int | None,
+    cap: Amount,
+) -> None:
+    ever = None if life is None else Amount(life * UNIT, 5)
+    recorded = (
+        Limit(holder="dataset", total=Amount(8 * UNIT, 6)),
+        Limit(holder=analyst_holder("ann"), total=Amount(5 * UNIT, 4), each=cap),
+    )
+    said = terms(limits=recorded, lifetime=ever, period=10**15)
+    with postgres.database() as name:
+        path = tmp_path_factory.mktemp("sqlite") / "book"
+        with Ledger.open(postgres.url(name)) as ours, Ledger.open(path) as other:
+            for book in (ours, other):
+                book.apply(said)
+            for one in asked:
+                assert outcome(ours, one) == outcome(other, one)
+            for book in (ours, other):
+                verify(book)
+            mine, theirs = ours.standing("visitors"), other.standing("visitors")
+            assert mine.balances == theirs.balances
+            plain = [[(e.seq, e.kind, strip(e.body, book)) for e in book.log("visitors")] for book in (ours, other)]
+            assert plain[0] == plain[1]
+
+
+def strip(body: str, book: Ledger) -> str:
+    return body.replace(book.process, "")
+
+
+def outcome(book: Ledger, asked: Asked) -> object:
+    who, amount, said, group, key = asked
+    holders = ["dataset", *([group_holder("wards")] if group else []), analyst_holder(who)]
+    held = tuple(
+        Limit(holder=holder, total=Amount(total * UNIT, delta), each=each)
+        for holder, (total, delta, each) in zip(holders, said, strict=False)
+    )
+    cost = amount.cost(Currency.EPSILON, relation=Relation.ADD_REMOVE, unit="row")
+    try:
+        receipt = book.charge(Account(people="visitors", analyst=who, limits=held), cost, PROGRAM, f"key {key}")
+    except TacitError as error:
+        return type(error), str(error)
+    return receipt.seq, receipt.amount, receipt.replayed
+
+
+def test_every_limit_binds_by_itself(database: str) -> None:
+    """Ordinary charges until the one limit that is tight: the short way through the function has every check."""
+    places = ("recorded dataset", "recorded ann", "carried dataset", "carried ann", "recorded each", "carried each")
+    cost = Amount(UNIT, 1).cost(Currency.EPSILON, relation=Relation.ADD_REMOVE, unit="row")
+    with Ledger.open(database) as ledger:
+        for tight in (*places, "lifetime"):
+            for low in (Amount(3 * UNIT, 50), Amount(50 * UNIT, 3)):
+                none = Amount(low.spend - 3 * UNIT, 50) if low.delta == 50 else Amount(50 * UNIT, 0)
+                most = dict.fromkeys([*places, "lifetime"], Amount(50 * UNIT, 50))
+                most[tight] = none if tight.endswith("each") else low
+                people = f"{tight} {low.delta}"
+                for side in ("recorded", "carried"):
+                    held = (
+                        Limit(holder="dataset", total=most[f"{side} dataset"]),
+                        Limit(holder="analyst:ann", total=most[f"{side} ann"], each=most[f"{side} each"]),
+                    )
+                    if side == "recorded":
+                        ledger.apply(terms(people=people, limits=held, lifetime=most["lifetime"]))
+                payer, allowed = Account(people=people, analyst="ann", limits=held), 0 if "each" in tight else 3
+                for key in range(allowed):
+                    ledger.charge(payer, cost, PROGRAM, str(key))
+                with pytest.raises(OverBudget):
+                    ledger.charge(payer, cost, PROGRAM, "last")
+
+
+def test_a_window_that_ended_is_reset_first(database: str) -> None:
+    with Ledger.open(database) as ledger:
+        ledger.apply(terms(total=2, period=3_600_000_000, lifetime=Amount(3 * UNIT)))
+        for key in ("a", "b"):
+            ledger.charge(account(total=2), ONE, PROGRAM, key)
+        with pytest.raises(OverBudget, match="0 epsilon left now"):
+            ledger.charge(account(total=2), ONE, PROGRAM, "c")
+        with connect(database) as direct:
+            direct.execute("UPDATE tacit_accounts SET window_end = window_end - 4 * period WHERE people <> ''")
+            (before,) = direct.execute("SELECT window_end FROM tacit_accounts WHERE people <> ''").fetchone() or (0,)
+        receipt = ledger.charge(account(total=2), ONE, PROGRAM, "c")
+        standing = ledger.standing("visitors")
+        assert isinstance(before, int)
+        assert standing.window == 2
+        assert standing.window_end == before + 4 * 3_600_000_000
+        reset = next(ledger.log("visitors", after=receipt.seq - 2))
+        assert (reset.kind, reset.body) == ("reset", '{"kind":"reset","window":2}')
+        dataset = standing.balance("dataset")
+        assert dataset is not None
+        assert (dataset.spent.spend, dataset.window_spent.spend) == (3 * UNIT, UNIT)
+        with pytest.raises(OverBudget, match="lifetime"):
+            ledger.charge(account(total=2), ONE, PROGRAM, "d")
+        verify(ledger)
+
+
+def test_time_never_goes_back(ledger: Ledger, database: str) -> None:
+    first = ledger.charge(account(), ONE, PROGRAM, "a")
+    with connect(database) as direct:
+        direct.execute("UPDATE tacit_accounts SET time = time + 10000000000 WHERE people <> ''")
+    for key in ("b", "c"):
+        assert ledger.charge(account(), ONE, PROGRAM, key).time == first.time + 10**10
+
+
+def test_sealed_and_renamed(ledger: Ledger, database: str) -> None:
+    ledger.charge(account(), ONE, PROGRAM, "a")
+    with Ledger.open(database) as other:
+        other.rename("visitors", "guests")
+        with pytest.raises(LedgerError, match="no account"):
+            ledger.charge(account(), ONE, PROGRAM, "b")
+        other.rename("guests", "visitors")
+        other.seal("visitors", "the study is over")
+    assert ledger.charge(account(), ONE, PROGRAM, "a").replayed
+    with pytest.raises(Denied, match="sealed"):
+        ledger.charge(account(), ONE, PROGRAM, "b")
+    assert spent(ledger) == 1
+
+
+# --- races
+
+
+def test_a_charge_that_waited_sees_what_was_spent_meanwhile(ledger: Ledger, database: str) -> None:
+    """The statements after the lock must not use the snapshot from before it."""
+    ledger.charge(account(total=2), ONE, PROGRAM, "a")
+    with connect(database) as direct, ThreadPoolExecutor() as pool:
+        direct.execute("BEGIN")
+        direct.execute("SELECT 1 FROM tacit_accounts FOR UPDATE")
+        direct.execute("UPDATE tacit_balances SET spent_spend = 2e12, window_spend = 2e12")
+        waiting = [pool.submit(ledger.charge, account(who, total=2), ONE, PROGRAM, "b") for who in ("ann", "bob")]
+        until(lambda: blocked(database) == 2)
+        direct.execute("COMMIT")
+        for one in waiting:
+            with pytest.raises(OverBudget, match="0 epsilon left"):
+                one.result()
+    assert spent(ledger) == 2
+
+
+def grab(url: str, analyst: str, times: int) -> int:
+    granted = 0
+    with Ledger.open(url) as ledger:
+        for number in range(times):
+            try:
+                ledger.charge(account(analyst), ONE, PROGRAM, f"{os.getpid()} {threading.get_ident()} {number}")
+                granted += 1
+            except OverBudget:
+                break
+    return granted
+
+
+def grab_together(url: str, threads: int) -> int:
+    with ThreadPoolExecutor(threads) as pool:
+        return sum(pool.map(lambda number: grab(url, f"analyst {number % 3}", 200), range(threads)))
+
+
+@pytest.mark.parametrize(
+    ("processes", "threads", "rounds"),
+    [pytest.param(2, 4, 2, id="few"), pytest.param(32, 1, 50, id="many", marks=pytest.mark.slow)],
+)
+def test_never_overspent(postgres: Server, processes: int, threads: int, rounds: int) -> None:
+    with get_context("spawn").Pool(processes) as pool:
+        for _ in range(rounds):
+            with postgres.database() as name, Ledger.open(postgres.url(name)) as ledger:
+                ledger.apply(terms())
+                asked = [(postgres.url(name), threads)] * processes
+                assert sum(pool.starmap(grab_together, asked, chunksize=1)) == 100
+                assert (spent(ledger), charges(ledger)) == (100, 100)
+                verify(ledger)
+
+
+def test_threads_share_a_ledger_and_a_key(ledger: Ledger) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: ledger.charge(account(), ONE, PROGRAM, f"key {n % 4}"), range(40)))
+    assert sum(not receipt.replayed for receipt in found) == 4
+    assert len({receipt.digest for receipt in found}) == 4
+    assert spent(ledger) == 4

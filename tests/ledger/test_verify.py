@@ -1,0 +1,285 @@
+"""Verification finds what was done to a ledger behind its back, and nothing where nothing was done."""
+
+import sqlite3
+from collections.abc import Callable
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
+
+from support.books import account, amount, cost, limit, opened, program, terms
+from tacit.base import CorruptLedger, LedgerError
+from tacit.ledger import Ledger
+from tacit.ledger.entry import digest
+from tacit.ledger.replay import Charge, read_charge
+from tacit.ledger.verify import Report, verify
+from tacit.policy.account import DATASET, analyst_holder
+
+DAY = 86_400_000_000
+
+
+def busy(where: str | Path) -> None:
+    """A ledger in which everything happened that can."""
+    weird = 'quote " brace } \\ ,"program":{ 名前'
+    with opened(
+        where, terms(limits=(limit(analyst_holder("alice"), 50, each=2), limit(analyst_holder("bob"), 60)))
+    ) as book:
+        first = book.charge(account(), cost(), program(), "one")
+        book.begin(first)
+        book.keep(first, b"answer", version="1")
+        book.void(book.charge(account("bob"), cost("1/2", Fraction(0)), program("other"), "two"))
+        book.charge(account(weird, groups=("a group",)), cost("1/3"), program(weird), weird)
+        again = book.charge(account("bob"), cost("1/4"), program("other"), "three")
+        again = book.charge(account("bob"), cost("1/4"), program("other"), "three")
+        book.begin(again)
+        book.apply(terms(total=90, limits=(limit(analyst_holder("alice"), 40),)))
+        book.apply(terms("visitors", period=DAY, lifetime=amount(500)))
+        book.charge(account(people="visitors"), cost(), program(), "one")
+        book.apply(terms("visitors", period=2 * DAY, lifetime=None))
+        book.charge(account(people="visitors"), cost(), program(), "two")
+        book.apply(terms("visitors"))
+        book.rename("visitors", "guests")
+        book.apply(terms("guests", total=101))
+        book.charge(account(people="guests"), cost(), program(), "three")
+        book.seal("guests", "the study ended")
+
+
+def alter(where: str, *statements: str) -> None:
+    """Write past the ledger."""
+    url = where if "://" in where else f"sqlite:///{where}"
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        for statement in statements:
+            assert connection.execute(text(statement)).rowcount > 0, statement
+    engine.dispose()
+
+
+def said(report: Report) -> str:
+    return "\n".join(map(str, report.findings))
+
+
+def test_a_busy_ledger_is_whole(where: str) -> None:
+    busy(where)
+    report = verify(where)
+    assert said(report) == ""
+    assert report.ok
+    assert (report.charges, report.answers) == (7, 1)
+    heads = {head.people: head for head in report.heads}
+    assert set(heads) == {"", "patients", "guests"}
+    with Ledger.open(where, create=False) as ledger:
+        for people in ("patients", "guests"):
+            standing = ledger.standing(people)
+            found = heads[people]
+            assert (found.seq, found.digest) == (standing.seq, standing.head)
+            whole = standing.balance(DATASET)
+            assert whole is not None
+            assert found.spent == whole.spent
+        assert report.entries == sum(head.seq for head in report.heads)
+
+
+def test_windows_are_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 10**15
+    monkeypatch.setattr("tacit.ledger.sqlite.time_ns", lambda: now * 1000)
+    path = tmp_path / "a.ledger"
+    with opened(path, terms(period=DAY, lifetime=amount(400))) as ledger:
+        held = ledger.charge(account(), cost(60), program(), "1")
+        now += DAY
+        ledger.charge(account(), cost(70), program(), "2")
+        ledger.void(held)  # of the window before: given back to the lifetime alone
+        now += 5 * DAY + 7
+        ledger.charge(account(), cost(80), program(), "3")
+        ledger.apply(terms(period=3 * DAY, lifetime=amount(400)))
+        now -= 100 * DAY  # the clock goes back: nothing is dated before what stands above it
+        ledger.charge(account(), cost(10), program(), "4")
+        ledger.apply(terms(total=300, lifetime=None))
+        ledger.void(ledger.charge(account(total=300), cost(2), program(), "5"))
+    report = verify(path)
+    assert said(report) == ""
+    assert report.heads[1].spent == amount(160)
+
+
+ONE = "WHERE account = 2 AND key = 'one'"
+CHEAPER = """replace(body, '"spend":"1000000000000"', '"spend":"1"')"""
+NEWEST = "(SELECT seq FROM tacit_accounts WHERE id = 3)"
+
+
+def held(change: str, holder: str) -> str:
+    return f"UPDATE tacit_balances SET {change} WHERE account = 2 AND holder = '{holder}'"
+
+
+def owned(change: str, people: str) -> str:
+    return f"UPDATE tacit_accounts SET {change} WHERE people = '{people}'"
+
+
+ALTERED: dict[str, tuple[str, ...]] = {  # what is done, and last what is found
+    "a charge made cheaper": (f"UPDATE tacit_entries SET body = {CHEAPER} {ONE}", "was altered"),
+    "a charge removed": ("DELETE FROM tacit_answers", f"DELETE FROM tacit_entries {ONE}", "is missing"),
+    "a balance lowered": (held("spent_spend = '0'", "dataset"), "spent_spend of dataset"),
+    "a window lowered": (held("window_spend = '0'", "analyst:alice"), "window_spend of analyst:alice"),
+    "a limit raised": (held("limit_spend = '999999999999999999'", "dataset"), "limit_spend of dataset"),
+    "a balance removed": (
+        "DELETE FROM tacit_balances WHERE account = 2 AND holder = 'analyst:bob'",
+        "balance of analyst:bob is missing",
+    ),
+    "a balance invented": (held("holder = 'analyst:eve'", "analyst:bob"), "analyst:eve has a balance without"),
+    "an account unsealed": (owned("sealed = 0", "guests"), "its sealed is not"),
+    "an account renamed": (owned("people = 'others'", "guests"), "its people is not"),
+    "a lifetime put in": (owned("lifetime_spend = '5', lifetime_delta = '5'", "patients"), "its lifetime_spend is not"),
+    "a currency changed": (owned("currency = 'rho'", "patients"), "its currency is not"),
+    "a time changed": (f"UPDATE tacit_entries SET time = time - 1 {ONE}", "was altered"),
+    "a key freed": (f"UPDATE tacit_entries SET key = 'x' {ONE}", "another analyst or key in the index"),
+    "an analyst swapped": (f"UPDATE tacit_entries SET analyst = 'eve' {ONE}", "another analyst or key in the index"),
+    "a void hidden": (
+        "UPDATE tacit_entries SET kind = 'adopt', key = NULL WHERE kind = 'void'",
+        "in the index than in its text",
+    ),
+    "a kind changed": (
+        f"UPDATE tacit_entries SET kind = 'adopt', analyst = NULL {ONE}",
+        "in the index than in its text",
+    ),
+    "an account deleted": (
+        "DELETE FROM tacit_balances WHERE account = 3",
+        "DELETE FROM tacit_entries WHERE account = 3",
+        "DELETE FROM tacit_accounts WHERE id = 3",
+        "is in the list of accounts, and the account is gone",
+    ),
+    "the list of accounts emptied": (
+        "DELETE FROM tacit_entries WHERE account = 1",
+        "UPDATE tacit_accounts SET seq = 0 WHERE id = 1",
+        "is not in the list of accounts",
+    ),
+    "the newest entry cut": (f"DELETE FROM tacit_entries WHERE account = 3 AND seq = {NEWEST}", "cut or altered"),
+    "an answer without a charge": ("UPDATE tacit_answers SET seq = 1", "is no charge"),
+    "an answer far away": ("UPDATE tacit_answers SET seq = 10000", "is not there"),
+    "an answer to another program": ("UPDATE tacit_answers SET program = 'x'", "to another program"),
+    "an answer for somebody else": ("UPDATE tacit_answers SET scope = 'analyst:eve'", "for somebody else"),
+}
+
+
+@pytest.mark.parametrize("case", ALTERED)
+def test_what_was_altered_is_found(where: str, case: str) -> None:
+    *statements, expected = ALTERED[case]
+    busy(where)
+    alter(where, *statements)
+    report = verify(where)
+    assert not report.ok
+    assert expected in said(report), said(report)
+
+
+def rewrite(path: Path, change: Callable[[int, str], str]) -> None:
+    """Forge an account's bodies and all hashes after them, as its owner could."""
+    raw = sqlite3.connect(path)
+    with raw:
+        rows = raw.execute(
+            "SELECT seq, time, body, digest FROM tacit_entries WHERE account = 2 ORDER BY seq"
+        ).fetchall()
+        head = rows[0][3]
+        for seq, time, body, _ in rows[1:]:
+            body = change(seq, body)
+            head = digest(head, seq, time, body.encode())
+            raw.execute(
+                "UPDATE tacit_entries SET body = ?, digest = ? WHERE account = 2 AND seq = ?", (body, head, seq)
+            )
+        raw.execute("UPDATE tacit_accounts SET head = ? WHERE id = 2", (head,))
+    raw.close()
+
+
+def test_a_forged_history_is_known_by_its_mark_and_by_what_it_adds_up_to(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    busy(path)
+    rewrite(path, lambda seq, body: body.replace('"spend":"1000000000000"', '"spend":"1"'))
+    report = verify(path)
+    assert "the file of marks knows" in said(report)
+    assert "spent_spend of dataset" in said(report)
+    assert "was altered" not in said(report)
+
+
+def test_charges_above_a_limit_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    with opened(path, terms(total=10, lifetime=amount(10), period=DAY)) as ledger:
+        ledger.charge(account(total=10), cost(4), program(), "1")
+        ledger.charge(account(total=10), cost(5), program(), "2")
+    rewrite(path, lambda seq, body: body.replace('"spend":"5000000000000"', '"spend":"7000000000000"'))
+    text_ = said(verify(path))
+    assert "entry 5: took dataset above its limit at that time" in text_
+    assert "entry 5: took the dataset above its lifetime limit" in text_
+    assert "took analyst:alice above its limit" in text_
+
+
+def test_a_missing_or_foreign_file_of_marks_is_a_finding(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    busy(path)
+    mark = tmp_path / "a.ledger.mark"
+    kept = mark.read_bytes()
+    mark.unlink()
+    assert "is missing" in said(verify(path))
+    assert not mark.exists()  # nothing is written
+    mark.write_bytes(bytes(len(kept)))
+    assert "is damaged or another's" in said(verify(path))
+    mark.write_bytes(kept)
+    assert verify(path).ok
+
+
+def test_nothing_is_written_and_others_may_charge_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    with opened(path, terms()) as ledger:
+        for n in range(20):
+            ledger.charge(account(), cost("1/100"), program(), f"{n}")
+        before = sha256(path.read_bytes()).digest()
+        seen: list[int] = []
+
+        def charge(_: int) -> None:
+            seen.append(ledger.charge(account(), cost("1/100"), program(), f"later {len(seen)}").seq)
+
+        report = verify(path, begin=charge)
+        assert sha256(path.read_bytes()).digest() == before
+        assert seen == [24]
+        assert said(report) == ""
+        assert report.heads[1].seq == 23  # as it was when the verification began
+        assert verify(path).heads[1].seq == 24
+
+
+def test_what_is_not_a_ledger(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="there is no ledger at"):
+        verify(tmp_path / "nothing")
+    (tmp_path / "text").write_text("not a database, but long enough to be taken for one" * 100)
+    with pytest.raises(CorruptLedger, match="damaged, or not a ledger"):
+        verify(tmp_path / "text")
+    sqlite3.connect(tmp_path / "empty").execute("CREATE TABLE x (y)").connection.close()
+    with pytest.raises(LedgerError, match="without a ledger in it"):
+        verify(tmp_path / "empty")
+    with pytest.raises(LedgerError, match="not the address of a database"):
+        verify("postgresql://a:b:c:d")
+    with pytest.raises(LedgerError, match="cannot be read"):
+        verify("postgresql://nobody@127.0.0.1:1/x")
+
+
+def test_rows_that_hold_anything_do_not_stop_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    busy(path)
+    raw = sqlite3.connect(path)
+    with raw:
+        raw.execute("UPDATE tacit_entries SET time = 'noon' WHERE account = 2 AND seq = 3")
+        raw.execute("UPDATE tacit_entries SET body = x'ff' WHERE account = 2 AND seq = 4")
+        raw.execute("UPDATE tacit_entries SET body = '[]' WHERE account = 2 AND seq = 5")
+        raw.execute("UPDATE tacit_entries SET time = -1 WHERE account = 3 AND seq = 2")
+    raw.close()
+    found = said(verify(path))
+    for seq in (3, 4, 5):
+        assert f'"patients", entry {seq}: cannot be read' in found
+    assert '"guests", entry 2: cannot be read' in found
+
+
+def test_reading_a_charge_reads_what_json_reads() -> None:
+    body = (
+        '{"analyst":"a\\"b","delta":"7","holders":["dataset","x]\\\\"],"key":"k","kind":"charge","policy":"p",'
+        '"process":"q","program":{"a":{"spend":"1"},"z":",\\"spend\\":\\"9\\"}"},"spend":"12"}'
+    )
+    charge = read_charge(body)
+    assert charge == Charge('a"b', "k", ("dataset", "x]\\"), 12, 7, '{"a":{"spend":"1"},"z":",\\"spend\\":\\"9\\"}"}')
+    for broken in (body[:-1], body.replace('"12"', '"-12"'), body.replace("charge", "void"), "{}", " " + body):
+        with pytest.raises(ValueError, match="is not a charge"):
+            read_charge(broken)

@@ -1,0 +1,224 @@
+-- name: rows chosen and computed
+SELECT AVG(c) FROM (SELECT cost * 2 AS c, ward FROM visits WHERE age > 3) t WHERE ward = 'east';
+-- > from filter (ward_1 = 'east')
+-- >     project
+-- >       ward_1 = ward_1 [text of 3?]
+-- >       c_2 = (cost_1 * 2) [number 0..10000 step 1/50?]
+-- >       filter (age_1 > 3)
+-- >         scan "visits" (unit unit_1)
+-- >           ward_1 [text of 3?]
+-- >           cost_1 [number 0..5000 step 1/100?]
+-- >           age_1 [integer 0..120 step 1?]
+-- > aggregate avg1 = avg(c_2)
+-- > output "avg(c)" = avg1
+
+-- name: everything of a table
+SELECT COUNT(*) FROM (SELECT * FROM visits) t WHERE age > 3;
+-- > from filter (age_1 > 3)
+-- >     scan "visits" (unit unit_1)
+-- >       age_1 [integer 0..120 step 1?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+
+-- name: with
+WITH old AS (SELECT * FROM visits WHERE age > 65), dear AS (SELECT ward, cost FROM old WHERE cost > 100) SELECT ward, COUNT(*) FROM dear GROUP BY ward;
+-- > from filter (cost_1 > 100)
+-- >     filter (age_1 > 65)
+-- >       scan "visits" (unit unit_1)
+-- >         ward_1 [text of 3?]
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- >         age_1 [integer 0..120 step 1?]
+-- > key key1 = ward_1 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "ward" = key1
+-- > output "count(*)" = count1
+
+-- name: with columns renamed
+WITH a(w, c) AS (SELECT ward, cost FROM visits) SELECT w, SUM(c) FROM a GROUP BY w;
+-- > from scan "visits" (unit unit_1)
+-- >     ward_1 [text of 3?]
+-- >     cost_1 [number 0..5000 step 1/100?]
+-- > key key1 = ward_1 [text of 3?]
+-- > aggregate sum1 = sum(cost_1)
+-- > output "w" = key1
+-- > output "sum(c)" = sum1
+
+-- name: with that hides a table
+WITH visits AS (SELECT * FROM visits WHERE urgent) SELECT COUNT(*) FROM visits;
+-- > from filter urgent_1
+-- >     scan "visits" (unit unit_1)
+-- >       urgent_1 [boolean of 2?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+
+-- name: one row for each unit
+SELECT AVG(n), MEDIAN(total) FROM (SELECT patient_id, LEAST(COUNT(*), 10) AS n, CLAMP(SUM(cost), 0, 9000) AS total FROM visits GROUP BY patient_id) t;
+-- > from project
+-- >     n_3 = least(count_2, 10) [integer 0..10 step 1]
+-- >     total_3 = clamp(sum_2, 0, 9000) [number 0..9000 step 1/100?]
+-- >     group by unit
+-- >       count_2 = count(*) [integer 0.. step 1]
+-- >       sum_2 = sum(cost_1) [number 0.. step 1/100?]
+-- >       scan "visits" (unit unit_1)
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- > aggregate avg1 = avg(n_3)
+-- > aggregate quantile2 = quantile(total_3) [fraction 1/2]
+-- > output "avg(n)" = avg1
+-- > output "median(total)" = quantile2
+
+-- name: one row for each unit and ward
+SELECT ward, AVG(dearest) FROM (SELECT patient_id, ward, MAX(cost) AS dearest, MIN(day) AS first FROM visits GROUP BY patient_id, ward HAVING COUNT(*) > 1) t GROUP BY ward;
+-- > from filter (count_2 > 1)
+-- >     group by unit
+-- >       by ward_2 = ward_1
+-- >       count_2 = count(*) [integer 0.. step 1]
+-- >       max_2 = max(cost_1) [number 0..5000 step 1/100?]
+-- >       scan "visits" (unit unit_1)
+-- >         ward_1 [text of 3?]
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- > key key1 = ward_2 [text of 3?]
+-- > aggregate avg1 = avg(max_2)
+-- > output "ward" = key1
+-- > output "avg(dearest)" = avg1
+
+-- name: what is known of sub-aggregates
+SELECT COUNT(n), COUNT(s), COUNT(a), COUNT(m), COUNT(f) FROM (SELECT patient_id, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a, MAX(age) AS m, COUNT(*) FILTER (WHERE urgent) AS f FROM visits GROUP BY patient_id) t;
+-- > from group by unit
+-- >     count_2 = count(*) [integer 0.. step 1]
+-- >     sum_2 = sum(cost_1) [number 0.. step 1/100?]
+-- >     avg_2 = avg(cost_1) [number 0..5000?]
+-- >     max_2 = max(age_1) [integer 0..120 step 1?]
+-- >     count_2_2 = count(case(urgent_1, 1, null)) [integer 0.. step 1]
+-- >     scan "visits" (unit unit_1)
+-- >       cost_1 [number 0..5000 step 1/100?]
+-- >       age_1 [integer 0..120 step 1?]
+-- >       urgent_1 [boolean of 2?]
+-- > aggregate count1 = count(count_2)
+-- > aggregate count2 = count(sum_2)
+-- > aggregate count3 = count(avg_2)
+-- > aggregate count4 = count(max_2)
+-- > aggregate count5 = count(count_2_2)
+-- > output "count(n)" = count1
+-- > output "count(s)" = count2
+-- > output "count(a)" = count3
+-- > output "count(m)" = count4
+-- > output "count(f)" = count5
+
+-- name: a sum of what has no step
+SELECT COUNT(s) FROM (SELECT patient_id, SUM(cost / 3) AS s FROM visits GROUP BY patient_id) t;
+-- > from group by unit
+-- >     sum_2 = sum((cost_1 / 3)) [number 0.. step 1/512?]
+-- >     scan "visits" (unit unit_1)
+-- >       cost_1 [number 0..5000 step 1/100?]
+-- > aggregate count1 = count(sum_2)
+-- > output "count(s)" = count1
+
+-- name: different rows of each unit
+SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits) t;
+-- > from group by unit
+-- >     by ward_2 = ward_1
+-- >     scan "visits" (unit unit_1)
+-- >       ward_1 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+
+-- name: joined with a per-unit subquery
+SELECT AVG(v.cost) FROM visits v JOIN (SELECT patient AS p, MAX(dose) AS d FROM treatments GROUP BY patient) t ON v.patient_id = t.p WHERE t.d > 50;
+-- > from filter (max_3 > 50)
+-- >     inner join on unit_1 = unit_2
+-- >       scan "visits" (unit unit_1)
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- >       group by unit
+-- >         max_3 = max(dose_2) [number 0..100 step 1/2?]
+-- >         scan "treatments" (unit unit_2, at most 20 rows per unit)
+-- >           dose_2 [number 0..100 step 1/2?]
+-- > aggregate avg1 = avg(cost_1)
+-- > output "avg(v.cost)" = avg1
+
+-- name: unit not selected
+SELECT COUNT(DISTINCT patient_id) FROM (SELECT ward FROM visits) t;
+-- > refused: line 1, column 23: there is no column "patient_id": the columns are "ward"
+
+-- name: grouped by something else
+SELECT AVG(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t;
+-- > refused: line 1, column 28: an aggregate or DISTINCT over several units in a subquery is refused, since its exact value would be used before noise is added: group by the unit column too, so that each row of it belongs to one unit
+
+-- name: aggregated over everybody
+SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits) t;
+-- > refused: line 1, column 40: an aggregate or DISTINCT over several units in a subquery is refused, since its exact value would be used before noise is added: group by the unit column too, so that each row of it belongs to one unit
+
+-- name: different values of everybody
+SELECT COUNT(*) FROM (SELECT DISTINCT ward FROM visits) t;
+-- > refused: line 1, column 39: an aggregate or DISTINCT over several units in a subquery is refused, since its exact value would be used before noise is added: group by the unit column too, so that each row of it belongs to one unit
+
+-- name: rows that are units
+SELECT AVG(n) FROM (SELECT ward, COUNT(*) AS n FROM staff GROUP BY ward) t;
+-- > refused: line 1, column 28: an aggregate in a subquery is refused, since each row is a unit of its own, so there is nothing to aggregate by unit: aggregate in the outermost SELECT
+
+-- name: public tables aggregated
+SELECT COUNT(*) FROM visits v JOIN (SELECT ward, COUNT(*) AS n FROM wards GROUP BY ward) w ON v.ward = w.ward;
+-- > refused: line 1, column 44: an aggregate over public tables in a subquery is refused, since only private tables are aggregated here: join with the public table as it is
+
+-- name: a median of each unit
+SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) AS m FROM visits GROUP BY patient_id) t;
+-- > refused: line 1, column 47: MEDIAN(cost) in a subquery is refused, since COUNT, SUM, AVG, MIN and MAX are computed for each unit: use one of these
+
+-- name: a sum without bounds
+SELECT AVG(m) FROM (SELECT patient_id, SUM(weight) AS m FROM visits GROUP BY patient_id) t;
+-- > refused: line 1, column 44: SUM(weight) is refused, since column "weight" has no bounds: bound it with CLAMP(x, low, high)
+
+-- name: first rows
+SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT 10) t;
+-- > refused: line 1, column 30: LIMIT in a subquery is refused, since which rows are left depends on other people's: move it to the outermost SELECT
+
+-- name: in order
+SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY cost) t;
+-- > refused: line 1, column 30: ORDER BY in a subquery is refused, since an order has no effect there: move it to the outermost SELECT
+
+-- name: a value from a subquery
+SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits);
+-- > refused: line 1, column 54: a subquery inside an expression is refused, since its value would depend on other people's rows before any noise is added: join with it in FROM, on the unit or with a public table
+
+-- name: in a subquery
+SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient FROM treatments);
+-- > refused: line 1, column 35: a subquery inside an expression is refused, since its value would depend on other people's rows before any noise is added: join with it in FROM, on the unit or with a public table
+
+-- name: exists
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM treatments t WHERE t.patient = v.patient_id);
+-- > refused: line 1, column 59: a subquery inside an expression is refused, since its value would depend on other people's rows before any noise is added: join with it in FROM, on the unit or with a public table
+
+-- name: a subquery in select
+SELECT COUNT(*), (SELECT MAX(cost) FROM visits) FROM visits;
+-- > refused: line 1, column 30: a subquery inside an expression is refused, since its value would depend on other people's rows before any noise is added: join with it in FROM, on the unit or with a public table
+
+-- name: recursive
+WITH RECURSIVE a AS (SELECT 1 AS x) SELECT COUNT(*) FROM a;
+-- > refused: line 1, column 16: WITH RECURSIVE is refused, since its rows have no one owner: write the query without recursion
+
+-- name: union
+SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM treatments;
+-- > refused: UNION is refused, since a question is one SELECT, or WITH … SELECT
+
+-- name: union inside
+SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL SELECT ward FROM staff) t;
+-- > refused: line 1, column 30: a set operation (UNION, INTERSECT, EXCEPT) is refused, since its rows have more than one owner: ask each part as a question of its own
+
+-- name: lateral
+SELECT COUNT(*) FROM visits v, LATERAL (SELECT v.cost) t;
+-- > refused: line 1, column 56: UNNEST or LATERAL (LATERAL (SELECT v.cost) AS t) is refused, since it makes any number of rows out of one: declare a table with one row for each element
+
+-- name: unnest
+SELECT COUNT(*) FROM visits, UNNEST([1, 2]) t;
+-- > refused: line 1, column 45: UNNEST or LATERAL (UNNEST(ARRAY(1, 2)) AS t) is refused, since it makes any number of rows out of one: declare a table with one row for each element
+
+-- name: a window
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id) AS n FROM visits) t;
+-- > refused: line 1, column 62: a window function is refused, since its value on one row depends on other people's rows: aggregate by unit in a subquery, or order and rank the released answer yourself
+
+-- name: qualify
+SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1;
+-- > refused: line 1, column 14: a window function is refused, since its value on one row depends on other people's rows: aggregate by unit in a subquery, or order and rank the released answer yourself
+
+-- name: with the same name twice
+WITH a AS (SELECT * FROM visits), A AS (SELECT * FROM visits) SELECT COUNT(*) FROM a;
+-- > refused: line 1, column 48: WITH defines "A" twice: give one another name
