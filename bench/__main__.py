@@ -10,9 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench import accounting, noise
+from bench import accounting, ledger, ledger_postgres, ledger_verify, noise
 
-BENCHMARKS: dict[str, "Benchmark"] = {"noise": noise, "accounting": accounting}
+BENCHMARKS: dict[str, "Benchmark"] = {
+    "noise": noise,
+    "accounting": accounting,
+    "ledger": ledger,
+    "ledger_postgres": ledger_postgres,
+    "ledger_verify": ledger_verify,
+}
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 
 

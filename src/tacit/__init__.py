@@ -25,6 +25,9 @@ from tacit.mechanism import (
     SparseVector,
     StableHistogram,
 )
+from tacit.policy import Policy
+from tacit.session import Quote, Release, Session, ask
+from tacit.session import open_session as open  # noqa: A004 - read as tacit.open, beside which the builtin stays
 
 __all__ = [
     "GDP",
@@ -52,20 +55,26 @@ __all__ = [
     "Odometer",
     "PartitionSelection",
     "PermuteAndFlip",
+    "Policy",
     "ProposeTestRelease",
     "Pure",
     "Quantile",
     "Quantiles",
+    "Quote",
     "RandomizedResponse",
     "Relation",
+    "Release",
     "Sensitivity",
+    "Session",
     "SmoothMedian",
     "SparseVector",
     "StableHistogram",
     "TacitError",
     "__version__",
+    "ask",
     "calibrate",
     "explain",
+    "open",
 ]
 
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
 """`tacit budget`: gauges that say what was spent, what is left, and what that means."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,10 @@ from typer.testing import CliRunner
 
 from support.books import account, amount, cost, limit, opened, program, terms
 from support.policies import CLINIC
-from tacit.base import InputError, Relation, TacitError
+from tacit.base import TacitError
 from tacit.cli import app
 from tacit.ledger import Ledger
 from tacit.loss import ZCDP, Cost, Odometer
-from tacit.plan import Program
 from tacit.policy import load
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, analyst_holder
 
@@ -62,20 +62,12 @@ def test_spent_and_left_are_exact_and_the_room_is_bound_by_everything() -> None:
     assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
 
 
-def rho_account(spend: int) -> Account:
-    limits = (Limit(holder=DATASET, total=Amount(RHO // 2)), Limit(holder=analyst_holder("ana"), total=Amount(RHO)))
-    return Account(people="patients", analyst="ana", limits=limits)
-
-
 def test_rho_is_read_uniformly_in_time_and_the_limit_as_it_stands() -> None:
-    declared = terms(currency=Currency.RHO, limits=(), policy="")
-    declared = terms(
-        currency=Currency.RHO,
-        delta=Fraction(1, 10**5),
-        limits=(Limit(holder=analyst_holder("ana"), total=Amount(RHO)),),
-    )
+    limits = (Limit(holder=DATASET, total=Amount(RHO // 2)), Limit(holder=analyst_holder("ana"), total=Amount(RHO)))
+    declared = replace(terms(currency=Currency.RHO, delta=Fraction(1, 10**5)), limits=limits)
     with opened("a.ledger", declared) as ledger:
-        ledger.charge(rho_account(RHO // 2), Cost(rho=Fraction(1, 10)), program(), "one")
+        whose = Account(people="patients", analyst="ana", limits=limits)
+        ledger.charge(whose, Cost(rho=Fraction(1, 10)), program(), "one")
     (whole, _) = answer("--ledger", "a.ledger")["holders"]
     meter = Odometer(delta=Fraction(1, 10**5))
     meter.spend(ZCDP(Fraction(1, 10)))

@@ -141,7 +141,7 @@ def test_a_failure_says_nothing_and_leads_nowhere(
     assert error.__context__ is None
     assert error.__cause__ is None
     assert "secret" not in caplog.text
-    for at in caught.traceback:
+    for at in caught.traceback[1:]:  # the first frame is this one
         assert "8675309" not in repr(at.frame.f_locals.values())
 
 

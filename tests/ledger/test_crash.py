@@ -7,8 +7,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from support.books import account, cost, opened, program, terms
 from support.hammer import FULL, Client, Nursery, begin_book, nursery, spent_units, whole
 from support.postgres import Server

@@ -22,12 +22,11 @@ from support.visitors import (
     until,
     verify,
 )
-from tacit.base import CorruptLedger, LedgerError
+from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown
 from tacit.ledger import Ledger
 from tacit.ledger import postgres as module
 from tacit.ledger.postgres import PostgresStore
 from tacit.ledger.postgres_charge import NAME
-from tacit.ledger.store import OutcomeUnknown
 
 
 @pytest.fixture

@@ -138,6 +138,7 @@ def test_a_key_that_many_use_at_once_is_charged_once(track: Track) -> None:
 def test_the_first_answer_wins_whoever_keeps_one(track: Track) -> None:
     track.ledger.apply(terms("answers", 10**6))
     *few, late = track.racers[:13]
+    first = ""
     for number in range(30 if FULL else 2):
         key = f"key {number}"
         for racer in few:
@@ -146,11 +147,16 @@ def test_the_first_answer_wins_whoever_keeps_one(track: Track) -> None:
             racer.answer()
         start = track.start()
         for name, racer in enumerate(few):
-            racer.ask("keep", key=key, release=f"answer of {name}", start=start)
+            racer.ask("keep", key=key, release=f"{number}, answer of {name}", start=start)
         seen = {racer.answer()["kept"] for racer in few}
         assert len(seen) == 1
         assert late.ask("charge", key=key, people="answers").answer()["replayed"]
-        assert late.ask("keep", key=key, release="late").answer() == {"kept": seen.pop()}
+        (winner,) = seen
+        assert late.ask("keep", key=key, release="late").answer() == {"kept": winner}
+        first = first or winner
+        recalled = track.ledger.recall(account(people="answers"), program(), "v1")
+        assert recalled is not None
+        assert recalled.release.decode() == first  # of the charges for one program, the first one's answer
     whole(track.where)
 
 

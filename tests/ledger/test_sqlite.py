@@ -19,11 +19,10 @@ from typing import Any
 import pytest
 
 from support.books import account, amount, cost, opened, program, terms
-from tacit.base import CorruptLedger, LedgerError, OverBudget
+from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown, OverBudget
 from tacit.ledger import Ledger
 from tacit.ledger.page import Page
 from tacit.ledger.sqlite import SqliteStore
-from tacit.ledger.store import OutcomeUnknown
 from tacit.ledger.turn import Ask, Queue, Turnstile
 from tacit.policy.account import DATASET, Amount
 

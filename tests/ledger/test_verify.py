@@ -1,21 +1,23 @@
 """Verification finds what was done to a ledger behind its back, and nothing where nothing was done."""
 
 import sqlite3
-from collections.abc import Callable
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.pool import NullPool
 
 from support.books import account, amount, cost, limit, opened, program, terms
+from support.forged import rewrite, said
+from support.markdown import blocks
+from support.postgres import Server
+from support.tree import ROOT
 from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger import Ledger
-from tacit.ledger.entry import digest
-from tacit.ledger.replay import Charge, read_charge
-from tacit.ledger.verify import Report, verify
+from tacit.ledger.verify import verify
 from tacit.policy.account import DATASET, analyst_holder
 
 DAY = 86_400_000_000
@@ -57,10 +59,6 @@ def alter(where: str, *statements: str) -> None:
     engine.dispose()
 
 
-def said(report: Report) -> str:
-    return "\n".join(map(str, report.findings))
-
-
 def test_a_busy_ledger_is_whole(where: str) -> None:
     busy(where)
     report = verify(where)
@@ -89,6 +87,7 @@ def test_windows_are_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         now += DAY
         ledger.charge(account(), cost(70), program(), "2")
         ledger.void(held)  # of the window before: given back to the lifetime alone
+        assert said(verify(path)) == ""
         now += 5 * DAY + 7
         ledger.charge(account(), cost(80), program(), "3")
         ledger.apply(terms(period=3 * DAY, lifetime=amount(400)))
@@ -167,24 +166,6 @@ def test_what_was_altered_is_found(where: str, case: str) -> None:
     report = verify(where)
     assert not report.ok
     assert expected in said(report), said(report)
-
-
-def rewrite(path: Path, change: Callable[[int, str], str]) -> None:
-    """Forge an account's bodies and all hashes after them, as its owner could."""
-    raw = sqlite3.connect(path)
-    with raw:
-        rows = raw.execute(
-            "SELECT seq, time, body, digest FROM tacit_entries WHERE account = 2 ORDER BY seq"
-        ).fetchall()
-        head = rows[0][3]
-        for seq, time, body, _ in rows[1:]:
-            body = change(seq, body)
-            head = digest(head, seq, time, body.encode())
-            raw.execute(
-                "UPDATE tacit_entries SET body = ?, digest = ? WHERE account = 2 AND seq = ?", (body, head, seq)
-            )
-        raw.execute("UPDATE tacit_accounts SET head = ? WHERE id = 2", (head,))
-    raw.close()
 
 
 def test_a_forged_history_is_known_by_its_mark_and_by_what_it_adds_up_to(tmp_path: Path) -> None:
@@ -273,13 +254,34 @@ def test_rows_that_hold_anything_do_not_stop_it(tmp_path: Path) -> None:
     assert '"guests", entry 2: cannot be read' in found
 
 
-def test_reading_a_charge_reads_what_json_reads() -> None:
-    body = (
-        '{"analyst":"a\\"b","delta":"7","holders":["dataset","x]\\\\"],"key":"k","kind":"charge","policy":"p",'
-        '"process":"q","program":{"a":{"spend":"1"},"z":",\\"spend\\":\\"9\\"}"},"spend":"12"}'
-    )
-    charge = read_charge(body)
-    assert charge == Charge('a"b', "k", ("dataset", "x]\\"), 12, 7, '{"a":{"spend":"1"},"z":",\\"spend\\":\\"9\\"}"}')
-    for broken in (body[:-1], body.replace('"12"', '"-12"'), body.replace("charge", "void"), "{}", " " + body):
-        with pytest.raises(ValueError, match="is not a charge"):
-            read_charge(broken)
+def test_the_grants_of_the_page_are_enough_to_charge_and_not_to_alter(postgres: Server) -> None:
+    (grants,) = blocks(ROOT / "docs" / "how-to" / "keep-the-ledger.md", "sql")
+    with postgres.database() as name:
+        owner = postgres.url(name)
+        with opened(owner, terms()):
+            pass
+        role, watcher = f"app_{name}", f"watcher_{name}"
+        statements = [f"CREATE ROLE {role} LOGIN", f"CREATE ROLE {watcher} LOGIN"]
+        statements += [part.replace("tacit_app", role) for part in grants.text.split(";") if part.strip()]
+        statements += [f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {watcher}"]
+        engine = create_engine(owner, poolclass=NullPool)
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.execute(text(statement))
+        own = owner.replace("postgres@", f"{role}@")
+        try:
+            with opened(own) as ledger:
+                receipt = ledger.charge(account("new", total=100), cost(1), program(), "one")
+                ledger.keep(receipt, b"answer", version="1")
+                ledger.void(ledger.charge(account(), cost(1), program(), "two"))
+                ledger.apply(terms(total=50))
+            assert verify(owner.replace("postgres@", f"{watcher}@")).ok
+            for change in ("DELETE FROM tacit_entries", "UPDATE tacit_entries SET body = ''"):
+                with pytest.raises(ProgrammingError, match="permission denied"):
+                    alter(own, change)
+        finally:
+            with engine.begin() as connection:
+                for gone in (role, watcher):
+                    connection.execute(text(f"DROP OWNED BY {gone}"))
+                    connection.execute(text(f"DROP ROLE {gone}"))
+            engine.dispose()

@@ -12,7 +12,7 @@ from tacit.plan.question import Question
 from tacit.plan.show import show
 from tacit.sql import DIALECTS, lower, parse
 
-QUICK, LONG = 150, 20_000
+QUICK, LONG = 100, 20_000
 dialects = st.sampled_from((None, *DIALECTS))
 
 
@@ -24,8 +24,7 @@ def ask(sql: str, dialect: str | None = None) -> Question | None:
     """The question, checked; None where it is refused. Any other exception is a failure of the test."""
     try:
         question = lower(parse(sql, dialect), CLINIC)
-    except TacitError as error:
-        assert str(error)
+    except TacitError:
         return None
     check_sound(question, CLINIC)
     assert show(question)

@@ -97,6 +97,7 @@ COST = Measure(name="cost", value=column("cost"), step=Fraction(1, 100), low=-50
 NARROW = Measure(name="narrow", value=column("cost"), step=Fraction(3, 7), offset=10, low=-60, high=300)
 AGE = Measure(name="age", value=column("age"), low=0, high=120)
 WHO = Measure(name="who", kind="units", value=column("age"), low=64, high=64)
+EVERYONE = Measure(name="everyone", kind="units", low=32, high=32)
 AGES_SEEN = Measure(name="ages", kind="distinct", value=column("age"), cap=3)
 CELLS = Ranks(name="cells", value=column("cost"), low=Fraction(-50), width=Fraction(25), cells=10, one=256)
 
@@ -114,13 +115,14 @@ def question(norm: str, *keys: str, tight: int = 1, presence: bool = False) -> B
         clip(other, Fraction(50, tight), "age"),
         clip(other, Fraction(90, tight), "narrow"),
         clip(norm, 100, "who"),
+        clip(other, Fraction(200, 3), "everyone"),
         clip(norm, 3, "ages", exempt=True),
         clip(norm, 256 * 3, "cells"),
     )
     return Bounded(
         source=visits(),
         keys=tuple(key(name) for name in keys),
-        measures=(COUNT, AGES_SEEN, COST, AGE, WHO, NARROW),
+        measures=(COUNT, AGES_SEEN, COST, AGE, WHO, EVERYONE, NARROW),
         clips=clips,
         ranks=(CELLS,),
         presence=Presence(norm=norm, one=2**10) if presence else None,  # type: ignore[arg-type]

@@ -150,8 +150,9 @@ def _values(name: str) -> list[Value | float]:
 
 def _fitted(number: float, facts: Facts) -> float:
     """The number as reading a column with these facts makes it."""
-    low = -LARGEST if facts.low is None else float(facts.low)  # type: ignore[arg-type]  # of a number
-    high = LARGEST if facts.high is None else float(facts.high)  # type: ignore[arg-type]  # of a number
+    most = float(2**53) if facts.type is Type.INTEGER else LARGEST
+    low = -most if facts.low is None else float(facts.low)  # type: ignore[arg-type]  # of a number
+    high = most if facts.high is None else float(facts.high)  # type: ignore[arg-type]  # of a number
     number = min(max(number, low), high)
     if is_whole(facts):
         return float(round(number))
@@ -303,7 +304,7 @@ def of_operation(chance: Random, name: str, depth: int, prefer: Type | None = No
             else:
                 arguments.append(grown(chance, alike, depth - 1))
         else:
-            arguments.append(grown(chance, (prefer,) if prefer in part else part, depth - 1))  # type: ignore[arg-type]  # checked
+            arguments.append(grown(chance, (prefer,) if prefer in part else part, depth - 1))
     return call(name, *arguments)
 
 
@@ -334,7 +335,7 @@ def _broken(facts: Facts, known: set[Held] | None, value: Held) -> str | None:
     step = exact_step(facts)
     if step is not None and (not isinstance(value, float) or (Fraction(value) / step).denominator != 1):
         return "step"
-    if facts.type is Type.INTEGER and facts.bounded and (not isinstance(value, float) or abs(value) > 2**53):
+    if facts.type is Type.INTEGER and (not isinstance(value, float) or abs(value) > 2**53):
         return "type"
     held_as = {Type.BOOLEAN: bool, Type.TEXT: str, Type.DATE: date, Type.TIMESTAMP: datetime}.get(facts.type, float)
     return None if type(value) is held_as else "type"

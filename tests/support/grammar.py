@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 __all__ = ["Written", "questions", "soups"]
 
 Draw = Any
+KEPT = 'patient_id, ward, note, "Ward Name", day, seen, urgent, age, drug, weight'
 NUMBERS = ("cost", "age", "drug", "weight")
 COLUMNS = {
     "number": NUMBERS,
@@ -16,21 +17,53 @@ COLUMNS = {
     "truth": ("urgent",),
 }
 FORBIDDEN = (
-    "(SELECT MAX(cost) FROM visits)", "RANDOM()", "NOW()", "SUM(cost) OVER ()", "leak(age)", "salary", "ANY_VALUE(age)",
-    "age & 1", "[age]", "photo", "ROW_NUMBER() OVER ()", "UUID()", "EXISTS (SELECT 1 FROM wards)", "CURRENT_DATE",
-)  # fmt: skip
+    "(SELECT MAX(cost) FROM visits)",
+    "RANDOM()",
+    "NOW()",
+    "SUM(cost) OVER ()",
+    "leak(age)",
+    "salary",
+    "ANY_VALUE(age)",
+    "age & 1",
+    "[age]",
+    "photo",
+    "ROW_NUMBER() OVER ()",
+    "UUID()",
+    "EXISTS (SELECT 1 FROM wards)",
+    "CURRENT_DATE",
+)
 TABLES = (
-    "visits v JOIN treatments t ON v.drug = t.drug", "'x.parquet'", "visits, treatments", "staff JOIN wards USING (ward)",
-    "wards LEFT JOIN visits USING (ward)", "(SELECT * FROM visits LIMIT 3) t", "(SELECT ward, COUNT(*) FROM visits GROUP BY ward) t",
-    "visits TABLESAMPLE 10%", "(SELECT * FROM visits UNION ALL SELECT * FROM visits) t",
-)  # fmt: skip
+    "visits v JOIN treatments t ON v.drug = t.drug",
+    "'x.parquet'",
+    "visits, treatments",
+    "staff JOIN wards USING (ward)",
+    "wards LEFT JOIN visits USING (ward)",
+    "(SELECT * FROM visits LIMIT 3) t",
+    "(SELECT ward, COUNT(*) FROM visits GROUP BY ward) t",
+    "visits TABLESAMPLE 10%",
+    "(SELECT * FROM visits UNION ALL SELECT * FROM visits) t",
+)
 ENDINGS = (" LIMIT 5%", " QUALIFY 1 = 1", " FOR UPDATE", "; SELECT 1", " UNION SELECT 1", " OFFSET -1")
 AGGREGATES = (
-    "COUNT(*)", "COUNT({})", "SUM({})", "AVG({})", "MIN({})", "MAX({})", "MEDIAN({})", "VARIANCE({})", "STDDEV_POP({})",
-    "QUANTILE_CONT({}, 0.3)", "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY {})", "CORR(age, {})", "COVAR_POP({}, cost)",
-    "COUNT(DISTINCT patient_id)", "COUNT(DISTINCT {})", "COUNT_IF({} > 3)", "SUM({}) FILTER (WHERE urgent)",
+    "COUNT(*)",
+    "COUNT({})",
+    "SUM({})",
+    "AVG({})",
+    "MIN({})",
+    "MAX({})",
+    "MEDIAN({})",
+    "VARIANCE({})",
+    "STDDEV_POP({})",
+    "QUANTILE_CONT({}, 0.3)",
+    "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY {})",
+    "CORR(age, {})",
+    "COVAR_POP({}, cost)",
+    "COUNT(DISTINCT patient_id)",
+    "COUNT(DISTINCT {})",
+    "COUNT_IF({} > 3)",
+    "SUM({}) FILTER (WHERE urgent)",
     "SUM({}, contribution_bounds_per_group => (0, 10))",
-)  # fmt: skip
+)
 UNIT_AGGREGATES = ("COUNT(*)", "SUM(cost)", "AVG({})", "MIN({})", "MAX({})", "COUNT({})", "SUM(CLAMP({}, 0, 9))")
 
 
@@ -61,12 +94,29 @@ class _Writer:
             return self.one(*NUMBERS, "1", "2.5", "-3", "0", "1e6")
         a, b = self.number(deep - 1), self.number(deep - 1)
         forms = (
-            f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} / {b})", f"ABS({a})", f"-({a})", f"ROUND({a}, 1)", f"FLOOR({a})",
-            f"CASE WHEN {self.truth(deep - 1)} THEN {a} ELSE {b} END", f"COALESCE({a}, {b})", f"LEAST({a}, {b})",
-            f"CLAMP({a}, 0, 10)", f"SQRT({a})", f"LN({a})", f"LENGTH({self.text(deep - 1)})", f"YEAR({self.moment()})",
-            f"EXTRACT(MONTH FROM {self.moment()})", f"CAST({a} AS INTEGER)", f"NULLIF({a}, {b})", f"POWER({a}, 2)",
-            f"IF({self.truth(deep - 1)}, {a}, {b})", f"TRY_CAST({self.text(deep - 1)} AS DOUBLE)",
-        )  # fmt: skip
+            f"({a} + {b})",
+            f"({a} - {b})",
+            f"({a} * {b})",
+            f"({a} / {b})",
+            f"ABS({a})",
+            f"-({a})",
+            f"ROUND({a}, 1)",
+            f"FLOOR({a})",
+            f"CASE WHEN {self.truth(deep - 1)} THEN {a} ELSE {b} END",
+            f"COALESCE({a}, {b})",
+            f"LEAST({a}, {b})",
+            f"CLAMP({a}, 0, 10)",
+            f"SQRT({a})",
+            f"LN({a})",
+            f"LENGTH({self.text(deep - 1)})",
+            f"YEAR({self.moment()})",
+            f"EXTRACT(MONTH FROM {self.moment()})",
+            f"CAST({a} AS INTEGER)",
+            f"NULLIF({a}, {b})",
+            f"POWER({a}, 2)",
+            f"IF({self.truth(deep - 1)}, {a}, {b})",
+            f"TRY_CAST({self.text(deep - 1)} AS DOUBLE)",
+        )
         return self.one(*forms)
 
     def text(self, deep: int = 1) -> str:
@@ -92,11 +142,15 @@ class _Writer:
             return self.one("urgent", "urgent IS NULL", "TRUE", "NOT urgent")
         forms = (
             f"{self.number(deep - 1)} {self.one('<', '>', '=', '<>', '>=')} {self.number(deep - 1)}",
-            f"{self.text(deep - 1)} = {self.text(deep - 1)}", f"{self.text(deep - 1)} LIKE 'a%'", "ward IN ('east', 'west')",
-            f"{self.number(0)} BETWEEN 1 AND 5", f"{self.moment()} >= DATE '2024-01-01'",
-            f"({self.truth(deep - 1)} {self.one('AND', 'OR')} {self.truth(deep - 1)})", f"NOT ({self.truth(deep - 1)})",
+            f"{self.text(deep - 1)} = {self.text(deep - 1)}",
+            f"{self.text(deep - 1)} LIKE 'a%'",
+            "ward IN ('east', 'west')",
+            f"{self.number(0)} BETWEEN 1 AND 5",
+            f"{self.moment()} >= DATE '2024-01-01'",
+            f"({self.truth(deep - 1)} {self.one('AND', 'OR')} {self.truth(deep - 1)})",
+            f"NOT ({self.truth(deep - 1)})",
             f"{self.text(deep - 1)} IS NOT NULL",
-        )  # fmt: skip
+        )
         return self.one(*forms)
 
     def source(self) -> str:
@@ -105,11 +159,14 @@ class _Writer:
         where = f" WHERE {self.truth(1)}" if self.chance(2) else ""
         aggregate = self.one(*UNIT_AGGREGATES).format(self.number(1))
         return self.one(
-            "visits", "visits v", f"(SELECT * FROM visits{where}) t", "visits v JOIN treatments t USING (drug)".replace("USING (drug)", "ON v.patient_id = t.patient"),
-            "visits LEFT JOIN (SELECT ward AS w, floor FROM wards) w ON ward = w.w", "(SELECT *, cost * 2 AS double FROM visits) t",
-            f"(SELECT patient_id, ward, note, \"Ward Name\", day, seen, urgent, age, drug, weight, {aggregate} AS cost FROM visits{where} "
-            "GROUP BY patient_id, ward, note, \"Ward Name\", day, seen, urgent, age, drug, weight) t",
-        )  # fmt: skip
+            "visits",
+            "visits v",
+            f"(SELECT * FROM visits{where}) t",
+            "visits v JOIN (SELECT patient, dose FROM treatments) t ON v.patient_id = t.patient",
+            "visits LEFT JOIN (SELECT ward AS w, floor FROM wards) w ON ward = w.w",
+            "(SELECT *, cost * 2 AS double FROM visits) t",
+            f"(SELECT {KEPT}, {aggregate} AS cost FROM visits{where} GROUP BY {KEPT}) t",
+        )
 
     def select(self) -> str:
         source = self.source()
@@ -151,13 +208,96 @@ def questions(draw: Draw, forbid: bool = False) -> Written:
     return Written(sql, any(piece in sql for piece in (*FORBIDDEN, *TABLES, *ENDINGS)))
 
 
-WORDS = (
-    "SELECT", "FROM", "visits", "v", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "WITH", "a", "AS", "(", ")", ",", "*", "COUNT(*)",
-    "SUM(", "cost", "ward", "patient_id", "JOIN", "LEFT", "ON", "USING", "=", "<", "+", "-", "/", "||", "1", "0.5", "'x'", '"ward"', "NULL",
-    "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE", "END", "DISTINCT", "OVER", "FILTER", "UNION", "ALL", ";", "--",
-    "/*", "*/", "$1", "?", "::", "INT", "CAST(", "DATE", "INTERVAL", "DAY", "=>", "OPTIONS", "DIFFERENTIAL_PRIVACY", "epsilon", "[", "]", "{",
-    "}", ".", "\\", "`", "contribution_bounds_per_group", "EXISTS", "treatments", "wards", "LATERAL", "PIVOT", "\n", "@", "#", ":", "->", "MEDIAN(",
-)  # fmt: skip
+WORDS = [
+    "SELECT",
+    "FROM",
+    "visits",
+    "v",
+    "WHERE",
+    "GROUP",
+    "BY",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "WITH",
+    "a",
+    "AS",
+    "(",
+    ")",
+    ",",
+    "*",
+    "COUNT(*)",
+    "SUM(",
+    "cost",
+    "ward",
+    "patient_id",
+    "JOIN",
+    "LEFT",
+    "ON",
+    "USING",
+    "=",
+    "<",
+    "+",
+    "-",
+    "/",
+    "||",
+    "1",
+    "0.5",
+    "'x'",
+    '"ward"',
+    "NULL",
+    "AND",
+    "OR",
+    "NOT",
+    "IN",
+    "BETWEEN",
+    "LIKE",
+    "CASE",
+    "WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "DISTINCT",
+    "OVER",
+    "FILTER",
+    "UNION",
+    "ALL",
+    ";",
+    "--",
+    "/*",
+    "*/",
+    "$1",
+    "?",
+    "::",
+    "INT",
+    "CAST(",
+    "DATE",
+    "INTERVAL",
+    "DAY",
+    "=>",
+    "OPTIONS",
+    "DIFFERENTIAL_PRIVACY",
+    "epsilon",
+    "[",
+    "]",
+    "{",
+    "}",
+    ".",
+    "\\",
+    "`",
+    "contribution_bounds_per_group",
+    "EXISTS",
+    "treatments",
+    "wards",
+    "LATERAL",
+    "PIVOT",
+    "@",
+    "#",
+    ":",
+    "->",
+    "MEDIAN(",
+    "\n",
+]
 
 
 def soups() -> st.SearchStrategy[str]:

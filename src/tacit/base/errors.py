@@ -13,6 +13,7 @@ TacitError
 │   └── OverBudget       a limit would be passed; says which one and what is left
 ├── EngineError          the engine could not answer; one constant text, since the reason may depend on the data
 ├── LedgerError          the ledger cannot be used now: busy, out of disk, not reachable; nothing was charged
+│   ├── OutcomeUnknown   whether a charge was made cannot be told: ask again with the same key, which never pays twice
 │   └── CorruptLedger    the ledger is damaged, cut short or altered: it refuses to open and says what to do
 └── RandomnessError      the random source was misused (copied, pickled) or ran dry
 
@@ -28,6 +29,7 @@ __all__ = [
     "LatticeError",
     "LedgerError",
     "LossError",
+    "OutcomeUnknown",
     "OverBudget",
     "PolicyError",
     "PrivacyWarning",
@@ -83,7 +85,7 @@ class ExhaustedError(TacitError):
 
 
 class Refused(TacitError):  # noqa: N818 - the answer to a question, as "denied" is the policy's
-    """A question holds something that has no private answer here. The message says what, where, why, and the way out."""
+    """A question holds something that has no private answer here. The message says what, where, why and the way out."""
 
 
 class Denied(TacitError):  # noqa: N818 - an answer of the policy, in the design's own word
@@ -102,10 +104,14 @@ class EngineError(TacitError):
 
 
 class LedgerError(TacitError):
-    """The ledger cannot be used now. Nothing was charged."""
+    """The ledger cannot be used now. Nothing was charged, unless it is an OutcomeUnknown."""
 
 
-class CorruptLedger(LedgerError):
+class OutcomeUnknown(LedgerError):  # noqa: N818 - says what is the case, as Denied does
+    """Whether a charge was made cannot be told. The same key again finds it, or makes it: it never pays twice."""
+
+
+class CorruptLedger(LedgerError):  # noqa: N818 - says what the ledger is, as Denied does
     """The ledger is damaged, cut short or altered, so it refuses to open."""
 
 

@@ -43,8 +43,11 @@ class Whole:
         """The largest size of each coordinate, before its factor."""
         return tuple(2**self.bits // factor for factor in self.factors)
 
-    def size(self, columns: Sequence[str], words: Words) -> str:
-        """N of a unit, over its groups."""
+    def size(self, columns: Sequence[str | int], words: Words) -> str:
+        """N of a unit, over its groups. A column that is a number is the same in each of them."""
+        if len(columns) == 1 and isinstance(columns[0], int):
+            each = abs(columns[0]) * self.factors[0]
+            return f"CAST(COUNT(*) AS {words.summand or words.wide}) * {each if self.norm == 'l1' else each * each}"
         terms = []
         for column, factor in zip(columns, self.factors, strict=True):
             term = column if factor == 1 else f"({column} * {factor})"

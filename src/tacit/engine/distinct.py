@@ -5,7 +5,7 @@ union, and the counts of all groups together change by at most `cap`.
 """
 
 from tacit.base import InputError
-from tacit.engine.rows import Rows, key_sql
+from tacit.engine.rows import Rows
 from tacit.plan.bounded import Measure
 
 __all__ = ["distinct_sql"]
@@ -18,8 +18,7 @@ def distinct_sql(rows: Rows, measure: Measure) -> str:
     keys = ", ".join(rows.keys)
     by = f" GROUP BY {keys}" if keys else ""
     keys = f"{keys}, " if keys else ""
-    value = key_sql(measure.value, rows.dialect)
-    seen = rows.select((value,), where=f"{value} IS NOT NULL")
+    seen = rows.select((rows.key(measure.value),), where=rows.there(measure.value))
     if not rows.has_unit:
         return f"SELECT {keys}COUNT(DISTINCT x0) AS n FROM ({seen}) AS s{by}"
     if measure.cap is None or measure.cap < 1:

@@ -20,7 +20,7 @@ TINY = Fraction(1, 2**1000)  # products and quotients from here on are normal
 
 def largest(facts: Facts) -> Fraction | float:
     """How large values can be in size."""
-    return min(size_of(*ends(facts)), Fraction(LARGEST))
+    return min(size_of(*ends(facts)), Fraction(WHOLE if facts.type is Type.INTEGER else LARGEST))
 
 
 def smallest(facts: Facts) -> Fraction:

@@ -1,9 +1,11 @@
 """Roots, logarithms and powers as SQL, kept within the domains where no engine raises an error."""
 
-from tacit.engine.operation_number import largest, product_sql
+from math import exp
+
+from tacit.engine.operation_number import largest, smallest
 from tacit.engine.writer import Render, Writer
 from tacit.plan.expression import Call, Constant
-from tacit.plan.facts import Facts, Type
+from tacit.plan.facts import Facts
 from tacit.plan.operation_power import EXP_HIGH, EXP_LOW, LN_2, POWER_LIMIT, POWER_STEEP, POWER_TINY
 from tacit.plan.operation_range import LARGEST, ends
 
@@ -38,16 +40,22 @@ def _exp(w: Writer, call: Call, arguments: list[str]) -> str:
 def _power(w: Writer, call: Call, arguments: list[str]) -> str:
     base, exponent = call.arguments
     if isinstance(exponent, Constant) and exponent.value in (2, 3):
-        return w.let(arguments[:1], lambda x: _cube(w, base.facts, x, exponent.value == 3))
+        n = 2 if exponent.value == 2 else 3
+        return w.let(arguments[:1], lambda x: _times_itself(w, base.facts, x, n))
     return w.let(arguments, lambda x, y: _general(w, x, y))
 
 
-def _cube(w: Writer, facts: Facts, x: str, third: bool) -> str:
-    square = product_sql(w, facts, facts, x, x)
-    if not third:
-        return square
-    high = None if largest(facts) * largest(facts) > LARGEST else largest(facts) * largest(facts)
-    return product_sql(w, Facts(type=Type.NUMBER, low=None if high is None else 0, high=high), facts, square, x)  # type: ignore[arg-type]  # finite
+def _times_itself(w: Writer, facts: Facts, x: str, n: int) -> str:
+    """x·x or x·x·x, which neither overflows nor underflows between these ends."""
+    low, high = exp(-POWER_LIMIT / n), exp(POWER_LIMIT / n)
+    product = f"({' * '.join([x] * n)})"
+    if smallest(facts) > low and largest(facts) < high:
+        return product
+    top = w.number(LARGEST) if n == 2 else f"SIGN({x}) * {w.number(LARGEST)}"
+    return (
+        f"(CASE WHEN ABS({x}) < {w.number(low)} THEN {w.number(0)}"
+        f" WHEN ABS({x}) > {w.number(high)} THEN {top} ELSE {product} END)"
+    )
 
 
 def _general(w: Writer, x: str, y: str) -> str:

@@ -31,15 +31,23 @@ class PerUnit:
     def columns(self) -> dict[str, str]:
         return {measure.name: f"m{i}" for i, measure in enumerate(self.measures)}
 
-    def source(self) -> tuple[str, tuple[str, ...]]:
-        """`ug`, and its columns of measures."""
+    def constant(self, measure: Measure) -> bool:
+        """Whether a measure is the same for each unit in each group, so that it needs no column."""
+        alone = self.clips[measure.name].names == (measure.name,)
+        return measure.kind == "units" and measure.value is None and alone
+
+    def sizes(self, clip: Clip) -> list[str | int]:
+        """The columns of a clip's measures, or what stands for them."""
+        named = {measure.name: measure for measure in self.measures}
+        return [named[name].high if self.constant(named[name]) else self.columns[name] for name in clip.names]
+
+    def source(self) -> str:
+        """`ug`."""
         measured = Measured(self.rows, self.measures)
         by = ", ".join(("u", *self.rows.keys))
-        chosen = "".join(
-            f", {self._summed(measured, measure)} AS {self.columns[measure.name]}" for measure in self.measures
-        )
-        sql = f"SELECT {by}{chosen} FROM ({measured.select(unit=True)}) AS s GROUP BY {by}"
-        return sql, tuple(self.columns.values())
+        summed = ((self._summed(measured, measure), measure) for measure in self.measures)
+        chosen = "".join(f", {sql} AS {self.columns[m.name]}" for sql, m in summed if not self.constant(m))
+        return f"SELECT {by}{chosen} FROM ({measured.select(unit=True)}) AS s GROUP BY {by}"
 
     def _summed(self, measured: Measured, measure: Measure) -> str:
         clip = self.clips[measure.name]
@@ -56,11 +64,8 @@ class PerUnit:
         by = f" GROUP BY {', '.join(f'ug.{key}' for key in self.rows.keys)}" if self.rows.keys else ""
         chosen = [*(f"ug.{key}" for key in self.rows.keys), *(self._total(measure) for measure in self.measures)]
         if not wholes and presence is None:
-            return f"SELECT {', '.join(chosen)} FROM ({self.source()[0]}) AS ug{by}"
-        sizes = [
-            f"{whole.size([self.columns[name] for name in clip.names], words)} AS n{i}"
-            for i, (clip, whole) in enumerate(wholes)
-        ]
+            return f"SELECT {', '.join(chosen)} FROM ({self.source()}) AS ug{by}"
+        sizes = [f"{whole.size(self.sizes(clip), words)} AS n{i}" for i, (clip, whole) in enumerate(wholes)]
         weights = [f"{whole.weight(f'n{i}', words)} AS w{i}" for i, (_, whole) in enumerate(wholes)]
         over = [f"n{i} > {whole.threshold}" for i, (_, whole) in enumerate(wholes)]
         heavy = "t"
@@ -72,17 +77,18 @@ class PerUnit:
             weights.append(f"{presence_weight(presence, 'k', 'p')} AS p")
             chosen.append(f"{words.sum(f'COALESCE(h.p, {presence.one})')} AS presence")
         return (
-            f"WITH ug AS{words.materialized} ({self.source()[0]}), "
+            f"WITH ug AS{words.materialized} ({self.source()}), "
             f"t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
             f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)}) "
             f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{by}"
         )
 
     def _total(self, measure: Measure) -> str:
-        words, column = self.rows.words, self.columns[measure.name]
+        words, name = self.rows.words, self.columns[measure.name]
+        value = f"CAST({measure.high} AS BIGINT)" if self.constant(measure) else f"ug.{name}"
         clip = self.clips[measure.name]
         if clip.exempt:
-            return f"COALESCE(SUM(ug.{column}), 0) AS {column}"
+            return f"COALESCE(SUM({value}), 0) AS {name}"
         weight = f"h.w{list(self.wholes).index(clip)}"
-        scaled = words.truncated(f"{words.to_double(f'ug.{column}')} * {weight}")
-        return f"COALESCE({words.sum(f'CASE WHEN {weight} IS NULL THEN ug.{column} ELSE {scaled} END')}, 0) AS {column}"
+        scaled = words.truncated(f"{words.to_double(value)} * {weight}")
+        return f"COALESCE({words.sum(f'CASE WHEN {weight} IS NULL THEN {value} ELSE {scaled} END')}, 0) AS {name}"

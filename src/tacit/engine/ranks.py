@@ -23,7 +23,7 @@ def ranks_sql(rows: Rows, ranks: Ranks, clip: Clip) -> str:
     """SELECT of the keys, `cell` and the weighted count of rows `n`."""
     words = rows.words
     value = rows.value(ranks.value)
-    seen = rows.select((_cell(value, ranks, words),), where=f"{value} IS NOT NULL", unit=not clip.exempt)
+    seen = rows.select((_cell(value, ranks, words),), where=rows.there(ranks.value), unit=not clip.exempt)
     names = ", ".join(f"s.{name}" for name in (*rows.keys, "x0"))
     if clip.exempt:
         count = "COUNT(*)" if ranks.one == 1 else f"CAST(COUNT(*) AS {words.summand or words.wide}) * {ranks.one}"
@@ -49,8 +49,7 @@ def counts_sql(rows: Rows, ranks: Ranks, whole: Whole) -> str:
         raise InputError(f"a row counts from 1 to 2^20 steps in {ranks.name!r}, not {ranks.one}")
     if not rows.has_unit:
         raise InputError("rows do not name their unit here, so each is a unit: this clip must be exempt")
-    value = rows.value(ranks.value)
-    seen = rows.select((), where=f"{value} IS NOT NULL")
+    seen = rows.select((), where=rows.there(ranks.value))
     columns = ", ".join(("u", *rows.keys))
     count = f"CAST(LEAST(COUNT(*), {_most(whole, ranks) + 1}) AS BIGINT) * {ranks.one}"
     return f"SELECT {columns}, {count} AS m0 FROM ({seen}) AS s GROUP BY {columns}"

@@ -6,12 +6,13 @@ from fractions import Fraction
 from tacit.base import InputError
 from tacit.engine.dialect import Dialect, identifier
 from tacit.engine.expression import expression_sql
-from tacit.engine.scan import UNIT, scan_sql, unit_name
+from tacit.engine.scan import UNIT, WHOLE, scan_sql, unit_name, whole_name
 from tacit.engine.subaggregate import subaggregate_sql
 from tacit.plan.expression import Column, Expression
+from tacit.plan.facts import Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 
-__all__ = ["has_unit", "relation_sql", "scanned"]
+__all__ = ["has_unit", "relation_sql", "scanned", "wholes"]
 
 
 def has_unit(node: Node) -> bool:
@@ -83,6 +84,8 @@ def _join(node: Join, dialect: Dialect, tables: Mapping[str, str]) -> str:
     ]
     columns = [f"l.{identifier(name, dialect)}" for name in node.left.schema]
     columns += [f"r.{identifier(name, dialect)}" for name in node.right.schema]
+    columns += [f"l.{whole_name(name, dialect)}" for name in wholes(node.left, dialect)]
+    columns += [f"r.{whole_name(name, dialect)}" for name in wholes(node.right, dialect)]
     # A public row that no private one matches belongs to nobody and is left out.
     kind = "LEFT" if node.kind == "left" and (node.left.private or not node.right.private) else "INNER"
     if has_unit(node):
@@ -103,6 +106,19 @@ def _units(node: Join, left: Expression, right: Expression) -> bool:
         and isinstance(right, Column)
         and (left.name, right.name) == (node.left.unit, node.right.unit)
     )
+
+
+def wholes(node: Node, dialect: Dialect) -> tuple[str, ...]:
+    """Integer columns that are there a second time, as integers: those of a table that nothing was made of yet."""
+    match node:
+        case Scan() if dialect == "duckdb":
+            return tuple(source.name for source in node.columns if source.facts.type is Type.INTEGER)
+        case Filter():
+            return wholes(node.below, dialect)
+        case Join():
+            return (*wholes(node.left, dialect), *wholes(node.right, dialect))
+        case _:
+            return ()
 
 
 def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
@@ -137,5 +153,5 @@ def _walk(node: Node) -> Iterator[Node]:
 def _check_names(node: Node) -> None:
     """Engines do not tell Ward from ward, so a plan must not need them to."""
     names = [name.casefold() for name in node.schema]
-    if UNIT in names or len(set(names)) < len(names):
+    if any(name == UNIT or name.startswith(WHOLE) for name in names) or len(set(names)) < len(names):
         raise InputError("the columns of a relation need names that differ in more than upper and lower case")

@@ -48,13 +48,14 @@ def norms_sql(bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialec
     ranked = [ranks for ranks in bounded.ranks if ranks.name in chosen.names]
     if not rows.has_unit:
         raise InputError("rows do not name their unit here: there is no bound to choose")
-    columns: tuple[str, ...]
+    columns: tuple[str | int, ...]
     if ranked:
         source, columns = counts_sql(rows, ranked[0], whole), ("m0",)
     else:
         measures = {measure.name: measure for measure in bounded.measures}
         named = tuple(measures[name] for name in chosen.names)
-        source, columns = PerUnit(rows, named, dict.fromkeys(chosen.names, chosen), {chosen: whole}).source()
+        per_unit = PerUnit(rows, named, dict.fromkeys(chosen.names, chosen), {chosen: whole})
+        source, columns = per_unit.source(), tuple(per_unit.sizes(chosen))
     cases = " ".join(f"WHEN n0 <= {end} THEN {i}" for i, end in enumerate(ends))
     sizes = f"SELECT u, {whole.size(columns, rows.words)} AS n0 FROM ({source}) AS g GROUP BY u"
     cells = f"SELECT CASE {cases} ELSE {len(ends)} END AS cell FROM ({sizes}) AS t"

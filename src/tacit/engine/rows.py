@@ -7,14 +7,14 @@ from functools import cached_property
 
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
-from tacit.engine.relation import has_unit, relation_sql, scanned
-from tacit.engine.scan import inward, unit_name
+from tacit.engine.relation import has_unit, relation_sql, scanned, wholes
+from tacit.engine.scan import inward, unit_name, whole_name
 from tacit.engine.words import Words, words_of
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
 
-__all__ = ["Rows", "key_sql"]
+__all__ = ["Rows"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ class Rows:
         """The rows with these values, in this order."""
         columns = [f"{unit_name(self.dialect)} AS u"] if unit and self.has_unit else []
         columns += [
-            f"{key_sql(key.expression, self.dialect)} AS {name}"
-            for name, key in zip(self.keys, self.bounded.keys, strict=True)
+            f"{self.key(key.expression)} AS {name}" for name, key in zip(self.keys, self.bounded.keys, strict=True)
         ]
         columns += [f"{value} AS x{i}" for i, value in enumerate(values)]
         condition = f" WHERE {where}" if where else ""
@@ -54,6 +53,22 @@ class Rows:
 
     def value(self, value: Expression) -> str:
         return expression_sql(value, self.dialect)
+
+    def key(self, value: Expression) -> str:
+        """A value to group by: integers as integers, which is fast and exact, and one zero for both of IEEE's."""
+        if isinstance(value, Column) and value.name in wholes(self.bounded.source, self.dialect):
+            return whole_name(value.name, self.dialect)
+        match value.facts.type:
+            case Type.INTEGER:
+                return f"CAST({self.value(value)} AS BIGINT)"
+            case Type.NUMBER:
+                return f"({self.value(value)} + {self.words.number(0.0)})"
+            case _:
+                return self.value(value)
+
+    def there(self, value: Expression) -> str:
+        """The condition that there is a value; nothing where there always is."""
+        return f"{self.value(value)} IS NOT NULL" if value.facts.nullable else ""
 
     def ends(self, value: Expression) -> tuple[float, float] | None:
         """The range of a value that was clamped when it was read: it holds to the last bit."""
@@ -68,15 +83,3 @@ class Rows:
     @cached_property
     def _scanned(self) -> "Mapping[str, tuple[Fraction, Fraction]]":
         return scanned(self.bounded.source)
-
-
-def key_sql(value: Expression, dialect: Dialect) -> str:
-    """A value to group by: integers as integers, which is fast and exact, and one zero for both of IEEE's."""
-    sql = expression_sql(value, dialect)
-    match value.facts.type:
-        case Type.INTEGER:
-            return f"CAST({sql} AS BIGINT)"
-        case Type.NUMBER:
-            return f"({sql} + {words_of(dialect).number(0.0)})"
-        case _:
-            return sql

@@ -21,9 +21,10 @@ from tacit.engine.words import LARGEST_DOUBLE, Words, words_of
 from tacit.plan.facts import Facts, Type, Value
 from tacit.plan.node import Scan, Source
 
-__all__ = ["UNIT", "inward", "scan_sql", "unit_name"]
+__all__ = ["UNIT", "WHOLE", "inward", "scan_sql", "unit_name", "whole_name"]
 
 UNIT = "tacit unit"
+WHOLE = "tacit whole "
 EXACT = 2**53
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
 START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
@@ -31,6 +32,11 @@ START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
 
 def unit_name(dialect: Dialect) -> str:
     return identifier(UNIT, dialect)
+
+
+def whole_name(name: str, dialect: Dialect) -> str:
+    """What an integer column is called that was not made a double, for grouping: DuckDB is twice as fast with it."""
+    return identifier(WHOLE + name, dialect)
 
 
 def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
@@ -43,6 +49,8 @@ def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
         read = _Reading(source, words)
         chosen.append(f"{read.sql()} AS {identifier(source.name, dialect)}")
         conditions += read.conditions()
+        if dialect == "duckdb" and source.facts.type is Type.INTEGER:
+            chosen.append(f"{read.sql(whole=True)} AS {whole_name(source.name, dialect)}")
         if scan.private and source.name == scan.unit:
             raw = identifier(source.column, dialect)
             unit = read.text(raw) if source.facts.type is Type.TEXT else raw
@@ -123,26 +131,29 @@ class _Reading:
         """A bare literal in PostgreSQL, which takes on the type of the column it is compared with."""
         return repr(value) if not self.words.total else self.words.number(value)
 
-    def sql(self) -> str:
+    def sql(self, *, whole: bool = False) -> str:
+        """The value with its facts enforced; an integer as such if `whole`, else as a double."""
+        value = self.compared if whole else self.value
         if self.facts.domain is not None:
-            return self.value if not self.facts.nullable else f"CASE WHEN {self.inside()} THEN {self.value} END"
+            return value if not self.facts.nullable else f"CASE WHEN {self.inside()} THEN {value} END"
         if self.facts.type in (Type.TEXT, Type.BOOLEAN):
             return self.value
         low, high, least, most = self.ends()
-        cases = [f"WHEN {self.compared} BETWEEN {self.constant(low)} AND {self.constant(high)} THEN {self.value}"]
+        cases = [f"WHEN {self.compared} BETWEEN {self.constant(low)} AND {self.constant(high)} THEN {value}"]
         if low != least:
             cases.append(
-                f"WHEN {self.compared} < {self.constant(low)}{self.finite(least, '>=')} THEN {self.ending(low)}"
+                f"WHEN {self.compared} < {self.constant(low)}{self.finite(least, '>=')} THEN {self.ending(low, whole)}"
             )
         if high != most:
             cases.append(
-                f"WHEN {self.compared} > {self.constant(high)}{self.finite(most, '<=')} THEN {self.ending(high)}"
+                f"WHEN {self.compared} > {self.constant(high)}{self.finite(most, '<=')} THEN {self.ending(high, whole)}"
             )
         return f"CASE {' '.join(cases)} END"
 
-    def ending(self, value: Value) -> str:
+    def ending(self, value: Value, whole: bool) -> str:
         """A bound as the value that is read in place of those beyond it."""
-        return self.words.number(float(value)) if self.facts.type.numeric else self.constant(value)  # type: ignore[arg-type]  # numbers
+        double = self.facts.type.numeric and not whole
+        return self.words.number(float(value)) if double else self.constant(value)  # type: ignore[arg-type]  # numbers
 
     def finite(self, end: Value, sign: str) -> str:
         """Integers beyond a bound are always numbers; doubles and dates may be infinite, and doubles no number."""

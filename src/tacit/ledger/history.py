@@ -40,7 +40,8 @@ def void(page: Page, receipt: Receipt) -> None:
     assert entry is not None
     since = (entries.c.account == row.id) & (entries.c.seq > receipt.seq) & (entries.c.kind == "reset")
     moved = page.connection.execute(select(entries.c.seq).where(since).limit(1)).first() is not None
-    for holder in loads(entry.body)["holders"]:
+    holders, _ = _paid(entry.body)
+    for holder in holders:
         place = (balances.c.account == row.id) & (balances.c.holder == holder)
         held = page.connection.execute(select(balances).where(place)).one()
         values = _less(held, "spent", receipt.amount)
@@ -106,9 +107,21 @@ def _last(page: Page, row: "Row[Any]") -> dict[str, Amount]:
     recent = (entries.c.account == row.id) & (entries.c.seq > row.seq - RECENT) & (entries.c.kind == "charge")
     found: dict[str, Amount] = {}
     for entry in page.connection.execute(select(entries.c.body).where(recent).order_by(entries.c.seq)):
-        body = loads(entry.body)
-        found |= dict.fromkeys(body["holders"], Amount(int(body["spend"]), int(body["delta"])))
+        holders, amount = _paid(entry.body)
+        found |= dict.fromkeys(holders, amount)
     return found
+
+
+def _paid(body: str) -> tuple[list[str], Amount]:
+    """The holders of a charge and what it cost them."""
+    try:
+        data = loads(body)
+        return [str(holder) for holder in data["holders"]], Amount(int(data["spend"]), int(data["delta"]))
+    except (ValueError, LookupError, TypeError):
+        raise CorruptLedger(
+            "a charge in this ledger cannot be read: restore the newest copy of it, and look at both with "
+            "`tacit ledger verify`"
+        ) from None
 
 
 def seal(page: Page, people: str, why: str) -> Entry:

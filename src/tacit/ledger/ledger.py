@@ -18,14 +18,14 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import select
 
-from tacit.base import InputError, LedgerError, Relation, same_neighbours
+from tacit.base import CorruptLedger, InputError, LedgerError, OutcomeUnknown, Relation, same_neighbours
 from tacit.ledger import answers, history, terms
 from tacit.ledger.entry import REGISTRY, Entry
 from tacit.ledger.names import checked, payable
 from tacit.ledger.page import Line, Page
 from tacit.ledger.receipt import Kept, Receipt, Standing
 from tacit.ledger.schema import accounts
-from tacit.ledger.store import Charged, Moved, Order, OutcomeUnknown, Store
+from tacit.ledger.store import Charged, Moved, Order, Store
 from tacit.loss import Cost
 from tacit.noise import SecureRng
 from tacit.plan.program import Program, canonical
@@ -136,8 +136,13 @@ class Ledger:
     def _charged(self, order: Order) -> Charged:
         try:
             return self.store.charge(order)
-        except OutcomeUnknown:
-            return self.store.charge(order)  # the same key: finds the charge if it is there, and makes it if not
+        except OutcomeUnknown as unknown:
+            try:
+                return self.store.charge(order)  # the same key: finds the charge if it is there, and makes it if not
+            except (Moved, CorruptLedger, OutcomeUnknown):
+                raise
+            except LedgerError:
+                raise unknown from None  # this time nothing was charged; the first time perhaps
 
     def _order(self, account: Account, cost: Cost, program: Program, key: str) -> Order:
         facts = self._facts.get(account.people)
@@ -145,7 +150,7 @@ class Ledger:
             facts = self._facts[account.people] = self.store.read(lambda page: _facts(page, account.people))
         checked(key, "a key")
         checked(account.analyst, "the analyst")
-        holders = account.holders
+        holders = [checked(holder, "a holder") for holder in account.holders]
         if DATASET not in holders or analyst_holder(account.analyst) not in holders or len(set(holders)) < len(holders):
             raise InputError("an account to charge names the limits of the dataset and of the analyst, each once")
         mine = (facts.relation, facts.unit)
@@ -182,8 +187,13 @@ class Ledger:
         )
 
     def _same_charge(self, order: Order, charged: Charged) -> None:
-        stored, wanted = loads(charged.body), loads(order.body)
-        if any(stored[name] != wanted[name] for name in ("program", "spend", "delta")):
+        wanted = loads(order.body)
+        try:
+            stored = loads(charged.body)
+            same = all(stored[name] == wanted[name] for name in ("program", "spend", "delta"))
+        except (ValueError, LookupError, TypeError):
+            same = False  # damaged, as `verify` will say
+        if not same:
             raise LedgerError(
                 f'the key "{order.key}" was used by {order.analyst} for another program or cost: nothing was charged '
                 "now; use a new key for a new question"

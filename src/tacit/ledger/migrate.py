@@ -24,7 +24,7 @@ def migrate(
     """
     if not inspect(connection).has_table(book.name):
         if not create:
-            raise LedgerError("there is no ledger here: check the place, or create one with `tacit ledger init`")
+            raise LedgerError("there is no ledger here: check the place, or create one with `tacit ledger apply`")
         return _create(connection, now, extra)
     found = connection.execute(select(book)).all()
     if len(found) != 1:

@@ -16,11 +16,11 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from tacit.base import CorruptLedger, Denied, LedgerError
+from tacit.base import CorruptLedger, Denied, LedgerError, OutcomeUnknown
 from tacit.ledger.migrate import migrate
 from tacit.ledger.page import Page
 from tacit.ledger.postgres_charge import ASK, CHARGE
-from tacit.ledger.store import Charged, Moved, Order, OutcomeUnknown, over
+from tacit.ledger.store import Charged, Moved, Order, over
 from tacit.policy.account import Amount, Limit
 
 try:
@@ -254,7 +254,7 @@ _inherited: list[Any] = []  # connections of a parent process: never closed here
 def _address(url: str) -> URL:
     try:
         found = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
         raise LedgerError(f"this is no address of a database: write postgresql://user@host/name ({error})") from None
     return found.set(drivername="postgresql+psycopg")
 

@@ -86,6 +86,8 @@ class SqliteStore:
         self, path: Path, *, create: bool = True, trusting: bool = False, clock: Callable[[], int] = wall_clock
     ) -> None:
         self.path = path.resolve()
+        if not self.path.name or self.path.is_dir():
+            raise LedgerError(f"{path} is a folder: name the file of the ledger, such as {path / 'tacit.ledger'}")
         self._place = str(self.path)
         self.where = str(path)
         self.ledger = ""
@@ -243,7 +245,7 @@ class SqliteStore:
             )
         if blank and (self.ledger or not self._create):
             raise LedgerError(
-                f"there is no ledger at {self.where}: check the path, or create it with `tacit ledger init`"
+                f"there is no ledger at {self.where}: check the path, or create it with `tacit ledger apply`"
             )
         self._mark = Watermark(_beside(self.path, ".mark"))
         raw = self._raw = _connection(self.path, "rwc" if blank else "rw")

@@ -6,9 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from tacit.base import CorruptLedger, LedgerError, TacitError
+from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown, TacitError
 from tacit.ledger.entry import REGISTRY, digest
-from tacit.ledger.store import OutcomeUnknown
 from tacit.ledger.watermark import ADVICE
 
 __all__ = ["check", "failure", "heads_of"]
@@ -68,6 +67,13 @@ def _hangs_together(connection: Connection, row: Any) -> None:
         )
 
 
+def _unreadable(problem: BaseException) -> bool:
+    """Whether SQLite found its pages in order, and rows in them that no ledger wrote."""
+    if isinstance(problem, sqlite3.OperationalError):
+        return str(problem).startswith(("no such table", "no such column", "Could not decode"))
+    return isinstance(problem, TypeError | ValueError | AttributeError | LookupError)
+
+
 def failure(problem: BaseException, where: str, *, committing: bool) -> BaseException:
     """What to tell a caller whose transaction failed: whether something may have been charged, and what to do."""
     if isinstance(problem, TacitError):
@@ -75,7 +81,7 @@ def failure(problem: BaseException, where: str, *, committing: bool) -> BaseExce
     if isinstance(problem, DBAPIError) and problem.orig is not None:
         problem = problem.orig
     code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _unreadable(problem):
         return CorruptLedger(f"{where} is damaged, or not a ledger ({problem}). {ADVICE}")
     certain = not committing or code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
     if not certain:

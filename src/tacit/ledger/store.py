@@ -25,13 +25,9 @@ from tacit.ledger.receipt import spelled
 from tacit.plan.program import canonical
 from tacit.policy.account import DATASET, Amount, Currency, Limit
 
-__all__ = ["Charged", "Moved", "Order", "OutcomeUnknown", "Store", "limit_body", "money", "over", "reset_body"]
+__all__ = ["Charged", "Moved", "Order", "Store", "limit_body", "money", "over", "reset_body"]
 
 T = TypeVar("T")
-
-
-class OutcomeUnknown(LedgerError):  # noqa: N818 - what is known, not what went wrong
-    """The ledger failed while it committed: charged or not. The same key finds out and never charges twice."""
 
 
 class Moved(LedgerError):  # noqa: N818 - a word between store and ledger, which nobody else sees

@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tacit.base import CorruptLedger, TacitError
 from tacit.ledger.chain import Chain, Finding, Findings, Head
 from tacit.ledger.entry import REGISTRY
 from tacit.ledger.reader import Reader, reading
@@ -95,8 +96,16 @@ def verify(
     no ledger or it cannot be read at all.
     """
     with reading(where) as reader:
-        begin(reader.count())
-        return _Walk(reader, known).run(tick)
+        try:
+            begin(reader.count())
+            return _Walk(reader, known).run(tick)
+        except (TypeError, ValueError, LookupError, AttributeError) as problem:
+            if isinstance(problem, TacitError):
+                raise
+            # SQLite keeps values of any type in any column, so damage may put text where numbers are counted on
+            raise CorruptLedger(
+                f"{reader.where} has rows that no ledger wrote: it is damaged; put the newest copy of it back"
+            ) from problem
 
 
 class _Walk:

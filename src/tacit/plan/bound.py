@@ -7,7 +7,7 @@ is exempt where the rows' shape bounds a unit already; else its bound is declare
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
+from math import floor, prod
 
 from tacit.base import PolicyError, Refused
 from tacit.plan.bounded import LARGEST, Bounded, Clip, Key, Measure, Norm, Presence, Ranks
@@ -15,7 +15,7 @@ from tacit.plan.contribution import PRIVATE, Contribution, root_up, rows_per_uni
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
 from tacit.plan.family import PAIRS, QUANTILES, VARIANCES, column_of, families, fraction_of, range_of
-from tacit.plan.moments import FINE, grid_of, moment, number, product, rows, values
+from tacit.plan.moments import FINE, coarse, grid_of, moment, number, product, rows, values
 from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, Question
 from tacit.plan.recipe import Recipe
@@ -25,6 +25,7 @@ __all__ = ["MOST_GROUPS", "Planned", "bound"]
 MOST_GROUPS = 10**6
 CELLS = 2**14  # of a range whose quantiles are asked for
 PRESENCE = 2**5  # steps of one: a unit in more than their square of groups adds to none
+LARGEST_ROW = 2**30  # steps of a row in a sum
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
 
 
@@ -56,13 +57,8 @@ class _Work:
     def __init__(self, question: Question, norm: Norm, contribution: Contribution) -> None:
         self.question, self.norm, self.contribution = question, norm, contribution
         self.keys = tuple(_listable(key) for key in question.keys)
-        known = [key.values for key in self.keys]
-        self.open = any(value is None for value in known)
-        if prod(len(value) for value in known if value is not None) > MOST_GROUPS:
-            raise Refused(
-                f"these groups would be more than {MOST_GROUPS:,}: group by fewer or coarser keys, "
-                "such as DATE_TRUNC('month', day)"
-            )
+        self.open = any(key.values is None for key in self.keys)
+        _check_groups(self.keys)
         self.rows = rows_per_unit(question.source)
         self.measures: list[Measure] = []
         self.clips: list[Clip] = []
@@ -108,11 +104,15 @@ class _Work:
 
     def sums(self, value: Expression, family: list[Aggregate]) -> None:
         grid = grid_of(value, family[0].text or "SUM")
-        low, high = (int((end / grid.step + Fraction(1, 2)) // 1) for end in range_of(value))
-        measure = Measure(name=self.name(), value=value, step=grid.step, low=low, high=high)
-        self.add([measure], Fraction(max(abs(low), abs(high))), family, of=value, step=grid.step)
+        ends = range_of(value)
+        # a narrow range far from zero has large values and small steps
+        step = coarse(grid.step, max(map(abs, ends)), LARGEST_ROW)
+        low, high = (floor(end / step + Fraction(1, 2)) for end in ends)
+        measure = Measure(name=self.name(), value=value, step=step, low=low, high=high)
+        # where every value is zero the sum is too, and still has noise like any other
+        self.add([measure], Fraction(max(abs(low), abs(high), 1)), family, of=value, step=step)
         self.recipes += [
-            Recipe(name=a.name, function="sum", inputs=(measure.name,), step=grid.step, text=a.text) for a in family
+            Recipe(name=a.name, function="sum", inputs=(measure.name,), step=step, text=a.text) for a in family
         ]
 
     def moments(self, value: Expression, family: list[Aggregate]) -> None:
@@ -178,7 +178,7 @@ class _Work:
         for a in family:
             name = self.name()
             if a.function == "count_units":
-                measure = Measure(name=name, kind="units")
+                measure = Measure(name=name, kind="units", value=arguments[0] if arguments else None)
                 groups = 1 if not self.keys else self.rows
                 if groups is not None:
                     self.add([measure], self.over(groups), exempt=True)
@@ -244,7 +244,7 @@ class _Work:
                 )
             grid_of(value, aggregate.text or "HISTOGRAM")
             low, high = range_of(value)
-            width = (high - low) / aggregate.cells
+            width = (high - low) / aggregate.cells or Fraction(1)  # of a point: all of it is in the first cell
             cell = call("floor", call("divide", call("subtract", value, number(low)), number(width)))
             value = call("clamp", cell, number(0), number(aggregate.cells - 1))
         self.parts += 1
@@ -252,7 +252,8 @@ class _Work:
         before, self.measures, self.clips = (self.measures, self.clips), [], []
         self.add([measure], Fraction(1), [aggregate])
         (self.measures, self.clips), clips = before, tuple(self.clips)
-        key = _listable(Key(name=f"{aggregate.name}_value", expression=value))
+        keys = (*self.keys, _listable(Key(name=f"{aggregate.name}_value", expression=value)))
+        _check_groups(keys)
         self.recipes.append(
             Recipe(
                 name=aggregate.name,
@@ -263,7 +264,7 @@ class _Work:
                 text=aggregate.text,
             )
         )
-        return Bounded(source=self.question.source, keys=(*self.keys, key), measures=(measure,), clips=clips)
+        return Bounded(source=self.question.source, keys=keys, measures=(measure,), clips=clips)
 
     def together(self, found: list[Measure], sizes: list[int], family: list[Aggregate]) -> None:
         """Measures that share a weight; a row's norm is that of their sizes."""
@@ -301,7 +302,7 @@ class _Work:
     ) -> None:
         if bound is not None and bound > LARGEST:
             raise PolicyError(
-                "one unit may count for more than can be added up exactly here: declare a smaller clip or a coarser step"
+                "one unit may count for more than can be added up exactly: declare a smaller clip or a coarser step"
             )
         scales = (Fraction(1),) * len(names)
         self.clips.append(
@@ -352,6 +353,14 @@ class _Work:
     def name(self) -> str:
         self.count = getattr(self, "count", 0) + 1
         return f"m{self.count}"
+
+
+def _check_groups(keys: tuple[Key, ...]) -> None:
+    if prod(len(key.values) for key in keys if key.values is not None) > MOST_GROUPS:
+        raise Refused(
+            f"these groups would be more than {MOST_GROUPS:,}: group by fewer or coarser keys, "
+            "such as DATE_TRUNC('month', day)"
+        )
 
 
 def _listable(key: Key) -> Key:

@@ -21,7 +21,7 @@ class Type(StrEnum):
     """The few types that mean the same in every engine."""
 
     BOOLEAN = "boolean"
-    INTEGER = "integer"  # whole numbers, exact up to 2^53 in arithmetic
+    INTEGER = "integer"  # whole numbers up to 2^53 in size, exact in arithmetic; beyond they are numbers
     NUMBER = "number"  # double precision in the engine, put on a lattice before anything is added up
     TEXT = "text"
     DATE = "date"  # proleptic Gregorian, years 1 to 9999

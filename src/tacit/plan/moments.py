@@ -7,16 +7,17 @@ each. So one vector, one clip and one noise serve COUNT, SUM, AVG and VARIANCE o
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.base import PolicyError
+from tacit.base import PolicyError, Refused
 from tacit.plan.bounded import Measure
 from tacit.plan.expression import Constant, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.operation import call
 
-__all__ = ["FINE", "MOST_STEPS", "Grid", "grid_of", "moment", "number", "product", "rows", "values"]
+__all__ = ["FINE", "MOST_STEPS", "Grid", "coarse", "grid_of", "moment", "number", "product", "rows", "values"]
 
 MOST_STEPS = 2**26  # of half a range: finer steps are merged, so that thousands of rows stay within a clip's largest
 FINE = 2**18  # steps of half a range whose step nobody declared
+LARGEST = Fraction(2) ** 480  # of a value, and the inverse of the least range: squares and steps of them are doubles
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,22 @@ def grid_of(value: Expression, what: str, *, half: int | None = None) -> Grid:
     With `half` the step is made to fit, so that two values have grids of the same size.
     """
     facts = value.facts
+    if not facts.type.numeric:
+        raise Refused(
+            f"{what} needs a number, and this is a {facts.type}: turn it into one, as in DATE_DIFF('day', DATE "
+            "'2000-01-01', x) or LENGTH(x), or count its values with GROUP BY"
+        )
     if not facts.bounded:
         raise PolicyError(
             f"{what} needs a value with known bounds: {facts.why or 'this expression has none'}; "
             "declare bounds = [low, high] in the policy, or write LEAST(GREATEST(x, low), high)"
         )
     low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers, as the type says
+    if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:
+        raise PolicyError(
+            f"{what} is over a range that doubles cannot divide into steps: bound the value more closely, as in "
+            "LEAST(GREATEST(x, low), high)"
+        )
     if half is not None:
         return Grid((low + high) / 2, (high - low) / (2 * half) or Fraction(1), half)
     step = facts.step
@@ -50,6 +61,11 @@ def grid_of(value: Expression, what: str, *, half: int | None = None) -> Grid:
     if steps % 2:
         step, steps = step / 2, 2 * -(-(high - low) // step)
     return Grid(low + step * (steps // 2), step, max(1, steps // 2))
+
+
+def coarse(step: Fraction, largest: Fraction, most: int) -> Fraction:
+    """The step, or a power of two that makes at most so many steps of the largest value."""
+    return step if largest <= most * step else 2 * _power(largest / most)
 
 
 def _power(size: Fraction) -> Fraction:

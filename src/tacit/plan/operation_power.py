@@ -10,7 +10,7 @@ from math import exp, floor, fmod, inf, log, log10, sqrt
 
 from tacit.plan.facts import Facts
 from tacit.plan.operation_kind import Arguments, Operation, any_null, takes
-from tacit.plan.operation_number import NUMBER, saturated
+from tacit.plan.operation_number import NUMBER
 from tacit.plan.operation_range import LARGEST, End, ends, is_whole, number_facts, outward, size_of, why_of
 
 __all__ = ["EXP_HIGH", "EXP_LOW", "LN_2", "OPERATIONS", "POWER_LIMIT", "POWER_STEEP", "POWER_TINY"]
@@ -57,8 +57,6 @@ def _power(x: float, y: float) -> float | None:
         return None if y < 0 else 1.0 if y == 0 else 0.0
     if x < 0 and y != floor(y):
         return None
-    if y in (2.0, 3.0):
-        return saturated(x * x) if y == 2 else saturated(saturated(x * x) * x)
     if abs(y) < POWER_TINY:
         return 1.0
     if abs(y) > POWER_STEEP:
@@ -66,7 +64,9 @@ def _power(x: float, y: float) -> float | None:
     size = y * log(abs(x))
     if size > POWER_LIMIT:
         return -LARGEST if x < 0 and fmod(y, 2) != 0 else LARGEST
-    return 0.0 if size < -POWER_LIMIT else float(x**y)
+    if size < -POWER_LIMIT:
+        return 0.0
+    return x * x if y == 2 else x * x * x if y == 3 else float(x**y)  # as it is written for constants
 
 
 def _power_facts(arguments: Arguments) -> Facts:

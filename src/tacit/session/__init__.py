@@ -1,6 +1,8 @@
 """The desk: questions of one analyst about one dataset, from SQL to a release."""
 
 from tacit.session.answer import Release
-from tacit.session.session import Quote, Session
+from tacit.session.quote import Quote
+from tacit.session.session import Session
+from tacit.session.single import ask, open_session
 
-__all__ = ["Quote", "Release", "Session"]
+__all__ = ["Quote", "Release", "Session", "ask", "open_session"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tacit.base import InputError, TacitError
+from tacit.session.show import as_html, as_text, notes_shown, number, table_of
 
 if TYPE_CHECKING:
     import pandas
@@ -23,7 +24,7 @@ __all__ = ["Release"]
 VERSION = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Release:
     """The answer to one question. `table` has a column for each item of the SELECT list.
 
@@ -54,7 +55,10 @@ class Release:
 
     def to_pandas(self, *, intervals: bool = False) -> "pandas.DataFrame":
         """The table for pandas, which must be installed."""
-        frame: pandas.DataFrame = self.arrow(intervals=intervals).to_pandas()
+        try:
+            frame: pandas.DataFrame = self.arrow(intervals=intervals).to_pandas()
+        except ImportError as missing:
+            raise TacitError("to_pandas() needs pandas, which is not installed: pip install pandas") from missing
         return frame
 
     def to_polars(self, *, intervals: bool = False) -> "polars.DataFrame":
@@ -84,7 +88,8 @@ class Release:
         """The interval of one number."""
         name = column if column is not None else next(iter(self.intervals), None)
         if name is None or name not in self.intervals:
-            raise InputError(f"there is no interval for {name!r}: noisy columns are {', '.join(self.intervals)}")
+            noisy = ", ".join(self.intervals) or "none"
+            raise InputError(f"there is no interval for {name!r}: noisy columns are {noisy}")
         low, high = self.intervals[name]
         return low[row], high[row]
 
@@ -92,7 +97,7 @@ class Release:
         """Everything as plain data."""
         return {
             "columns": self.table.column_names,
-            "rows": [[_plain(value) for value in row.values()] for row in self.rows()],
+            "rows": [[_plain(value) for value in row] for row in zip(*self.table.to_pydict().values(), strict=True)],
             "intervals": {name: [list(low), list(high)] for name, (low, high) in self.intervals.items()},
             "confidence": self.confidence,
             "notes": list(self.notes),
@@ -120,81 +125,75 @@ class Release:
         return {**self.facts, "confidence": self.confidence, "notes": list(self.notes)}
 
     def to_bytes(self) -> bytes:
-        """For the ledger's store: an Arrow stream with everything else in its metadata."""
+        """An Arrow stream of the table and its intervals, with everything else in its metadata."""
         head = {
             "version": VERSION,
             "confidence": self.confidence,
             "notes": list(self.notes),
             "facts": dict(self.facts),
-            "intervals": {name: [list(low), list(high)] for name, (low, high) in self.intervals.items()},
+            "intervals": list(self.intervals),
         }
-        table = self.table.replace_schema_metadata({"tacit": json.dumps(head)})
+        ends = [pa.array(list(end), pa.float64()) for pair in self.intervals.values() for end in pair]
+        names = [*self.table.column_names, *(str(number) for number in range(len(ends)))]
+        whole = pa.table([*self.table.columns, *ends], names=names).replace_schema_metadata({"tacit": json.dumps(head)})
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
+        with pa.ipc.new_stream(sink, whole.schema) as writer:
+            writer.write_table(whole)
         return bytes(sink.getvalue().to_pybytes())
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, cached: bool = False) -> "Release":
+    def from_bytes(cls, data: bytes) -> "Release":
         """The inverse of `to_bytes`."""
-        with pa.ipc.open_stream(data) as reader:
-            table = reader.read_all()
-        head = json.loads(table.schema.metadata[b"tacit"])
+        try:
+            with pa.ipc.open_stream(data) as reader:
+                whole = reader.read_all()
+            head = json.loads(whole.schema.metadata[b"tacit"])
+        except (pa.ArrowException, KeyError, TypeError, ValueError):
+            raise InputError("these bytes are not a release: they come from Release.to_bytes()") from None
         if head["version"] != VERSION:
-            raise InputError(f"this stored answer has version {head['version']}; this release reads {VERSION}")
+            raise InputError(f"this stored answer has version {head['version']}, and this release reads {VERSION}")
+        whole = whole.replace_schema_metadata(None)
+        count = whole.num_columns - 2 * len(head["intervals"])
+        ends = [column.to_pylist() for column in whole.columns[count:]]
         return cls(
-            table=table.replace_schema_metadata(None),
-            intervals={name: (low, high) for name, (low, high) in head["intervals"].items()},
+            table=whole.select(range(count)),
+            intervals={name: (ends[2 * i], ends[2 * i + 1]) for i, name in enumerate(head["intervals"])},
             confidence=head["confidence"],
             notes=tuple(head["notes"]),
             facts=head["facts"],
-            cached=cached,
         )
+
+    def _cells(self) -> list[list[str]]:
+        shown = self.table.slice(0, LINES).to_pydict()
+        columns = [[self._cell(name, value, i) for i, value in enumerate(values)] for name, values in shown.items()]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _cell(self, name: str, value: Any, row: int) -> str:
+        if value is None:
+            return "–"
+        if name not in self.intervals or isinstance(value, list):
+            return str(_plain(value))
+        low, high = (ends[row] for ends in self.intervals[name])
+        if low is None or high is None:
+            return number(value)
+        return f"{number(value)} ± {number(max(high - value, value - low))}"
+
+    @property
+    def _remarks(self) -> list[str]:
+        more = self.table.num_rows - LINES
+        return [*([f"{more:,} more rows are not shown"] if more > 0 else []), *self.notes]
 
     def __rich__(self) -> Any:
         from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
 
-        shown = Table(box=None, pad_edge=False, header_style="bold")
-        for name in self.table.column_names:
-            shown.add_column(name, justify="right" if name in self.intervals else "left")
-        rows = self.rows()
-        for number, row in enumerate(rows[:LINES]):
-            shown.add_row(*(Text(self._cell(name, value, number)) for name, value in row.items()))
-        parts: list[Any] = [shown]
-        if len(rows) > LINES:
-            parts.append(Text(f"… and {len(rows) - LINES:,} more rows", style="dim"))
-        parts += [Text(f"• {note}", style="yellow") for note in self.notes]
-        return Group(*parts)
-
-    def _cell(self, name: str, value: Any, row: int) -> str:
-        if name not in self.intervals or value is None or isinstance(value, list):
-            return "–" if value is None else str(_plain(value))
-        low, high = (ends[row] for ends in self.intervals[name])
-        if low is None or high is None:
-            return _number(value)
-        return f"{_number(value)} ± {_number(max(high - value, value - low))}"
+        names = self.table.column_names
+        return Group(table_of(names, self._cells(), right=self.intervals), *notes_shown(self._remarks))
 
     def __repr__(self) -> str:
-        from io import StringIO
-
-        from rich.console import Console
-
-        out = StringIO()
-        Console(file=out, width=100, color_system=None).print(self.__rich__())
-        return out.getvalue().rstrip()
+        return as_text(self.__rich__())
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        heads = "".join(f"<th>{escape(name)}</th>" for name in self.table.column_names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(self._cell(name, value, i))}</td>" for name, value in row.items()) + "</tr>"
-            for i, row in enumerate(self.rows()[:LINES])
-        )
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table><ul>{notes}</ul>"
+        return as_html(self.table.column_names, self._cells(), self._remarks)
 
 
 LINES = 60  # of a table that is shown whole
@@ -205,10 +204,6 @@ def _plotted(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
     return value.isoformat() if isinstance(value, date | datetime) else value
-
-
-def _number(value: float) -> str:
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"

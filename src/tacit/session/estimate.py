@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import log, sqrt
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from tacit.plan.recipe import Recipe
 __all__ = ["Estimate", "Noisy", "estimate", "value_of", "width"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+ROUNDS = 32  # of bisection: an end is found to 2^−32 of where it may be, and taken on the wide side
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _laplace_width(scales: Array, confidence: float) -> Array:
                 weights[i] *= square[i] / (square[i] - square[j])
 
     low, high = np.zeros_like(total), np.full_like(total, 2 * log(1 / (1 - confidence)) * sqrt(count))
-    for _ in range(50):
+    for _ in range(ROUNDS):
         middle = (low + high) / 2
         outside = (weights * np.exp(-middle / spaced)).sum(axis=0)
         wide = outside > 1 - confidence
@@ -153,29 +155,55 @@ def _laplace_width(scales: Array, confidence: float) -> Array:
 def _ratio(recipe: Recipe, inputs: list[Noisy], raw: Array, confidence: float) -> Estimate:
     """Fieller's interval: every average t for which the noise explains first − t·count.
 
-    In units of half the range the truth t is in −1..1, and first − t·count has noise of sizes 1 and |t|.
+    In units of half the range the truth t is in −1..1, and first − t·count has noise of sizes 1 and |t|. Where the
+    count is within reach of its own noise nothing is known, and the interval is the whole range.
     """
     count, first = inputs[0].values, inputs[1].values
-    size, kind = inputs[0].size, inputs[0].kind
-
-    def far(t: Array) -> Array:
-        return width([np.full_like(t, size), np.abs(t) * size], kind, confidence)
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = np.clip(np.where(count > 0, first / count, 0.0), -1, 1)
-    vague = count <= far(np.ones_like(count))
-    high = _edge(lambda t: t * count - first <= far(t), centre, np.ones_like(centre))
-    low = _edge(lambda t: first - t * count <= far(t), centre, -np.ones_like(centre))
-    low, high = np.where(vague, -1.0, low), np.where(vague, 1.0, high)
+    size = inputs[0].size
+    if inputs[0].kind == "gaussian":
+        vague, low, high = _gaussian_ratio(count, first, float(ndtri(0.5 + confidence / 2)) * size)
+    else:
+        vague, low, high = _laplace_ratio(count, first, size, confidence)
+    low, high = np.where(vague, -1.0, np.clip(low, -1, 1)), np.where(vague, 1.0, np.clip(high, -1, 1))
     reach, middle = float(recipe.step) * recipe.half, float(recipe.middle)
     return _within(recipe, raw, middle + reach * low, middle + reach * high)
+
+
+def _gaussian_ratio(count: Array, first: Array, far: float) -> tuple[Any, Array, Array]:
+    """The roots of (first − t·count)² = far²·(1 + t²)."""
+    vague = count <= far * sqrt(2)
+    square = np.where(vague, 1.0, count**2 - far**2)
+    spread = far * np.sqrt(np.where(vague, 0.0, first**2 + square))
+    return vague, (first * count - spread) / square, (first * count + spread) / square
+
+
+def _laplace_ratio(count: Array, first: Array, size: float, confidence: float) -> tuple[Any, Array, Array]:
+    """By bisection, on a table of how far two noises of sizes 1 and |t| go together."""
+    grid, reach = _pairs(confidence)
+
+    def far(t: Array) -> Array:
+        return size * np.interp(np.abs(t), grid, reach)
+
+    vague = count <= size * reach[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = np.clip(np.where(count > 0, first / count, 0.0), -1, 1)
+    high = _edge(lambda t: t * count - first <= far(t), centre, np.ones_like(centre))
+    low = _edge(lambda t: first - t * count <= far(t), centre, -np.ones_like(centre))
+    return vague, low, high
+
+
+@lru_cache(maxsize=16)
+def _pairs(confidence: float) -> tuple[Array, Array]:
+    """Half-widths for two noises of sizes 1 and t, on a grid of t; lines between them are no lower than the curve."""
+    grid = np.linspace(0, 1, 513)
+    return grid, width([np.ones_like(grid), grid], "laplace", confidence)
 
 
 def _edge(holds: Callable[[Array], Any], inside: Array, outside: Array) -> Array:
     """Where a condition that holds at `inside` stops on the way to `outside`, which is kept if it never does."""
     near, far = inside, outside
     done = holds(outside)
-    for _ in range(50):
+    for _ in range(ROUNDS):
         middle = (near + far) / 2
         good = holds(middle)
         near, far = np.where(good, middle, near), np.where(good, far, middle)

@@ -8,6 +8,7 @@ from tacit.ledger import Receipt
 from tacit.mechanism import KeySelection
 from tacit.mechanism.encode import mechanism_to_json
 from tacit.plan.bounded import Bounded
+from tacit.plan.expression import Column
 from tacit.plan.price import Priced
 from tacit.policy import Grant, Policy
 from tacit.session.release import Released
@@ -36,7 +37,7 @@ def notes_of(priced: Priced, policy: Policy, released: Sequence[Released] = ()) 
         found.append(
             f"{', '.join(sorted(extremes))}: the 0.5 % or 99.5 % quantile, since a true extreme is one {unit}'s"
         )
-    if released and released[0].groups == () and priced.question.keys:
+    if released and not len(released[0].groups) and priced.question.keys:
         found.append("no group had enough units to be shown")
     return tuple(found)
 
@@ -64,5 +65,13 @@ def facts_of(
         "time": datetime.fromtimestamp(receipt.time / 1e6, UTC).isoformat(),
         "steps": [{"name": step.name, "mechanism": mechanism_to_json(step.mechanism)} for step in priced.program.steps],
         "clips": clips,
-        "keys": {key.name: "declared" if key.values is not None else "selected" for key in priced.question.keys},
+        "keys": {
+            _called(priced, key.name): "declared" if key.values is not None else "selected"
+            for key in priced.question.keys
+        },
     }
+
+
+def _called(priced: Priced, key: str) -> str:
+    """A key by the name it has in the answer, if it is there."""
+    return next((name for name, made in priced.question.output if isinstance(made, Column) and made.name == key), key)

@@ -1,32 +1,31 @@
-"""Stage 8: noise. The only place that opens an `Exact`, and it does so for a receipt alone."""
+"""Stage 8: noise. The only place that opens an `Exact`, and it does so for the receipt of the same program alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from tacit.base import InputError
 from tacit.base.exact import Exact, opened
-from tacit.engine.result import Result, Table, Whole
+from tacit.engine.result import Result, Whole
 from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.noise import Rng
-from tacit.plan.bounded import Bounded, Clip, Key
+from tacit.plan.bounded import Bounded, Clip
 from tacit.plan.facts import Value
 from tacit.plan.price import Priced, Task
 from tacit.plan.program import Step
 from tacit.session.estimate import Noisy
+from tacit.session.groups import Codes, Groups
 
-__all__ = ["Released", "choose_bound", "release"]
+__all__ = ["Released", "choose_bound", "release", "unmeasured"]
 
-Keys = tuple[Value, ...]
+BLOCK = 2**23  # cells of quantiles at once
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Released:
     """One part of the answer after noise: the groups, and per group each noisy measure and quantile.
 
@@ -34,36 +33,39 @@ class Released:
     interval round each, of shape (groups, quantiles, 2).
     """
 
-    groups: tuple[Keys, ...]
+    groups: Groups
     measures: Mapping[str, Noisy]
-    quantiles: Mapping[str, np.ndarray[Any, np.dtype[np.int64]]]
-    ends: Mapping[str, np.ndarray[Any, np.dtype[np.int64]]]
+    quantiles: Mapping[str, Codes]
+    ends: Mapping[str, Codes]
 
 
-def choose_bound(step: Step, task: Task, units: Exact[Whole], clip: Clip, receipt: Receipt, rng: Rng | None) -> int:
-    """The bound for a clip: an edge with about `target` units above it."""
-    _paid(receipt)
-    mechanism = step.mechanism
+def choose_bound(
+    priced: Priced, number: int, bounded: Bounded, units: Exact[Whole], receipt: Receipt, rng: Rng | None = None
+) -> int:
+    """The bound for the clip that step `number` of the program chooses: an edge with about `target` units above it."""
+    _paid(priced, receipt)
+    task, mechanism = priced.tasks[number], priced.program.steps[number].mechanism
     assert isinstance(mechanism, Exponential)
     assert task.target is not None
+    assert task.clip is not None  # as every task to choose
     between = opened(units)  # one more than edges: the last is of units above all of them
     above = np.cumsum(between[::-1])[::-1][1:]
     scores = [-abs(int(count) - task.target) for count in above]
-    return clip.edges[mechanism.sample(scores, rng)]
+    return bounded.clips[task.clip].edges[mechanism.sample(scores, rng)]
 
 
 def release(
     priced: Priced, part: int, bounded: Bounded, exact: Exact[Result], receipt: Receipt, rng: Rng | None = None
 ) -> Released:
     """Add the noise of the program's steps to one part. `bounded` is the part with every bound filled in."""
-    _paid(receipt)
+    _paid(priced, receipt)
     result = opened(exact)
     steps = [(task, step) for task, step in zip(priced.tasks, priced.program.steps, strict=True) if task.part == part]
     groups = _groups(bounded, result, steps, rng)
-    place = {_matched(key): number for number, key in enumerate(groups)}
+    place = groups.find(result.groups.keys, _length(result))
     measures: dict[str, Noisy] = {}
-    quantiles: dict[str, Any] = {}
-    ends: dict[str, Any] = {}
+    quantiles: dict[str, Codes] = {}
+    ends: dict[str, Codes] = {}
     for task, step in steps:
         if task.kind in ("choose", "select"):
             continue
@@ -72,91 +74,93 @@ def release(
         assert clip.bound is not None  # filled in before the run
         units = Fraction(1) if original.bound is not None else clip.bound
         if task.kind == "noise":
-            measures.update(_noised(step, clip, units, result, place, rng))
+            measures.update(_noised(step, clip, units, result, place, len(groups), rng))
         else:
-            drawn = _quantiles(step, clip, units, result, place, rng)
+            drawn = _quantiles(step, clip, units, result, groups, rng)
             (quantiles if task.kind == "quantiles" else ends)[clip.names[0]] = drawn
     return Released(groups=groups, measures=measures, quantiles=quantiles, ends=ends)
 
 
-def _paid(receipt: Receipt) -> None:
+def unmeasured(bounded: Bounded) -> Released | None:
+    """The groups of a part that measures nothing and whose keys are declared: there is nothing to run."""
+    if bounded.measures or bounded.ranks or bounded.presence is not None:
+        return None
+    return Released(groups=_declared(bounded), measures={}, quantiles={}, ends={})
+
+
+def _paid(priced: Priced, receipt: Receipt) -> None:
     if not isinstance(receipt, Receipt):
         raise InputError("nothing is released without a receipt: charge the program first")
+    if receipt.program != priced.program.hash:
+        raise InputError("this receipt is for another program: charge the one that is to be released")
 
 
-def _groups(bounded: Bounded, result: Result, steps: list[tuple[Task, Step]], rng: Rng | None) -> tuple[Keys, ...]:
+def _length(result: Result) -> int:
+    if result.groups.keys:
+        return len(result.groups.keys[0])
+    return next((len(column) for column in result.groups.columns.values()), 1)
+
+
+def _groups(bounded: Bounded, result: Result, steps: list[tuple[Task, Step]], rng: Rng | None) -> Groups:
     """All groups where they are known in advance; else the ones that selection shows, in an order of their values."""
     if bounded.presence is None:
-        domains = [_domain(key) for key in bounded.keys]
-        return tuple(product(*domains)) if prod(map(len, domains)) else ()
+        return _declared(bounded)
     (step,) = [step for task, step in steps if task.kind == "select"]
     mechanism = step.mechanism
     assert isinstance(mechanism, KeySelection)
     assert result.presence is not None  # as it was asked for
-    found = _rows(result.groups)
-    within = [_allowed(bounded.keys, key) for key in found]
     shown = mechanism.sample(result.presence, rng)
-    kept = [key for key, show, fits in zip(found, shown.tolist(), within, strict=True) if show and fits]
-    return tuple(sorted(kept, key=lambda key: tuple((value is None, str(type(value)), value) for value in key)))
+    for key, column in zip(bounded.keys, result.groups.keys, strict=True):
+        if key.values is not None:  # of other rows nothing was promised
+            allowed = {Fraction(float(v)) if isinstance(v, Fraction) else v for v in key.values}
+            shown = shown & np.fromiter((value in allowed for value in column), np.bool_, len(column))
+    return Groups.sorted(result.groups.keys, np.flatnonzero(shown))
 
 
-def _rows(table: Table) -> list[Keys]:
-    return list(zip(*table.keys, strict=True)) if table.keys else [()] * len(next(iter(table.columns.values())))
-
-
-def _matched(key: Keys) -> Keys:
-    """Keys as an engine gives them back: a number is the double nearest to it."""
-    return tuple(Fraction(float(value)) if isinstance(value, Fraction) else value for value in key)
-
-
-def _domain(key: Key) -> tuple[Value, ...]:
-    values = key.values
-    assert values is not None  # or there would be a presence
-    return values
-
-
-def _allowed(keys: tuple[Key, ...], values: Keys) -> bool:
-    """Whether each value is one that its key can take; of other rows nothing was promised."""
-    return all(key.values is None or value in _matched(key.values) for key, value in zip(keys, values, strict=True))
+def _declared(bounded: Bounded) -> Groups:
+    domains: list[tuple[Value, ...]] = []
+    for key in bounded.keys:
+        assert key.values is not None  # or there would be a presence
+        domains.append(key.values)
+    return Groups.every(domains)
 
 
 def _noised(
-    step: Step, clip: Clip, units: Fraction, result: Result, place: Mapping[Keys, int], rng: Rng | None
+    step: Step, clip: Clip, units: Fraction, result: Result, place: Codes, size: int, rng: Rng | None
 ) -> dict[str, Noisy]:
-    truth = np.zeros((len(clip.names), len(place)), dtype=object)
-    rows = [place.get(key, -1) for key in _rows(result.groups)]
-    for number, name in enumerate(clip.names):
-        for row, value in zip(rows, result.groups.columns[name].tolist(), strict=True):
-            if row >= 0:
-                truth[number, row] = int(value)
-    if all(abs(value) < 2**62 for value in truth.ravel()):
-        truth = truth.astype(np.int64)
+    columns = [result.groups.columns[name] for name in clip.names]
+    inside = place >= 0
+    truth = np.zeros((len(columns), size), dtype=np.result_type(*columns))
+    for number, column in enumerate(columns):
+        np.add.at(truth[number], place[inside], column[inside])
     mechanism = step.mechanism
     if isinstance(mechanism, DiscreteGaussian):
-        mechanism, kind, size = replace(mechanism, sigma=mechanism.sigma * units), "gaussian", "sigma"
-    else:
-        assert isinstance(mechanism, DiscreteLaplace)  # the two kinds there are
-        mechanism, kind, size = replace(mechanism, scale=mechanism.scale * units), "laplace", "scale"
-    noisy = mechanism.sample(truth, rng)
-    width = float(getattr(mechanism, size))
-    return {
-        name: Noisy(np.asarray(noisy[number], dtype=np.float64), kind, width)  # type: ignore[arg-type]
-        for number, name in enumerate(clip.names)
-    }
+        mechanism = replace(mechanism, sigma=mechanism.sigma * units)
+        return _named(clip, mechanism.sample(truth, rng), "gaussian", float(mechanism.sigma))
+    assert isinstance(mechanism, DiscreteLaplace)  # the two kinds there are
+    mechanism = replace(mechanism, scale=mechanism.scale * units)
+    return _named(clip, mechanism.sample(truth, rng), "laplace", float(mechanism.scale))
 
 
-def _quantiles(
-    step: Step, clip: Clip, units: Fraction, result: Result, place: Mapping[Keys, int], rng: Rng | None
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _named(clip: Clip, noisy: Any, kind: Any, size: float) -> dict[str, Noisy]:
+    return {name: Noisy(np.asarray(noisy[number], np.float64), kind, size) for number, name in enumerate(clip.names)}
+
+
+def _quantiles(step: Step, clip: Clip, units: Fraction, result: Result, groups: Groups, rng: Rng | None) -> Codes:
+    """Groups are independent of each other, so they are drawn some at a time: a table of all cells may be huge."""
     mechanism = step.mechanism
     assert isinstance(mechanism, BinnedQuantiles)
     mechanism = replace(mechanism, scale=mechanism.scale * units, margin=mechanism.margin * units)
     table = result.ranks[clip.names[0]]
-    counts = np.zeros((len(place), mechanism.cells), dtype=np.int64)
-    rows = np.array([place.get(key, -1) for key in _rows(table)], dtype=np.int64)
-    inside = rows >= 0
-    counts[rows[inside], table.columns["cell"][inside]] = table.columns["count"][inside]
-    if not place:
-        shape = (0, len(mechanism.quantiles), 2) if mechanism.margin else (0, len(mechanism.quantiles))
-        return np.zeros(shape, dtype=np.int64)
-    return mechanism.sample(counts, rng)
+    cells, counts = table.columns["cell"], table.columns["count"]
+    place = groups.find(table.keys, len(cells))
+    shape = (len(groups), len(mechanism.quantiles), 2) if mechanism.margin else (len(groups), len(mechanism.quantiles))
+    found = np.zeros(shape, dtype=np.int64)
+    block = max(1, BLOCK // mechanism.cells)
+    for start in range(0, len(groups), block):
+        stop = min(start + block, len(groups))
+        some = np.zeros((stop - start, mechanism.cells), dtype=np.int64)
+        rows = np.flatnonzero((place >= start) & (place < stop))
+        some[place[rows] - start, cells[rows].astype(np.int64)] = counts[rows]
+        found[start:stop] = mechanism.sample(some, rng)
+    return found

@@ -1,72 +1,68 @@
-"""The desk: one analyst, one dataset, and the nine stages of a question in their order. The only orchestrator."""
+"""The desk: one analyst, one dataset, and the nine stages of a question in their order. The only orchestrator.
+
+The charge is durable before anything runs; what was drawn is durable before anybody sees it. So a crash between two
+stages costs at most an answer that nobody saw, and asking again does not pay again.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 from math import ceil
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tacit.base import EngineError, InputError, Number, OverBudget, Refused, between, positive
+from tacit.base import EngineError, InputError, LedgerError, Number, PolicyError, TacitError
 from tacit.engine import Engine, open_engine
-from tacit.ledger import Ledger, Receipt, Standing
+from tacit.engine.engine import Progress
+from tacit.ledger import Kept, Ledger, Receipt, Standing
 from tacit.loss import Cost
-from tacit.noise import Rng, SecureRng
+from tacit.noise import Rng
 from tacit.plan.bounded import LARGEST, Bounded, Clip
-from tacit.plan.price import Budget, Priced, price, rho_of
-from tacit.plan.question import Question
-from tacit.policy import Currency, Grant, Policy, load
+from tacit.plan.price import Priced
+from tacit.policy import Amount, Grant, Policy, load
 from tacit.session.answer import Release
 from tacit.session.assemble import assemble
-from tacit.session.contribution import contribution_of
-from tacit.session.expect import Expected, expected
+from tacit.session.expect import expected
 from tacit.session.notes import facts_of, notes_of
-from tacit.session.release import Released, choose_bound, release
+from tacit.session.offer import CONFIDENCE, Offer
+from tacit.session.quote import Quote
+from tacit.session.release import Released, choose_bound, release, unmeasured
+from tacit.session.rest import binding, rest
+from tacit.session.stored import Stored
 from tacit.sql import Catalog, lower, parse
 
-__all__ = ["Quote", "Session"]
+__all__ = ["Session"]
 
-CONFIDENCE = 0.95
 FAILED = b"failed"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Quote:
-    """What a question would cost, and how well it would be answered. Free, and nothing is looked at."""
-
-    cost: Cost
-    expected: tuple[Expected, ...]
-    left: Cost
-    enough: bool
-    notes: tuple[str, ...]
-    priced: Priced
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "cost": self.cost.json(),
-            "left": self.left.json(),
-            "enough": self.enough,
-            "expected": [{"column": e.column, "error": e.error, "words": e.words} for e in self.expected],
-            "notes": list(self.notes),
-        }
-
-
 class Session:
-    """Questions of one analyst. Thread safe as far as its engine is; close it, or use it as a context."""
+    """Questions of one analyst. Thread safe as far as its engine is; close it, or use it as a context.
+
+    `progress` is told how far a query is that takes more than two seconds.
+    """
 
     def __init__(
-        self, policy: Policy | str | Path, analyst: str, *, ledger: Ledger | None = None, engine: Engine | None = None
+        self,
+        policy: Policy | str | Path,
+        analyst: str,
+        *,
+        ledger: Ledger | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.path = None if isinstance(policy, Policy) else Path(policy)
+        self._read = self._stamp()  # before the file is read: a change in between is seen at the next question
         self.policy = policy if isinstance(policy, Policy) else load(policy)
+        self._catalog = Catalog.from_policy(self.policy)
         self.analyst = analyst
-        self._read = self._stamp()
         self._own_ledger, self._own_engine = ledger is None, engine is None
         self.ledger = Ledger.open(self.policy.ledger()) if ledger is None else ledger
         try:
             self._account()
-            self.engine = open_engine(self.policy) if engine is None else engine
+            self.engine = open_engine(self.policy, progress=progress) if engine is None else engine
         except BaseException:
             if self._own_ledger:
                 self.ledger.close()
@@ -92,33 +88,39 @@ class Session:
     ) -> None:
         self.close()
 
-    def _stamp(self) -> tuple[int, int] | None:
+    def __repr__(self) -> str:
+        return f"Session({self.policy.dataset.name!r}, analyst={self.analyst!r})"
+
+    # --- the policy as it is now
+
+    def _stamp(self) -> tuple[int, ...] | None:
         if self.path is None:
             return None
-        found = self.path.stat()
-        return found.st_mtime_ns, found.st_size
+        try:
+            found = self.path.stat()
+        except OSError:
+            return ()  # load says what is wrong
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
-    def _current(self) -> Policy:
+    def _current(self) -> tuple[Policy, Catalog]:
         """The policy as its file says now: a limit that was lowered binds the next question."""
-        if self.path is not None and self._stamp() != self._read:
-            self.policy, self._read = load(self.path), self._stamp()
-        return self.policy
+        stamp = self._stamp()
+        if self.path is not None and stamp != self._read:
+            fresh = load(self.path)
+            if _places(fresh) != _places(self.policy):
+                raise PolicyError(
+                    f"{self.path.name}: names other tables, people or another ledger than when this session was "
+                    "opened: open a new one"
+                )
+            self.policy, self._catalog, self._read = fresh, Catalog.from_policy(fresh), stamp
+        return self.policy, self._catalog
 
     # --- the stages before the data
 
-    def _question(self, sql: str, dialect: str | None) -> tuple[Question, Policy]:
-        policy = self._current()
-        return lower(parse(_sql(sql), dialect), Catalog.from_policy(policy)), policy
-
-    def _priced(self, question: Question, policy: Policy, amount: Mapping[str, Any]) -> Priced:
-        how: dict[str, Any] = {
-            "relation": policy.privacy.relation,
-            "unit": policy.privacy.unit,
-            "contribution": contribution_of(policy, question),
-        }
-        if amount.get("error") is not None:
-            return _for_error(question, policy, amount, how)
-        return price(question, _budget(question, policy, amount), **how)
+    def _priced(self, sql: Any, offer: Offer, dialect: str | None) -> tuple[Priced, Policy, Grant]:
+        policy, catalog = self._current()
+        priced = offer.price(lower(parse(_sql(sql), dialect), catalog), policy)
+        return priced, policy, policy.decide(self.analyst, priced.program)
 
     def quote(
         self,
@@ -131,32 +133,23 @@ class Session:
         dialect: str | None = None,
     ) -> Quote:
         """What `ask` with the same arguments would cost, the error to expect, and what would be left. Free."""
-        question, policy = self._question(sql, dialect)
-        amount = {"epsilon": epsilon, "rho": rho, "error": error, "confidence": confidence}
-        priced = self._priced(question, policy, amount)
-        grant = policy.decide(self.analyst, priced.program)
-        left, enough = self._left(grant)
+        offer = Offer.of(epsilon, rho, error, confidence)
+        priced, policy, grant = self._priced(sql, offer, dialect)
+        left, enough = rest(self.standing(), grant.account.limits, grant.amount)
+        privacy = policy.privacy
         return Quote(
-            cost=grant.cost,
-            expected=tuple(expected(priced, float(confidence))),
+            cost=grant.amount.cost(privacy.currency, relation=privacy.relation, unit=privacy.unit),
+            expected=tuple(expected(priced, offer.confidence)),
             left=left,
             enough=enough,
             notes=notes_of(priced, policy),
             priced=priced,
         )
 
-    def _left(self, grant: Grant) -> tuple[Cost, bool]:
-        """The least that would be left in any of the accounts that pay."""
-        standing = self.standing()
-        rests, enough = [], True
-        for limit in grant.account.limits:
-            balance = standing.balance(limit.holder)
-            most = limit.total if balance is None else _less(limit.total, balance.limit)
-            spent = grant.amount if balance is None else balance.window_spent + grant.amount
-            enough &= spent.fits(most)
-            rests.append(spent.left(most))
-        least = min(rests, key=lambda rest: rest.spend)
-        return least.cost(standing.currency, relation=standing.relation, unit=standing.unit), enough
+    def left(self) -> Cost:
+        """What this analyst may still spend: the least that any limit leaves."""
+        policy, _ = self._current()
+        return rest(self.standing(), binding(policy, self.analyst), Amount(0))[0]
 
     def standing(self) -> Standing:
         """Where the dataset's account stands, all holders."""
@@ -176,73 +169,87 @@ class Session:
         dialect: str | None = None,
         rng: Rng | None = None,
     ) -> Release:
-        """The answer, after it is paid for. The same question at the same price is answered from the store, free.
+        """The answer, after it is paid for. The same question at the same price is answered from the store, free,
+        also with another HAVING, ORDER BY or confidence, which only touch what was released.
 
-        `key` makes a retry after a lost reply safe: the same key never pays twice, and gives the same answer.
+        `key` names the charge: the same key never pays twice. Left out, it follows from the question and the version
+        of the data, so that a retry after a crash is free too. `rng` is for tests.
         """
-        question, policy = self._question(sql, dialect)
-        amount = {"epsilon": epsilon, "rho": rho, "error": error, "confidence": confidence}
-        priced = self._priced(question, policy, amount)
-        grant = policy.decide(self.analyst, priced.program)
-        version = self.engine.version(priced.program.tables)
+        offer = Offer.of(epsilon, rho, error, confidence)
+        priced, policy, grant = self._priced(sql, offer, dialect)
+        version = self._version(priced)
         known = self.ledger.recall(grant.account, priced.program, version)
         if known is not None:
-            return _shown(known.kind, known.release, cached=True)
-        receipt = self.ledger.charge(grant.account, grant.cost, priced.program, key or _key())
+            return _shown(known, priced, policy, offer.confidence, cached=True)
+        name = key if key is not None else _key(priced, version)
+        receipt = self.ledger.charge(grant.account, grant.cost, priced.program, name)
         if receipt.replayed and (kept := self.ledger.kept(receipt)) is not None:
-            return _shown(kept.kind, kept.release, cached=True)
+            return _shown(kept, priced, policy, offer.confidence, cached=True)
         self.ledger.begin(receipt)
-        try:
-            answer = self._run(priced, policy, grant, receipt, float(between(confidence, "confidence", 0, 1)), rng)
-        except Exception as failure:  # what failed may depend on the data: one constant failure, kept as the answer
-            self.ledger.keep(receipt, FAILED, version=version, kind="failure")
-            if isinstance(failure, EngineError):
-                raise
-            raise EngineError() from None
-        kept = self.ledger.keep(receipt, answer.to_bytes(), version=version)
-        return _shown(kept.kind, kept.release, cached=False)
+        kept = self._kept(priced, policy, grant, receipt, version, rng)
+        return _shown(kept, priced, policy, offer.confidence, cached=False)
 
-    def _run(
-        self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, confidence: float, rng: Rng | None
-    ) -> Release:
-        parts, bounds = [], {}
-        for number, part in enumerate(priced.planned.parts):
-            filled = self._filled(priced, number, part, receipt, rng)
-            bounds[number] = filled
-            parts.append(release(priced, number, filled, self.engine.run(filled), receipt, rng))
-        return self._answer(priced, policy, grant, receipt, parts, bounds, confidence)
+    def _version(self, priced: Priced) -> str:
+        try:
+            return self.engine.version(priced.program.tables)
+        except Exception:
+            pass  # left first, so that no other error is behind this one
+        raise TacitError("the data cannot be reached now: nothing was charged, and nothing was looked at")
+
+    def _kept(
+        self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, version: str, rng: Rng | None
+    ) -> Kept:
+        """Run, and store what came of it before anybody sees it; a failure, which may depend on the data, as such."""
+        found = self._attempt(priced, policy, grant, receipt, rng)
+        kind, data = ("failure", FAILED) if found is None else ("answer", found)
+        after = version if found is None else self._version_after(priced)
+        # data that changed on the way belong to neither version: the charge finds the answer, another question does not
+        state = version if after == version else f"{version} {after}"
+        try:
+            return self.ledger.keep(receipt, data, version=state, kind=kind)
+        except LedgerError:
+            pass
+        raise LedgerError(
+            "the answer could not be stored, so it is not shown; the charge stands: ask again with "
+            f"key={receipt.key!r}, which does not pay twice"
+        )
+
+    def _version_after(self, priced: Priced) -> str:
+        try:
+            return self.engine.version(priced.program.tables)
+        except Exception:
+            return "unknown"
+
+    def _attempt(self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, rng: Rng | None) -> bytes | None:
+        """Stages 7 and 8 as bytes; None if anything at all goes wrong. Errors end here: they may hold data."""
+        try:
+            parts, bounds = [], {}
+            for number, part in enumerate(priced.planned.parts):
+                bounds[number] = self._filled(priced, number, part, receipt, rng)
+                parts.append(self._part(priced, number, bounds[number], receipt, rng))
+            facts = facts_of(priced, policy, grant, receipt, bounds)
+            return Stored(parts=tuple(parts), facts=facts).to_bytes()
+        except Exception:
+            return None
+
+    def _part(self, priced: Priced, number: int, bounded: Bounded, receipt: Receipt, rng: Rng | None) -> Released:
+        empty = unmeasured(bounded)
+        if empty is not None:
+            return empty
+        return release(priced, number, bounded, self.engine.run(bounded), receipt, rng)
 
     def _filled(self, priced: Priced, number: int, part: Bounded, receipt: Receipt, rng: Rng | None) -> Bounded:
         """The part with every bound that was left open chosen, by its own paid step."""
         clips = list(part.clips)
-        for task, step in zip(priced.tasks, priced.program.steps, strict=True):
+        for place, task in enumerate(priced.tasks):
             if task.kind == "choose" and task.part == number and task.clip is not None:
                 clip = clips[task.clip]
                 units = self.engine.norms(part, task.clip, clip.edges)
-                chosen = choose_bound(step, task, units, clip, receipt, rng)
+                chosen = choose_bound(priced, place, part, units, receipt, rng)
                 clips[task.clip] = replace(clip, bound=Fraction(chosen))
                 if clip.by_rows:
                     clips = [_in_rows(other, chosen / clip.row) for other in clips]
         return replace(part, clips=tuple(clips))
-
-    def _answer(
-        self,
-        priced: Priced,
-        policy: Policy,
-        grant: Grant,
-        receipt: Receipt,
-        parts: list[Released],
-        bounds: Mapping[int, Bounded],
-        confidence: float,
-    ) -> Release:
-        answer = assemble(priced, parts, confidence=confidence)
-        return Release(
-            table=answer.table,
-            intervals=answer.intervals,
-            confidence=confidence,
-            notes=notes_of(priced, policy, parts),
-            facts=facts_of(priced, policy, grant, receipt, bounds),
-        )
 
 
 def _in_rows(clip: Clip, rows: Fraction) -> Clip:
@@ -252,18 +259,36 @@ def _in_rows(clip: Clip, rows: Fraction) -> Clip:
     return replace(clip, bound=min(Fraction(LARGEST), Fraction(ceil(rows * clip.row))))
 
 
-def _shown(kind: str, release_: bytes, *, cached: bool) -> Release:
-    if kind == "failure":
-        raise EngineError()
-    return Release.from_bytes(release_, cached=cached)
+def _shown(kept: Kept, priced: Priced, policy: Policy, confidence: float, *, cached: bool) -> Release:
+    """Stage 9, on what is stored: the same way for a new answer and an old one."""
+    if kept.kind == "failure":
+        raise EngineError
+    try:
+        stored = Stored.from_bytes(kept.release)
+        answer = assemble(priced, stored.parts, confidence=confidence)
+        return Release(
+            table=answer.table,
+            intervals=answer.intervals,
+            confidence=confidence,
+            notes=notes_of(priced, policy, stored.parts),
+            facts=stored.facts,
+            cached=cached,
+        )
+    except Exception:
+        pass
+    raise EngineError
 
 
-def _key() -> str:
-    return bytes(SecureRng().read(16)).hex()
+def _key(priced: Priced, version: str) -> str:
+    """The name of a charge that was given none: the same question about the same data has the same."""
+    return sha256(f"{priced.program.hash} {version}".encode()).hexdigest()[:40]
 
 
-def _less(a: Any, b: Any) -> Any:
-    return type(a)(min(a.spend, b.spend), min(a.delta, b.delta))
+def _places(policy: Policy) -> Mapping[str, Any]:
+    """What a session opens, and so cannot change under it."""
+    tables = {name: policy.where(name) for name in policy.tables}
+    dataset = policy.dataset
+    return {"people": dataset.identity, "engine": dataset.engine, "ledger": policy.ledger(), "tables": tables}
 
 
 def _sql(question: Any) -> str:
@@ -275,59 +300,3 @@ def _sql(question: Any) -> str:
 
         return str(ibis.to_sql(question, dialect="duckdb"))
     raise InputError(f"ask in SQL, or with an Ibis expression, not with {type(question).__name__}")
-
-
-def _budget(question: Question, policy: Policy, amount: Mapping[str, Any]) -> Budget:
-    """What was offered, in the dataset's currency; the query's own options where nothing else was said."""
-    options, privacy = question.options, policy.privacy
-    offered = {name: amount.get(name) for name in ("epsilon", "rho") if amount.get(name) is not None}
-    if not offered:
-        offered = {name: value for name in ("epsilon", "rho") if (value := getattr(options, name)) is not None}
-    if len(offered) != 1:
-        raise Refused(
-            f"say how much to spend, once: epsilon=… or rho=… (this dataset is paid for in {privacy.currency}), "
-            "or error=… to be told the price of an accuracy"
-        )
-    ((name, value),) = offered.items()
-    spend = positive(value, name, toward="decimal")
-    if privacy.currency is Currency.EPSILON and name == "rho":
-        raise Refused("this dataset is paid for in epsilon: offer epsilon=…")
-    if privacy.currency is Currency.RHO and name == "epsilon":
-        spend = rho_of(spend, options.delta if options.delta is not None else privacy.delta)
-    share = min(Fraction(1), spend / privacy.budget)
-    delta = privacy.own_delta * share if options.delta is None else min(options.delta, privacy.own_delta)
-    return Budget(currency=privacy.currency.value, amount=spend, delta=delta)
-
-
-def _for_error(question: Question, policy: Policy, amount: Mapping[str, Any], how: Mapping[str, Any]) -> Priced:
-    """The least price at which every column's error is at most what was asked for."""
-    if amount.get("epsilon") is not None or amount.get("rho") is not None:
-        raise Refused("say either what to spend or the error to reach, not both")
-    target, confidence = float(positive(amount["error"], "error")), float(amount["confidence"])
-    currency = policy.privacy.currency.value
-
-    def tried(spend: float) -> tuple[bool, Priced]:
-        priced = price(question, _budget(question, policy, {currency: Fraction(spend)}), **how)
-        errors = [found.error for found in expected(priced, confidence)]
-        if not errors or any(error is None for error in errors):
-            raise Refused(
-                "an error can be asked for where it is known in advance: counts and sums with a declared clip. "
-                "Ask with epsilon=… or rho=… and look at the quote"
-            )
-        return max(error for error in errors if error is not None) <= target, priced
-
-    high = float(policy.privacy.budget)
-    fits, found = tried(high)
-    if not fits:
-        raise OverBudget(f"an error of {target:g} would cost more than the whole budget of this dataset")
-    low = high / 2**40
-    for _ in range(60):
-        middle = (low * high) ** 0.5
-        fits, priced = tried(middle)
-        if fits:
-            high, found = middle, priced
-        else:
-            low = middle
-        if high / low < 1.001:
-            break
-    return found

@@ -33,8 +33,8 @@ def lower(tree: exp.Select, catalog: Catalog) -> Question:
     """The question that a tree of `parse` asks of the tables in `catalog`; what is not understood is `Refused`."""
     if type(tree) is not exp.Select:
         raise Refused("a question is one SELECT, or WITH … SELECT")
-    check(tree)
     try:
+        check(tree)
         return _Lowered(tree, Context(catalog=catalog, nested=nested)).question()
     except RecursionError:
         raise Refused("this is nested too deeply to be understood: take parts of it out into WITH") from None

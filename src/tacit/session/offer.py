@@ -1,0 +1,133 @@
+"""What an analyst offers for a question: an amount, or an error to reach, whose price is then found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from tacit.base import InputError, Number, OverBudget, Refused, between, positive
+from tacit.plan.price import CONFIDENCE as OF_QUANTILES
+from tacit.plan.price import Budget, Priced, price, rho_of
+from tacit.plan.question import Question
+from tacit.policy import Currency, Policy
+from tacit.session.contribution import contribution_of
+from tacit.session.expect import expected
+
+__all__ = ["CONFIDENCE", "Offer"]
+
+CONFIDENCE = 0.95
+CLOSE = 1.001  # how near to the least price a found one is
+ROUNDS = 60
+
+_rho_of = lru_cache(maxsize=256)(rho_of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """`epsilon` or `rho` to spend, or the `error` to reach; intervals are for `confidence`. Checked when made."""
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    error: Fraction | None = None
+    confidence: float = CONFIDENCE
+
+    @classmethod
+    def of(cls, epsilon: Number | None, rho: Number | None, error: Number | None, confidence: Number) -> "Offer":
+        """From what was typed."""
+        given = {"epsilon": epsilon, "rho": rho, "error": error}
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) > 1:
+            raise InputError(f"say one of epsilon, rho and error, not {' and '.join(named)}")
+        numbers = {name: positive(given[name], name, toward="decimal") for name in named}
+        return cls(**numbers, confidence=float(between(confidence, "confidence", 0, 1)))
+
+    def price(self, question: Question, policy: Policy) -> Priced:
+        """The program that this buys."""
+        how: dict[str, Any] = {
+            "relation": policy.privacy.relation,
+            "unit": policy.privacy.unit,
+            "contribution": contribution_of(policy, question),
+        }
+        priced = (
+            price(question, self._budget(question, policy), **how)
+            if self.error is None
+            else _for_error(question, policy, float(self.error), self.confidence, how)
+        )
+        medians = [recipe.text for recipe in priced.planned.recipes if recipe.function == "quantile"]
+        if medians and self.confidence > OF_QUANTILES:
+            raise Refused(
+                f"{medians[0]}: the interval of a quantile is drawn for {float(OF_QUANTILES):.0%}: ask with "
+                f"confidence={float(OF_QUANTILES):g} or less"
+            )
+        return priced
+
+    def _budget(self, question: Question, policy: Policy) -> Budget:
+        """In the dataset's currency; the query's own options where nothing else was said."""
+        options = question.options
+        offered = {name: value for name in ("epsilon", "rho") if (value := getattr(self, name)) is not None}
+        if not offered:
+            offered = {name: value for name in ("epsilon", "rho") if (value := getattr(options, name)) is not None}
+        if len(offered) != 1:
+            raise Refused(
+                f"say how much to spend, once: epsilon=… or rho=… (this dataset is paid for in "
+                f"{policy.privacy.currency}), or error=… to be told the price of an accuracy"
+            )
+        ((name, spend),) = offered.items()
+        if policy.privacy.currency is Currency.EPSILON and name == "rho":
+            raise Refused("this dataset is paid for in epsilon: offer epsilon=…")
+        if policy.privacy.currency is Currency.RHO and name == "epsilon":
+            delta = options.delta if options.delta is not None else policy.privacy.delta
+            if not delta:
+                raise Refused("epsilon becomes rho at a delta, and this dataset has none: offer rho=…")
+            spend = _rho_of(spend, delta)
+        return _spending(question, policy, spend)
+
+
+def _spending(question: Question, policy: Policy, spend: Fraction) -> Budget:
+    """An amount with its part of the dataset's own δ."""
+    privacy, said = policy.privacy, question.options.delta
+    share = min(Fraction(1), spend / privacy.budget)
+    delta = privacy.own_delta * share if said is None else min(said, privacy.own_delta)
+    return Budget(currency=privacy.currency.value, amount=spend, delta=delta)
+
+
+def _for_error(question: Question, policy: Policy, target: float, confidence: float, how: Mapping[str, Any]) -> Priced:
+    """The least price, to a thousandth, at which every column's error is at most what was asked for."""
+
+    def tried(spend: Fraction) -> tuple[float, Priced]:
+        priced = price(question, _spending(question, policy, spend), **how)
+        found = expected(priced, confidence)
+        unknown = [column.column for column in found if column.error is None]
+        if unknown or not found:
+            raise Refused(
+                f"the error of {unknown[0] if unknown else 'this answer'} is not known in advance: error=… is for "
+                "counts, and sums with a declared clip. Ask with epsilon=… or rho=… and look at the quote"
+            )
+        return max(column.error for column in found if column.error is not None), priced
+
+    power = 2 if policy.privacy.currency is Currency.RHO else 1  # the error falls with the root of ρ, and with ε
+    high = policy.privacy.budget
+    error, priced = tried(high)
+    if error > target:
+        raise OverBudget(f"an error of {target:g} would cost more than the whole budget of this dataset")
+    low = high / 2**60
+    for _ in range(ROUNDS):
+        guess = float(high) * (error / target) ** power * (1 + 1e-6)
+        spend = _short(guess) if float(low) < guess < float(high) else Fraction((float(low) * float(high)) ** 0.5)
+        if high <= CLOSE * low or not low < spend < high:
+            break
+        found, other = tried(spend)
+        if found <= target:
+            high, error, priced = spend, found, other
+            below = _short(float(spend) / CLOSE, ROUND_FLOOR)
+            low = below if low < below < high and tried(below)[0] > target else low
+        else:
+            low = spend
+    return priced
+
+
+def _short(value: float, way: str = ROUND_CEILING) -> Fraction:
+    """Four digits, so that prices are easy to read and the same error has the same price."""
+    return Fraction(Context(prec=4, rounding=way).create_decimal(Decimal(value)))

@@ -1,0 +1,74 @@
+"""How answers and quotes look: on a terminal, as text, in a notebook."""
+
+from collections.abc import Collection, Sequence
+from html import escape
+from io import StringIO
+from typing import Any
+
+from tacit.loss import Cost
+
+__all__ = ["as_html", "as_text", "notes_shown", "number", "printable", "spelled", "table_of"]
+
+WIDTH = 100
+
+
+def number(value: float) -> str:
+    """A number for people: whole ones in full, others with four digits or more."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def spelled(cost: Cost) -> str:
+    """A cost in a single currency, with its δ if it has one."""
+    name, value = ("epsilon", cost.epsilon) if cost.epsilon is not None else ("rho", cost.rho)
+    text = f"{name} {float(value or 0):.4g}"
+    return f"{text}, delta {float(cost.delta):.3g}" if cost.delta else text
+
+
+def printable(text: str) -> str:
+    """Without anything that a terminal would obey: a key is text that somebody else wrote."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def table_of(names: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str]) -> Any:
+    """A table for rich; columns in `right` are numbers."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in names:
+        shown.add_column(Text(printable(name)), justify="right" if name in right else "left")
+    for row in rows:
+        shown.add_row(*(Text(printable(cell)) for cell in row))
+    return shown
+
+
+def notes_shown(notes: Sequence[str]) -> list[Any]:
+    """Sentences with a dot before each and a straight left edge."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not notes:
+        return []
+    grid = Table.grid(padding=(0, 1))
+    for note in notes:
+        grid.add_row(Text("•", style="cyan"), Text(printable(note)))
+    return [grid]
+
+
+def as_text(shown: Any) -> str:
+    """What a terminal without colours would show."""
+    from rich.console import Console
+
+    out = StringIO()
+    Console(file=out, width=WIDTH, color_system=None).print(shown)
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+
+
+def as_html(names: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+    """For a notebook: every text is escaped."""
+    heads = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table><ul>{listed}</ul>"

@@ -1,0 +1,130 @@
+"""The shape of the SQL: plain where it can be, quoted names alone of what was asked, refused where unproven."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from support.clipping import COUNT, FACTS, QUESTIONS, clip, column, visits
+from tacit.base import InputError
+from tacit.engine.clip import thresholds, whole_clip
+from tacit.engine.dialect import DIALECTS
+from tacit.engine.render import norms_sql, statements
+from tacit.plan.bounded import Bounded, Clip, Measure, Presence, Ranks
+from tacit.plan.facts import Facts, Type
+from tacit.plan.node import Scan, Source
+
+TABLES = {"visits": "visits"}
+FULL = QUESTIONS["l2 by ward"]
+
+
+def counting(**changes: Any) -> Bounded:
+    plain = Bounded(source=visits(), keys=FULL.keys, measures=(COUNT,), clips=(clip("l2", 10, "count"),))
+    return replace(plain, **changes)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_exempt_questions_are_plain(dialect: Any) -> None:
+    sql = statements(counting(clips=(clip("l2", 10, "count", exempt=True),)), dialect, TABLES).groups
+    assert "WITH" not in sql
+    assert "JOIN" not in sql
+    assert sql.count("GROUP BY") == 1
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_all_clips_share_one_pass_over_the_rows(dialect: Any) -> None:
+    bounded = replace(FULL, measures=tuple(m for m in FULL.measures if m.kind != "distinct"),
+                      clips=tuple(c for c in FULL.clips if "ages" not in c.names))  # fmt: skip
+    sql = statements(bounded, dialect, TABLES).groups
+    assert sql.count("FROM visits") == 1
+    assert "OVER" not in sql  # no window
+
+
+def test_names_cannot_leave_their_quotes() -> None:
+    nasty = 'a" FROM x; DROP TABLE y --'
+    scan = Scan(
+        table="visits",
+        columns=(Source(name=nasty, column=nasty, facts=Facts(type=Type.TEXT, domain=("it's", "\\"))),),
+        is_private=True,
+    )
+    bounded = counting(source=scan, keys=(), clips=(clip("l2", 1, "count", exempt=True),))
+    sql = statements(bounded, "duckdb", TABLES).groups
+    assert '"a"" FROM x; DROP TABLE y --"' in sql
+    assert "'it''s'" in sql
+
+
+REFUSED = {
+    "no clip": (counting(clips=()), "in no clip"),
+    "two clips": (counting(clips=(clip("l2", 1, "count"), clip("l1", 1, "count"))), "two clips"),
+    "unknown": (counting(clips=(clip("l2", 1, "count", "other"),)), "unknown"),
+    "open bound": (
+        counting(clips=(Clip(names=("count",), scales=(Fraction(1),), norm="l2", bound=None),)),
+        "not chosen",
+    ),
+    "large bound": (counting(clips=(clip("l2", 2**41, "count"),)), "coarser step"),
+    "no scale": (counting(clips=(clip("l2", 1, "count", scales=(Fraction(0),)),)), "positive scales"),
+    "rows are units": (counting(source=visits(unit=False)), "must be exempt"),
+    "large rows": (counting(measures=(replace(COUNT, low=2**41, high=2**41),)), "2\\^40"),
+    "uneven rows": (counting(measures=(replace(COUNT, low=0),)), "low and high equal"),
+    "no bounds": (
+        counting(
+            measures=(Measure(name="count", value=replace(column("cost"), facts=Facts(type=Type.NUMBER)), high=9),)
+        ),
+        "without bounds",
+    ),
+    "distinct is clipped": (
+        counting(measures=(Measure(name="count", kind="distinct", value=column("age"), cap=1),)),
+        "cannot be scaled",
+    ),
+    "no cap": (
+        counting(
+            measures=(Measure(name="count", kind="distinct", value=column("age")),),
+            clips=(clip("l2", 1, "count", exempt=True),),
+        ),
+        "needs a cap",
+    ),
+    "presence": (counting(presence=Presence(norm="l2", one=2**31)), "2\\^30"),
+    "cells": (
+        counting(
+            ranks=(Ranks(name="r", value=column("cost"), low=Fraction(0), width=Fraction(0), cells=4),),
+            clips=(clip("l2", 1, "count"), clip("l2", 1, "r")),
+        ),
+        "positive width",
+    ),
+    "names": (
+        counting(
+            source=Scan(
+                table="visits",
+                columns=tuple(Source(name=name, column="ward", facts=FACTS["ward"]) for name in ("ward", "Ward")),
+                is_private=True,
+            ),
+            clips=(clip("l2", 1, "count", exempt=True),),
+        ),
+        "upper and lower case",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_proven_is_refused(case: str) -> None:
+    bounded, why = REFUSED[case]
+    with pytest.raises(InputError, match=why):
+        statements(bounded, "duckdb", TABLES)
+
+
+def test_clips_become_whole_without_loss() -> None:
+    whole = whole_clip(clip("l2", Fraction(7, 2), "a", "b", scales=(Fraction(1, 3), Fraction(5, 2))), Fraction(7, 2))
+    assert whole.factors == (2, 15)
+    assert whole.threshold == 21**2  # 7/2 · 6
+    assert Fraction(whole.reach) <= 21 * (1 - Fraction(1, 2**48)) < 21
+    assert whole.bits == 32
+    assert whole.limits() == (2**31, 2**32 // 15)
+    assert whole_clip(clip("l1", 1, "a"), Fraction(7, 2)).threshold == 3
+
+
+def test_edges_must_rise() -> None:
+    assert thresholds(clip("l2", 1, "a"), [0, 2, 5])[1] == (0, 4, 25)
+    for edges in ([], [2, 1], [1, 1], [-1, 2]):
+        with pytest.raises(InputError, match="edges"):
+            norms_sql(counting(), 0, edges, "duckdb", TABLES)

@@ -1,0 +1,327 @@
+"""The heart: whatever is asked, one unit moves what an engine computes by no more than the program says it does.
+
+A random query is priced in both currencies and for both relations, its parts are run by a real engine on databases
+that differ by one unit, and the integers before noise are compared, exactly.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from support.databases import CATALOG, VERSIONS, Answer, Family
+from support.facts import check_facts
+from support.grammar import Written, questions
+from support.queries import queries
+from tacit.base import Exact, Relation, TacitError
+from tacit.base.exact import opened
+from tacit.ledger import Receipt
+from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.plan.bounded import LARGEST, Bounded, Clip
+from tacit.plan.contribution import PRIVATE, Contribution
+from tacit.plan.price import Budget, Priced, Task, price
+from tacit.plan.program import Program, Step
+from tacit.plan.question import Question
+from tacit.policy.account import Amount
+from tacit.session.release import choose_bound
+from tacit.sql import lower, parse
+
+QUICK, LONG = 250, 5000
+SEEDS = 40
+DELTA = Fraction(1, 10**6)
+BUDGETS = (
+    Budget(currency="rho", amount=Fraction(1, 8), delta=DELTA),
+    Budget(currency="epsilon", amount=Fraction(3, 4), delta=DELTA),
+    Budget(currency="epsilon", amount=Fraction(1)),
+)
+CONTRIBUTIONS = (
+    Contribution(rows=Fraction(3)),
+    Contribution(rows=PRIVATE),
+    Contribution(rows=Fraction(5, 2), columns={"cost": Fraction(150), "change": PRIVATE}, max_groups=2),
+    Contribution(max_groups=3, rows_per_group=2, per_group={"age": (Fraction(0), Fraction(30))}),
+    Contribution(rows=PRIVATE, columns={"cost": PRIVATE, "age": Fraction(1, 2)}),
+)
+PAIRS = {
+    Relation.ADD_REMOVE: (("whole", "without"), ("without", "replaced")),
+    Relation.REPLACE: (("whole", "replaced"),),
+}
+
+
+def examples(count: int) -> settings:
+    return settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    family.cache_clear()
+
+
+@lru_cache(maxsize=SEEDS)
+def family(seed: int) -> Family:
+    return Family(seed)
+
+
+contributions = st.sampled_from(CONTRIBUTIONS)
+seeds = st.integers(0, SEEDS - 1)
+many_seeds = st.integers(0, 10**6)
+
+
+@examples(QUICK)
+@given(queries(), contributions, seeds, st.integers(0, 8))
+def test_one_unit_moves_nothing_further_than_stated(sql: str, said: Contribution, seed: int, pick: int) -> None:
+    check(sql, said, family(seed), pick)
+
+
+@examples(QUICK // 4)
+@given(questions(), contributions, seeds, st.integers(0, 8))
+def test_the_grammar_of_the_fuzzer(written: Written, said: Contribution, seed: int, pick: int) -> None:
+    check(written.sql, said, family(seed), pick)
+
+
+@pytest.mark.slow
+@examples(LONG)
+@given(queries(), contributions, many_seeds, st.integers(0, 8))
+def test_one_unit_moves_nothing_further_than_stated_long(
+    sql: str, said: Contribution, seed: int, pick: int
+) -> None:
+    check(sql, said, family(seed), pick)
+
+
+@pytest.mark.slow
+@examples(LONG)
+@given(questions(), contributions, many_seeds, st.integers(0, 8))
+def test_the_grammar_of_the_fuzzer_long(written: Written, said: Contribution, seed: int, pick: int) -> None:
+    check(written.sql, said, family(seed), pick)
+
+
+def asked(sql: str) -> Question | None:
+    """None where it is refused; any other exception is a failure."""
+    try:
+        return lower(parse(sql, None), CATALOG)
+    except TacitError:
+        return None
+
+
+def check(sql: str, said: Contribution, data: Family, pick: int) -> bool:
+    """Whether the question was answered; if so, everything that the program states of it holds."""
+    question = asked(sql)
+    if question is None:
+        return False
+    check_facts(question, data)
+    seen: dict[tuple[Bounded, ...], list[Run]] = {}
+    for budget in BUDGETS:
+        for relation in Relation:
+            try:
+                priced = price(question, budget, relation=relation, unit="patient", contribution=said)
+            except TacitError:
+                continue
+            check_program(priced, budget, relation)
+            parts = priced.planned.parts
+            if parts not in seen:
+                seen[parts] = [Run(part, data, pick) for part in parts]
+            for number, run in enumerate(seen[parts]):
+                check_part(priced, number, run, relation)
+    return bool(seen)
+
+
+class Run:
+    """One part with every bound filled in, and its answers on each version of a database."""
+
+    def __init__(self, part: Bounded, data: Family, pick: int) -> None:
+        self.part, self.data = part, data
+        self.norms = {
+            place: {version: data.norms(part, place, clip.edges, version) for version in VERSIONS}
+            for place, clip in enumerate(part.clips)
+            if clip.bound is None
+        }
+        self.filled = replace(part, clips=tuple(_filled(clip, pick) for clip in part.clips))
+        self.answers = {version: data.run(self.filled, version) for version in VERSIONS}
+        self.check_sums()
+
+    def check_sums(self) -> None:
+        """What others add does not depend on the unit: with it, its own contribution is there as well, and no more."""
+        whole, without, alone = (self.answers[version] for version in VERSIONS[:3])
+        if self.part.presence is not None:
+            assert _added(without["presence"], alone["presence"]) == _nonzero(whole["presence"])
+        distinct = {measure.name for measure in self.part.measures if measure.kind == "distinct"}
+        for name in whole.keys() - distinct - {"presence"}:
+            both = _added(without[name], alone[name])
+            if self.part.presence is not None and name not in {ranks.name for ranks in self.part.ranks}:
+                both = {group: value for group, value in both.items() if group in whole["presence"]}
+            assert both == _nonzero(whole[name]), name
+
+
+def _filled(clip: Clip, pick: int) -> Clip:
+    """With a bound as a private choice may find it: one of the edges, or so many rows."""
+    if clip.bound is not None:
+        return clip
+    if clip.by_rows:
+        return replace(clip, bound=min(Fraction(LARGEST), Fraction(ceil(clip.row * Fraction(2**pick, 4)))))
+    return replace(clip, bound=Fraction(clip.edges[min(pick, len(clip.edges) - 1)]))
+
+
+def _nonzero(found: Mapping[Any, int]) -> dict[Any, int]:
+    return {group: value for group, value in found.items() if value}
+
+
+def _added(one: Mapping[Any, int], two: Mapping[Any, int]) -> dict[Any, int]:
+    return _nonzero({group: one.get(group, 0) + two.get(group, 0) for group in one.keys() | two.keys()})
+
+
+def check_program(priced: Priced, budget: Budget, relation: Relation) -> None:
+    program = priced.program
+    assert program.relation is relation
+    assert Program.from_json(program.json()) == program
+    costs = [step.loss(relation=relation, unit="patient").cost() for step in program.steps]
+    spent = program.cost.rho if budget.currency == "rho" else program.cost.epsilon
+    assert spent is not None
+    assert spent <= budget.amount + Fraction(1, 10**12)  # a cost is rounded up to so many decimals
+    assert program.cost.delta <= budget.delta
+    if program.delta is None:
+        stated = [cost.rho if budget.currency == "rho" else cost.epsilon for cost in costs]
+        total = sum((each for each in stated if each is not None), Fraction(0))
+        assert None not in stated
+        assert total - Fraction(len(costs), 10**12) <= spent <= total
+        assert sum(cost.delta for cost in costs) == program.cost.delta
+    wanted = {(task.part, task.clip) for task in priced.tasks if task.kind in ("noise", "quantiles", "ends")}
+    clips = {(p, c) for p, part in enumerate(priced.planned.parts) for c in range(len(part.clips))}
+    assert wanted == clips  # nothing is computed that has no noise
+
+
+def check_part(priced: Priced, number: int, run: Run, relation: Relation) -> None:
+    chosen: set[int] = set()
+    for place, (task, step) in enumerate(zip(priced.tasks, priced.program.steps, strict=True)):
+        if task.part != number:
+            continue
+        for one, two in PAIRS[relation]:
+            if task.kind == "choose":
+                assert task.clip is not None
+                chosen.add(task.clip)
+                check_choice(priced, place, run, (one, two), relation)
+            elif task.kind == "select":
+                check_presence(step, run, run.answers[one], run.answers[two], relation)
+            else:
+                check_clip(step, task, run, run.answers[one], run.answers[two], relation)
+    open_clips = [(place, clip) for place, clip in enumerate(run.part.clips) if clip.bound is None]
+    for place, clip in open_clips:  # each has a choice of its own, or shares one between clips that go by rows
+        assert place in chosen or (clip.by_rows and any(run.part.clips[c].by_rows for c in chosen))
+
+
+def check_clip(step: Step, task: Task, run: Run, one: Answer, two: Answer, relation: Relation) -> None:
+    assert task.clip is not None
+    original, clip = run.part.clips[task.clip], run.filled.clips[task.clip]
+    assert clip.bound is not None
+    assert step.sensitivity is not None
+    units = Fraction(1) if original.bound is not None else clip.bound
+    stated = step.sensitivity.require(clip.norm) * units
+    if task.kind == "noise":
+        assert isinstance(step.mechanism, DiscreteLaplace if clip.norm == "l1" else DiscreteGaussian)
+        moved = [
+            scale * change
+            for name, scale in zip(clip.names, clip.scales, strict=True)
+            for change in differences(run.part, name, one, two)
+        ]
+        assert norm(moved, clip) <= power(stated, clip), (clip.names, float(stated))
+        if step.sensitivity.dimension == 1:
+            assert len(moved) <= 1
+        return
+    masses = [per_group(answer[clip.names[0]]) for answer in (one, two)]
+    single = step.sensitivity.dimension == 1
+    assert not single or not run.part.keys
+    if relation is Relation.REPLACE:
+        # either vector, what both databases share apart, has the norm on its own
+        rest = per_group(run.answers["without"][clip.names[0]])
+        for mass in masses:
+            own = [Fraction(mass.get(g, 0) - rest.get(g, 0)) for g in mass.keys() | rest.keys()]
+            assert min(own, default=0) >= 0
+            assert norm(own, clip) <= power(stated, clip)
+        return
+    own = [Fraction(masses[0].get(g, 0) - masses[1].get(g, 0)) for g in masses[0].keys() | masses[1].keys()]
+    assert norm(own, clip) <= power(stated, clip)
+    name = clip.names[0]  # all of a unit's mass has one sign: counts are added, never taken away
+    signs = {change > 0 for change in differences(run.part, name, one, two) if change}
+    assert len(signs) <= 1
+
+
+def differences(part: Bounded, name: str, one: Answer, two: Answer) -> list[int]:
+    """Over all groups; a group that presence hides in one of the two is for its mechanism to hide in the other."""
+    groups = one[name].keys() | two[name].keys()
+    ranked = {ranks.name for ranks in part.ranks}
+    if part.presence is not None and name not in ranked:
+        groups = one["presence"].keys() & two["presence"].keys()
+    return [one[name].get(group, 0) - two[name].get(group, 0) for group in groups]
+
+
+def per_group(found: Mapping[Any, int]) -> dict[Any, int]:
+    total: dict[Any, int] = {}
+    for place, count in found.items():
+        total[place[:-1]] = total.get(place[:-1], 0) + count
+    return total
+
+
+def norm(values: list[Fraction], clip: Clip) -> Fraction:
+    """The l1 norm, or the square of the l2 norm."""
+    return sum((v * v if clip.norm == "l2" else abs(v) for v in values), Fraction(0))
+
+
+def power(size: Fraction, clip: Clip) -> Fraction:
+    return size * size if clip.norm == "l2" else size
+
+
+def check_presence(step: Step, run: Run, one: Answer, two: Answer, relation: Relation) -> None:
+    mechanism = step.mechanism
+    presence = run.part.presence
+    assert isinstance(mechanism, KeySelection)
+    assert presence is not None
+    assert (presence.one, presence.norm) == (mechanism.one, mechanism.norm)
+    rest = run.answers["without"]["presence"]
+    for answer in (one, two):
+        assert all(weight > 0 for weight in answer["presence"].values())
+        own = [weight - rest.get(group, 0) for group, weight in answer["presence"].items()]
+        assert min(own, default=0) >= 0
+        assert rest.keys() <= answer["presence"].keys()
+        size = sum(v * v for v in own) if presence.norm == "l2" else sum(own)
+        assert size <= (presence.one**2 if presence.norm == "l2" else presence.one)
+
+
+def scores_of(priced: Priced, number: int, run: Run, units: Exact[Any]) -> list[int]:
+    """What a bound is chosen by, from the very code that chooses it."""
+    seen: list[list[int]] = []
+
+    def record(self: Exponential, value: Any, rng: Any = None) -> int:
+        seen.append(list(value))
+        return 0
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Exponential, "sample", record)
+        choose_bound(priced, number, run.part, units, _paid(priced))
+    (scores,) = seen
+    return scores
+
+
+def _paid(priced: Priced) -> Receipt:
+    amount = Amount(1, 0)
+    return Receipt(people="p", analyst="a", key="k", seq=1, time=0, amount=amount, program=priced.program.hash,
+                   digest=b"", ledger="l", replayed=False)  # fmt: skip
+
+
+def check_choice(priced: Priced, number: int, run: Run, versions: tuple[str, str], relation: Relation) -> None:
+    task, step = priced.tasks[number], priced.program.steps[number]
+    assert task.clip is not None
+    exact: list[Exact[Any]] = [run.norms[task.clip][version] for version in versions]
+    one, two = (opened(each) for each in exact)
+    assert int(np.abs(one - two).sum()) <= (1 if relation is Relation.ADD_REMOVE else 2)
+    first, second = (scores_of(priced, number, run, each) for each in exact)
+    assert len(first) == len(run.part.clips[task.clip].edges)
+    assert step.sensitivity is not None
+    assert max(abs(a - b) for a, b in zip(first, second, strict=True)) <= step.sensitivity.require("linf")
+    assert isinstance(step.mechanism, Exponential)
+    assert not step.mechanism.monotone  # scores rise on one side of the target and fall on the other

@@ -1,0 +1,248 @@
+"""A grammar of questions that are nearly all accepted, over the tables of `databases`: every aggregate, every source."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+__all__ = ["queries"]
+
+Draw = Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What may stand in FROM, and what its columns are good for. `loose` numbers need bounds before they are added."""
+
+    sql: str
+    unit: str | None
+    numbers: tuple[str, ...]
+    loose: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ("'x'",)
+    times: tuple[str, ...] = ("DATE '2024-01-05'",)
+    truths: tuple[str, ...] = ("TRUE",)
+    known: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    ahead: str = ""  # WITH
+
+
+OF_VISITS: dict[str, Any] = {
+    "unit": "patient_id",
+    "numbers": ("cost", "age", "change", "narrow", "third", "fixed", "small", "level", "v.drug"),
+    "loose": ("weight", "LENGTH(note)", "TRY_CAST(note AS DOUBLE)"),
+    "texts": ("ward", "note", '"Ward Name"', "LOWER(note)", "SUBSTR(note, 1, 1)", "ward || '-' || note"),
+    "times": ("day", "seen", "DATE_TRUNC('month', day)", "day + INTERVAL 3 DAY", "DATE_TRUNC('day', seen)"),
+    "truths": ("urgent", "ward = 'east'", "note LIKE '%a%'", "ward IN ('east', 'west')", "note IS NULL"),
+    "known": ("ward", "urgent", "DATE_TRUNC('month', day)", "level", "age % 4", "EXTRACT(MONTH FROM seen)",
+              "CASE WHEN cost > 100 THEN 'much' WHEN cost > 2 THEN 'some' END", "day"),
+    "unknown": ("note", '"Ward Name"', "CAST(cost AS INTEGER)", "UPPER(note)", "weight", "seen"),
+}  # fmt: skip
+PER_PATIENT = (
+    "COUNT(*) AS n, SUM(cost) AS total, AVG(age) AS mean, MIN(change) AS least, MAX(narrow) AS most, COUNT(note) AS said, "
+    "SUM(change) FILTER (WHERE urgent) AS some, MIN(day) AS begun, MAX(ward) AS last"
+)
+OF_PATIENTS: dict[str, Any] = {
+    "unit": "patient_id",
+    "numbers": ("mean", "least", "most", "CLAMP(n, 0, 4)", "CLAMP(total, 0, 700)", "LEAST(GREATEST(some, -50), 20)"),
+    "loose": ("n", "said", "total", "some"),
+    "texts": ("last",),
+    "times": ("begun",),
+    "truths": ("n > 1", "total > 100", "some IS NULL"),
+    "known": ("last", "CLAMP(n, 0, 2)", "n > 2", "DATE_TRUNC('month', begun)"),
+    "unknown": ("n", "said", "total"),
+}
+
+
+def sources(where: str) -> tuple[Source, ...]:
+    per_patient = f"SELECT patient_id, {PER_PATIENT} FROM visits v{where} GROUP BY patient_id"
+    per_note = f"SELECT patient_id, note AS key, {PER_PATIENT} FROM visits v{where} GROUP BY 1, 2"
+    visits = Source(sql="visits v", **OF_VISITS)
+    staff = Source(
+        sql="staff",
+        unit=None,
+        numbers=("salary", "bonus", "grade"),
+        loose=("LENGTH(title)",),
+        texts=("ward", "title"),
+        truths=("bonus > 0", "ward = 'east'"),
+        known=("ward", "grade", "salary > 100"),
+        unknown=("title", "salary"),
+    )
+    treatments = Source(
+        sql="treatments t",
+        unit="patient",
+        numbers=("dose", "t.drug"),
+        texts=("kind",),
+        truths=("dose > 0", "kind IS NULL"),
+        known=("t.drug", "dose > 0", "t.drug % 3"),
+        unknown=("kind", "dose"),
+    )
+    both = {**OF_VISITS, "numbers": (*OF_VISITS["numbers"], "dose"), "unknown": (*OF_VISITS["unknown"], "kind")}
+    floors = {**OF_VISITS, "numbers": (*OF_VISITS["numbers"], "floor"), "known": ("v.ward", "floor", "urgent")}
+    floors |= {"texts": ("city", "v.ward"), "truths": ("city = 'X'", "floor > 1"), "unknown": ("city", "note")}
+    priced = {"numbers": ("dose", "price", "dose * price", "d.drug"), "known": ("d.drug",), "unknown": ("family",)}
+    patients = Source(sql=f"({per_patient}) p", **OF_PATIENTS)
+    return (
+        visits,
+        visits,
+        staff,
+        staff,
+        treatments,
+        patients,
+        Source(sql="p", ahead=f"WITH p AS ({per_patient}) ", **OF_PATIENTS),
+        Source(sql=f"({per_note}) p", **{**OF_PATIENTS, "unknown": ("key", "n")}),
+        Source(sql="visits v JOIN treatments t ON v.patient_id = t.patient", **{**both, "unit": "v.patient_id"}),
+        Source(sql="visits v LEFT JOIN treatments t ON patient_id = patient AND v.drug = t.drug", **both),
+        Source(sql="visits v JOIN wards w ON v.ward = w.ward", **floors),
+        Source(sql="visits v LEFT JOIN wards w ON w.ward = v.ward AND floor > 1", **floors),
+        Source(sql="treatments t JOIN drugs d ON t.drug = d.drug", unit="patient", **priced),
+        Source(sql=f"(SELECT * FROM visits v{where}) v", **OF_VISITS),
+        Source(sql="(SELECT DISTINCT patient_id, ward, level, cost FROM visits) s", unit="patient_id",
+               numbers=("cost", "level"), known=("ward", "level"), unknown=("cost",)),
+        Source(sql=f"(SELECT patient_id AS who, cost, ward FROM visits) c JOIN ({per_patient}) p ON who = patient_id",
+               **{**OF_PATIENTS, "numbers": ("cost", "mean", "cost - least"), "known": ("ward", "n > 1")}),
+    )  # fmt: skip
+
+
+AGGREGATES = (
+    "COUNT(*)",
+    "COUNT({x})",
+    "COUNT({text})",
+    "SUM({x})",
+    "SUM({x})",
+    "AVG({x})",
+    "AVG({x})",
+    "VARIANCE({x})",
+    "VAR_POP({x})",
+    "STDDEV({x})",
+    "STDDEV_POP({x})",
+    "MIN({x})",
+    "MAX({x})",
+    "MEDIAN({x})",
+    "QUANTILE_CONT({x}, 0.3)",
+    "PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY {x})",
+    "APPROX_QUANTILES({x}, 3)",
+    "COVAR_POP({x}, {y})",
+    "COVAR_SAMP({x}, {y})",
+    "CORR({x}, {y})",
+    "COUNT(DISTINCT {unit})",
+    "COUNT(DISTINCT {unit}) FILTER (WHERE {truth})",
+    "COUNT(DISTINCT {text}, max_values_per_unit => 2)",
+    "COUNT(DISTINCT {x}, max_values_per_unit => 1)",
+    "COUNT_IF({truth})",
+    "SUM({x}) FILTER (WHERE {truth})",
+    "SUM({x}, contribution_bounds_per_group => (-3, 10))",
+    "AVG({x}, contribution_bounds_per_row => (-1, 2))",
+    "MODE({known})",
+    "HISTOGRAM({known})",
+    "HISTOGRAM({x}, 4)",
+    "MEDIAN({time})",
+    "MAX({time})",
+)
+
+
+class _Writer:
+    """Writes one query with the choices that hypothesis draws."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self.source = sources("")[0]
+        where = f" WHERE {self.truth(1)}" if self.chance(3) else ""
+        self.source = draw(st.sampled_from(sources(where)))
+
+    def one(self, choices: tuple[str, ...]) -> str:
+        return str(self.draw(st.sampled_from(choices)))
+
+    def chance(self, of: int) -> bool:
+        return bool(self.draw(st.integers(1, of)) == of)
+
+    def number(self, deep: int = 1) -> str:
+        """With bounds, nearly always."""
+        if not deep or not self.chance(3):
+            return self.one(self.source.numbers)
+        a, b = self.number(deep - 1), self.number(deep - 1)
+        loose = self.one(self.source.loose or self.source.numbers)
+        forms = (
+            f"({a} + {b})",
+            f"({a} - {b})",
+            f"({a} * {b})",
+            f"CLAMP({a} / {b}, -10, 30)",
+            f"CLAMP({loose}, -5, 9)",
+            f"CLAMP({loose} * {a}, 0, 1000000)",
+            f"ABS({a})",
+            f"-({a})",
+            f"ROUND({a}, 1)",
+            f"FLOOR({a})",
+            f"CASE WHEN {self.truth(deep - 1)} THEN {a} ELSE {b} END",
+            f"CASE WHEN {self.truth(deep - 1)} THEN {a} END",
+            f"COALESCE({a}, {b})",
+            f"COALESCE({a}, 3)",
+            f"GREATEST({a}, {b})",
+            f"CLAMP(SQRT({a}), 0, 50)",
+            f"CLAMP(LN({a}), -5, 5)",
+            f"CAST({a} AS INTEGER)",
+            f"NULLIF({a}, {b})",
+            f"POWER({a}, 2)",
+            f"{a} * 1e-20",
+            f"{a} * 1e20",
+            f"{a} * 0",
+            f"{a} + 1e12",
+            f"EXTRACT(DAY FROM {self.one(self.source.times)})",
+            f"DATE_DIFF('day', DATE '2024-01-01', CAST({self.one(self.source.times)} AS DATE))",
+            "1",
+            "-2.5",
+        )
+        return self.one(forms)
+
+    def truth(self, deep: int = 1) -> str:
+        if not deep:
+            return self.one(self.source.truths)
+        sign = self.one(("<", ">", "=", "<>", ">="))
+        forms = (
+            f"{self.number(0)} {sign} {self.number(0)}",
+            f"{self.number(1)} {sign} 3",
+            f"{self.one(self.source.texts)} {sign} {self.one(self.source.texts)}",
+            f"{self.number(0)} BETWEEN 1 AND 5",
+            f"{self.one(self.source.times)} >= DATE '2024-01-01'",
+            f"({self.truth(0)} {self.one(('AND', 'OR'))} {self.truth(0)})",
+            f"NOT ({self.truth(0)})",
+            f"{self.number(0)} IS NOT NULL",
+            self.truth(0),
+        )
+        return self.one(forms)
+
+    def aggregate(self) -> str:
+        form = self.one(AGGREGATES)
+        if "{unit}" in form and self.source.unit is None:
+            form = "COUNT(*)"
+        return form.format(
+            x=self.number(),
+            y=self.number(),
+            text=self.one(self.source.texts),
+            unit=self.source.unit,
+            truth=self.truth(),
+            known=self.one(self.source.known or ("TRUE",)),
+            time=self.one(self.source.times),
+        )
+
+    def keys(self) -> list[str]:
+        if self.chance(3):
+            return []
+        known, unknown = self.source.known, self.source.unknown
+        count = 2 if self.chance(4) else 1
+        return [self.one(unknown if unknown and self.chance(3) else known) for _ in range(count)]
+
+    def select(self) -> str:
+        keys = self.keys()
+        aggregates = [self.aggregate() for _ in range(self.draw(st.integers(1, 3)))]
+        where = f" WHERE {self.truth()}" if self.chance(3) else ""
+        group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+        said = (
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 2)" if self.chance(5) else "SELECT"
+        )
+        return f"{self.source.ahead}{said} {', '.join((*keys, *aggregates))} FROM {self.source.sql}{where}{group}"
+
+
+@st.composite
+def queries(draw: Draw) -> str:
+    """A query of the grammar; a few are refused, since types or names do not fit."""
+    return _Writer(draw).select()
