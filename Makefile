@@ -29,6 +29,7 @@ bench: $(STAMP)-bench    ## measured beside the peers, in one run
 
 docs: $(STAMP)-test      ## rewrite what is generated: the list of mechanisms and the picture
 	$(BIN)/tacit mechanisms --markdown > docs/reference/mechanisms.md
+	$(BIN)/tacit check --reference > docs/reference/policy.md
 	$(BIN)/tacit demo --plot docs/images/demo.svg
 
 lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files

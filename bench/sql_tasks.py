@@ -1,7 +1,8 @@
 """What the SQL benchmarks ask, and of what: the policy over the bench data, the questions, and their plain forms."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 from bench.sql_data import DAYS, REGION_NAMES
@@ -77,10 +78,11 @@ def policy(
     ledger: Path,
     *,
     currency: str = "rho",
-    budget: int = 10**6,
+    budget: int | Fraction = 10**6,
     delta: str = "1e-6",
     clip_rows: int | str = CLIP_ROWS,
     clip: int | str | None = None,
+    amount: int = AMOUNT,
 ) -> Policy:
     """The bench data twice: whose sale each is (`sales`), and as if each were another's (`each_sale`)."""
     columns = {
@@ -88,11 +90,11 @@ def policy(
         "product": Column(type=ColumnType.INTEGER, nullable=False),
         "day": Column(type=ColumnType.INTEGER, bounds=(0, DAYS - 1), nullable=False),
     }
-    amount = {"type": ColumnType.FLOAT, "bounds": (0, AMOUNT), "step": "0.01", "nullable": False}
-    whose = {"person": Column(type=ColumnType.INTEGER, nullable=False), "amount": Column(**amount, clip=clip)}
+    paid = Column(type=ColumnType.FLOAT, bounds=(0, amount), step="0.01", nullable=False)
+    whose = {"person": Column(type=ColumnType.INTEGER, nullable=False), "amount": replace(paid, clip=clip)}
     tables = {
         "sales": Table(source=str(data), unit="person", clip_rows=clip_rows, columns=columns | whose),
-        "each_sale": Table(source=str(data), each_row_is_a_unit=True, columns=columns | {"amount": Column(**amount)}),
+        "each_sale": Table(source=str(data), each_row_is_a_unit=True, columns=columns | {"amount": paid}),
     }
     return Policy(
         dataset=Dataset(name="sales", source=str(data), ledger=str(ledger)),

@@ -3,24 +3,87 @@
 import io
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from support.fixed_rng import FixedRng
 from tacit.base import InputError, TacitError
-from tacit.cli.demo import demo
+from tacit.cli.demo import demo, mechanisms_demo
+from tacit.cli.story import Story, built
+from tacit.policy import load
 
 
-def shown(**options: object) -> str:
+def shown(show: Any = demo, **options: object) -> str:
     out = io.StringIO()
-    demo(Console(file=out, width=80), rng=FixedRng(1), **options)  # type: ignore[arg-type]  # options by name
+    show(Console(file=out, width=80), rng=FixedRng(1), **options)
     return out.getvalue()
 
 
-def test_the_table_fits_a_terminal_and_says_it_all() -> None:
+def test_the_story_fits_a_terminal_and_says_it_all() -> None:
     text = shown()
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for expected in (
+        "630,000",
+        "40,000 visits",
+        "lets ana spend ε = 2",
+        "A quote is free",
+        "(true visits)",
+        "15,950",
+        "so it is free",
+        "be told the price",
+        "aspirin",
+        "nothing was charged",
+    ):
+        assert expected in text
+    assert "thalidomide" not in text  # given to too few
+
+
+def test_the_budget_goes_down_and_a_replay_is_free(tmp_path: Path) -> None:
+    story = Story.told(tmp_path, FixedRng(2))
+    left = [turn.left.epsilon for turn in story.turns]
+    assert left[0] == Fraction(3, 2)
+    assert left[0] == left[1] > left[2] > left[3] == left[4]  # type: ignore[operator]  # numbers
+    first, again, *_, last = story.turns
+    assert first.answer is not None
+    assert again.answer is not None
+    assert again.answer.cached
+    assert {row["ward"]: row["visits"] for row in again.answer.rows()}.items() <= {
+        row["ward"]: row["visits"] for row in first.answer.rows()
+    }.items()
+    assert last.answer is None
+    assert "epsilon" in last.refused
+
+
+def test_json_has_the_same_numbers() -> None:
+    found = json.loads(shown(as_json=True))
+    assert found["limit"]["epsilon"] == "2"
+    assert [turn["answer"] is None for turn in found["turns"]] == [False, False, False, False, True]
+    assert found["turns"][0]["answer"]["rows"][0][0] == "east"
+    assert found["quote"]["cost"]["epsilon"] == "0.5"
+
+
+def test_what_is_kept_can_be_asked(tmp_path: Path) -> None:
+    place = tmp_path / "mine"
+    assert f"--policy {place}/tacit.toml" in shown(keep=place).replace("\n  ", "")
+    assert load(place / "tacit.toml").analysts.keys() == {"ana"}
+    with pytest.raises(InputError, match="exists already"):
+        built(place)
+
+
+def test_a_picture_is_complete_in_itself(tmp_path: Path) -> None:
+    svg = tmp_path / "tour.svg"
+    assert "The picture is in" in shown(plot=svg)
+    text = svg.read_text()
+    assert text.startswith("<svg")
+    assert "href" not in text.replace("xmlns:xlink", "")
+
+
+def test_the_table_of_mechanisms_fits_a_terminal_and_says_it_all() -> None:
+    text = shown(mechanisms_demo)
     assert all(len(line) <= 80 for line in text.splitlines())
     for expected in (
         "630,000",
@@ -37,8 +100,8 @@ def test_the_table_fits_a_terminal_and_says_it_all() -> None:
         assert expected in text
 
 
-def test_json_has_the_same_numbers() -> None:
-    found = json.loads(shown(as_json=True))
+def test_json_of_the_mechanisms_has_the_same_numbers() -> None:
+    found = json.loads(shown(mechanisms_demo, as_json=True))
     assert found["paid_by_the_same_people"]["epsilon"] == 2.5
     age = found["answers"][0]
     assert age["cost"] == {"epsilon": 0.5, "delta": 0, "relation": "replace", "unit": "person"}
@@ -46,15 +109,13 @@ def test_json_has_the_same_numbers() -> None:
     assert len(found["answers"][2]["cells"]) == 48
 
 
-def test_a_picture_is_complete_in_itself(tmp_path: Path) -> None:
+def test_a_picture_of_the_mechanisms(tmp_path: Path) -> None:
     svg, png = tmp_path / "tour.svg", tmp_path / "TOUR.PNG"
-    assert f"The picture of this run is in {svg}\n" in shown(plot=svg)
-    shown(plot=png, as_json=True)
+    assert "The picture is in" in shown(mechanisms_demo, plot=svg)
+    shown(mechanisms_demo, plot=png, as_json=True)
     text = svg.read_text()
-    assert text.startswith("<svg")
     for part in ("Average age", "People by age", "Which price", "Who smokes", "private answer", "true answer"):
         assert part in text
-    assert "href" not in text.replace("xmlns:xlink", "")
     assert png.read_bytes().startswith(b"\x89PNG")
 
 

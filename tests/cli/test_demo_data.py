@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from tacit.cli.demo_data import AGE_BANDS, AGE_LIMIT, bidders, people, smokers
+from tacit.cli.demo_data import AGE_BANDS, AGE_LIMIT, DRUGS, WARDS, bidders, people, smokers, visits
 
 
 def test_the_data_never_change() -> None:
     assert (people().age == people().age).all()
     assert (bidders() == bidders()).all()
     assert (smokers() == smokers()).all()
+    assert (visits().cents == visits().cents).all()
 
 
 def test_the_data_keep_their_bounds() -> None:
@@ -18,6 +19,11 @@ def test_the_data_keep_their_bounds() -> None:
     assert crowd.age.max() <= AGE_LIMIT
     assert bidders().max() <= 1000
     assert set(np.unique(smokers())) == {0, 1}
+    rows = visits()
+    assert set(np.unique(rows.ward)) == set(range(len(WARDS)))
+    assert set(np.unique(rows.drug)) == set(range(len(DRUGS)))
+    assert 0 <= rows.age.min() <= rows.age.max() <= 110
+    assert 0 <= rows.cents.min() <= rows.cents.max() <= 500_000
 
 
 def test_a_person_is_in_one_cell() -> None:

@@ -86,7 +86,7 @@ def test_a_clock_that_jumps_about(tmp_path: Path, seed: int) -> None:
             charge(ledger, key, chance.choice([1, 2, 3]))
         sums = windows(ledger, HOUR)
         assert max(sums) <= 4
-        assert len(sums) > 2
+        assert len(sums) > 1
         if lifetime is not None:
             assert sum(sums) <= lifetime
     whole(path)

@@ -176,21 +176,27 @@ class Work:
         self.say(voided=voided)
 
     def die(self, task: Message) -> None:
-        """Charge, and be killed at the `at`-th call or return of any function in it; how many there are if none."""
-        events = 0
+        """Charge, and be killed at the `at`-th call or return of any function in it.
 
-        def watch(_: FrameType, __: str, ___: Any) -> None:
+        If it lives: how many there were, and which of them were of the functions that reach the disk or the server.
+        """
+        events, outside = 0, []
+
+        def watch(frame: FrameType, event: str, function: Any) -> None:
             nonlocal events
             events += 1
             if events == task["at"]:
                 os.kill(os.getpid(), signal.SIGKILL)
+            name = function.__name__ if event.startswith("c_") else frame.f_code.co_name
+            if name in ("execute", "pwrite", "_take", "append"):  # the last two stand around the call of the server
+                outside.append(events)
 
         sys.setprofile(watch)
         try:
             receipt = self._charge(task, task["key"])
         finally:
             sys.setprofile(None)
-        self.say(got=task["key"], seq=receipt.seq, digest=receipt.digest.hex(), events=events)
+        self.say(got=task["key"], seq=receipt.seq, digest=receipt.digest.hex(), events=events, outside=outside)
 
 
 def _kind(error: TacitError) -> str:

@@ -19,7 +19,7 @@ from tacit.base.exact import opened
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.result import Result
 from tacit.plan.bounded import Bounded
-from tacit.plan.facts import Facts, Type
+from tacit.plan.facts import Facts, Type, exact_step
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.sql import Catalog, Table
 
@@ -126,37 +126,44 @@ ODD: dict[Type, tuple[Any, ...]] = {
     Type.TIMESTAMP: (None, datetime(1970, 1, 1), datetime(2024, 6, 30, 23, 59, 59, 999999), datetime(9999, 1, 1)),
 }
 UNITS = (1, 2, 3, -4, 2**60, 2**60 + 1)
-PUBLIC = {
+PUBLIC: dict[str, list[Row]] = {
     "wards": [("east", 1, "X"), ("east", 2, "Y"), ("north", 9, None), ("south", 3, "X"), ("west", None, "X")],
     "drugs": [(i, i * 1.25, "abc"[i % 3]) for i in range(1, 50)] + [(3, 1e9, None), (None, 2.0, "a")],
 }
 
 
-def _value(draw: random.Random, facts: Facts, mood: str) -> Any:
+def _value(draw: random.Random, facts: Facts, mood: str, gridded: bool) -> Any:
+    """Of one column; `gridded` if a declared step is kept to, as far as doubles can."""
+    value, step = _any_value(draw, facts, mood), exact_step(facts)
+    if not gridded or step is None or not isinstance(value, float) or not math.isfinite(value):
+        return value
+    return float(round(Fraction(value) / step) * step)
+
+
+def _any_value(draw: random.Random, facts: Facts, mood: str) -> Any:
     """Of one column. Moods `low` and `high` are at an end of the range, so that a unit moves answers as far as it can;
     the others are anything."""
-    low, high = facts.low, facts.high
     if facts.domain is not None and (mood != "mixed" or draw.random() < 0.7):
         return draw.choice(facts.domain)
-    if low is not None and high is not None:
-        if mood in ("low", "high"):
-            end = low if mood == "low" else high
-            return float(end) if facts.type is Type.NUMBER else end
-        if facts.type.numeric and draw.random() < 0.6:
-            inside = float(low) + draw.random() * float(high - low)  # type: ignore[operator]
-            return inside if facts.type is Type.NUMBER else round(inside)
+    if facts.bounded and mood in ("low", "high"):
+        end = facts.low if mood == "low" else facts.high
+        return float(end) if isinstance(end, Fraction) else end
+    if facts.bounded and facts.type.numeric and draw.random() < 0.6:
+        low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers
+        inside = float(low) + draw.random() * float(high - low)
+        return inside if facts.type is Type.NUMBER else round(inside)
     return draw.choice(ODD[facts.type])
 
 
-def _rows(draw: random.Random, table: str, unit: Any, count: int, mood: str) -> list[Row]:
+def _rows(draw: random.Random, table: str, unit: Any, count: int, mood: str, gridded: bool = True) -> list[Row]:
     declared = CATALOG.tables[table]
     return [
-        tuple(unit if name == declared.unit else _value(draw, f, mood) for name, f in declared.columns.items())
+        tuple(unit if name == declared.unit else _value(draw, f, mood, gridded) for name, f in declared.columns.items())
         for _ in range(count)
     ]
 
 
-def rows_of(seed: int) -> dict[str, dict[str, list[Row]]]:
+def rows_of(seed: int, gridded: bool = True) -> dict[str, dict[str, list[Row]]]:
     """The rows of each private table in each version."""
     draw = random.Random(seed)
     first, second = draw.choice((("low", "high"), ("high", "low"), ("high", "mixed"), ("mixed", "mixed")))
@@ -167,9 +174,9 @@ def rows_of(seed: int) -> dict[str, dict[str, list[Row]]]:
         rest: list[Row] = []
         for unit in (*(unit for unit in UNITS if unit != gone), None):
             if draw.random() < 0.7 and seed % 5:  # every fifth database has nobody else
-                rest += _rows(draw, table, unit, draw.choice(sizes[:-1]), "mixed")
-        alone = _rows(draw, table, gone, 1 if table == "staff" else draw.choice(sizes), first)
-        other = _rows(draw, table, gone, 1 if table == "staff" else draw.choice(sizes), second)
+                rest += _rows(draw, table, unit, draw.choice(sizes[:-1]), "mixed", gridded)
+        alone = _rows(draw, table, gone, 1 if table == "staff" else draw.choice(sizes), first, gridded)
+        other = _rows(draw, table, gone, 1 if table == "staff" else draw.choice(sizes), second, gridded)
         found[table] = {"whole": [*rest, *alone], "without": rest, "alone": alone, "replaced": [*rest, *other]}
         for rows in found[table].values():
             draw.shuffle(rows)
@@ -185,14 +192,13 @@ def arrow(table: str, rows: Sequence[Row]) -> pa.Table:
 class Family:
     """The four versions of one database in one DuckDB."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.rows = rows_of(seed)
+    def __init__(self, seed: int, *, gridded: bool = True) -> None:
+        self.rows = rows_of(seed, gridded)
         tables: dict[str, Any] = {}
         for version in VERSIONS:
-            for table, rows in self.rows.items():
-                tables[f"{table} {version}"] = arrow(table, rows[version])
-        tables |= {table: arrow(table, rows) for table, rows in PUBLIC.items()}
+            for table, found in self.rows.items():
+                tables[f"{table} {version}"] = arrow(table, found[version])
+        tables |= {table: arrow(table, public) for table, public in PUBLIC.items()}
         self.engine = DuckDBEngine(tables, threads=1)
 
     def run(self, bounded: Bounded, version: str) -> Answer:

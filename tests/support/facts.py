@@ -26,11 +26,9 @@ def nodes(node: Node) -> Iterator[Node]:
 def check_facts(question: Question, data: Family, version: str = "whole") -> None:
     """Every column of the rows that are asked about, and every key and argument."""
     source = data.relation(question.source, version)
-    values: list[tuple[Facts, str]] = []
     asked: list[Expression] = [key.expression for key in question.keys]
     asked += [argument for aggregate in question.aggregates for argument in aggregate.arguments]
-    for expression in asked:
-        values.append((expression.facts, expression_sql(expression, "duckdb")))
+    values = [(expression.facts, expression_sql(expression, "duckdb")) for expression in asked]
     if not values:
         return
     tables = data.engine._tables
@@ -61,5 +59,3 @@ def true_of(facts: Facts, value: Any) -> bool:
         return False
     inside = (facts.low is None or facts.low <= value) and (facts.high is None or value <= facts.high)  # type: ignore[operator]
     return inside and (facts.domain is None or value in facts.domain)
-
-

@@ -1,4 +1,4 @@
-"""A grammar of questions that are nearly all accepted, over the tables of `databases`: every aggregate, every source."""
+"""A grammar of questions about the tables of `databases`, nearly all accepted: every aggregate, every source."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +38,8 @@ OF_VISITS: dict[str, Any] = {
     "unknown": ("note", '"Ward Name"', "CAST(cost AS INTEGER)", "UPPER(note)", "weight", "seen"),
 }  # fmt: skip
 PER_PATIENT = (
-    "COUNT(*) AS n, SUM(cost) AS total, AVG(age) AS mean, MIN(change) AS least, MAX(narrow) AS most, COUNT(note) AS said, "
-    "SUM(change) FILTER (WHERE urgent) AS some, MIN(day) AS begun, MAX(ward) AS last"
+    "COUNT(*) AS n, SUM(cost) AS total, AVG(age) AS mean, MIN(change) AS least, MAX(narrow) AS most, "
+    "COUNT(note) AS said, SUM(change) FILTER (WHERE urgent) AS some, MIN(day) AS begun, MAX(ward) AS last"
 )
 OF_PATIENTS: dict[str, Any] = {
     "unit": "patient_id",
@@ -76,10 +76,22 @@ def sources(where: str) -> tuple[Source, ...]:
         known=("t.drug", "dose > 0", "t.drug % 3"),
         unknown=("kind", "dose"),
     )
-    both = {**OF_VISITS, "numbers": (*OF_VISITS["numbers"], "dose"), "unknown": (*OF_VISITS["unknown"], "kind")}
-    floors = {**OF_VISITS, "numbers": (*OF_VISITS["numbers"], "floor"), "known": ("v.ward", "floor", "urgent")}
+    both: dict[str, Any] = {
+        **OF_VISITS,
+        "numbers": (*OF_VISITS["numbers"], "dose"),
+        "unknown": (*OF_VISITS["unknown"], "kind"),
+    }
+    floors: dict[str, Any] = {
+        **OF_VISITS,
+        "numbers": (*OF_VISITS["numbers"], "floor"),
+        "known": ("v.ward", "floor", "urgent"),
+    }
     floors |= {"texts": ("city", "v.ward"), "truths": ("city = 'X'", "floor > 1"), "unknown": ("city", "note")}
-    priced = {"numbers": ("dose", "price", "dose * price", "d.drug"), "known": ("d.drug",), "unknown": ("family",)}
+    priced: dict[str, Any] = {
+        "numbers": ("dose", "price", "dose * price", "d.drug"),
+        "known": ("d.drug",),
+        "unknown": ("family",),
+    }
     patients = Source(sql=f"({per_patient}) p", **OF_PATIENTS)
     return (
         visits,
@@ -236,9 +248,7 @@ class _Writer:
         aggregates = [self.aggregate() for _ in range(self.draw(st.integers(1, 3)))]
         where = f" WHERE {self.truth()}" if self.chance(3) else ""
         group = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
-        said = (
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 2)" if self.chance(5) else "SELECT"
-        )
+        said = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 2)" if self.chance(5) else "SELECT"
         return f"{self.source.ahead}{said} {', '.join((*keys, *aggregates))} FROM {self.source.sql}{where}{group}"
 
 

@@ -13,10 +13,11 @@ from rich.text import Text
 from tacit import __version__
 from tacit.base import TacitError
 from tacit.cli.accounting import register
+from tacit.cli.asked import register as register_questions
 from tacit.cli.book import register as register_ledger
 from tacit.cli.budget import register as register_budget
 from tacit.cli.declared import register as register_policy
-from tacit.cli.demo import demo
+from tacit.cli.demo import demo, mechanisms_demo
 from tacit.cli.mechanisms import as_json, as_markdown, as_table
 
 __all__ = ["app", "main"]
@@ -51,9 +52,18 @@ def _demo(
         Path | None, typer.Option("--plot", metavar="FILE", help="Also write a picture: FILE.svg or FILE.png.")
     ] = None,
     as_json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="FOLDER", help="Leave the data, policy and ledger there.")
+    ] = None,
+    mechanisms: Annotated[
+        bool, typer.Option("--mechanisms", help="Four textbook questions instead, each by one mechanism.")
+    ] = False,
 ) -> None:
-    """A short tour: four questions on made-up data, answered privately, with error bars and costs."""
-    demo(Console(), plot=plot, as_json=as_json_)
+    """A short tour: a made-up clinic is asked in SQL, answered privately, until its budget is spent."""
+    if mechanisms:
+        mechanisms_demo(Console(), plot=plot, as_json=as_json_)
+    else:
+        demo(Console(), plot=plot, as_json=as_json_, keep=keep)
 
 
 @app.command("mechanisms")
@@ -70,6 +80,7 @@ def _mechanisms(
         Console().print(as_table())
 
 
+register_questions(app)
 register(app)
 register_policy(app)
 register_budget(app)

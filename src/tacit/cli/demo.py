@@ -1,42 +1,167 @@
-"""`tacit demo`: the tour on the terminal, as JSON, and as a picture."""
+"""`tacit demo`: the tour in SQL, or of the mechanisms underneath; on the terminal, as JSON, and as a picture."""
 
-import json
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tacit.base import InputError
 from tacit.cli.answers import Answer, answers, epsilon
-from tacit.cli.screen import picture
+from tacit.cli.screen import drawn, picture, print_json
+from tacit.cli.story import Story, Turn
 from tacit.cli.tour import Tour
+from tacit.loss import Cost
 from tacit.noise import Rng
+from tacit.session.show import number, table_of
 
-__all__ = ["demo"]
+__all__ = ["bullets", "demo", "mechanisms_demo"]
 
 WHY = (
     "Gluble publishes: our 25 people earn 500,000 on average. One joins, and it publishes: our 26 earn 505,000. "
     "Now everybody knows what the newcomer earns: 26 × 505,000 − 25 × 500,000 = 630,000.\n"
-    "Exact answers give people away. Here are four questions answered so that no single person shows:"
+    "Exact answers give people away. "
+)
+WIDTH = 24  # of a gauge
+
+
+def demo(
+    console: Console,
+    *,
+    plot: Path | None = None,
+    as_json: bool = False,
+    keep: Path | None = None,
+    rng: Rng | None = None,
+) -> None:
+    """Ask a made-up clinic until its budget is spent. `keep` names a folder to leave it in, `plot` a picture."""
+    picture(plot)  # a bad file name is refused before anything runs
+    with ExitStack() as stack:
+        story = Story.told(_folder(keep, stack), rng)
+    if as_json:
+        print_json(console, story.json())
+    else:
+        _show(console, story)
+        if keep is not None:
+            _say(
+                console, f'Ask it yourself: tacit ask "SELECT …" --policy {keep}/tacit.toml --analyst ana --epsilon 0.1'
+            )
+    first = story.turns[0].answer
+    if plot is not None and first is not None:
+        first.plot(plot)
+        drawn(console, plot, quiet=as_json)
+
+
+def _folder(keep: Path | None, stack: ExitStack) -> Path:
+    if keep is None:
+        return Path(stack.enter_context(TemporaryDirectory(prefix="tacit-demo-")))
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f'--keep: the folder "{keep}" cannot be made: {error.strerror}') from None
+    return keep
+
+
+def _show(console: Console, story: Story) -> None:
+    console.print(Text(f"\n{WHY}Here they are answered so that no single person shows.\n"))
+    _say(
+        console, f"A made-up clinic: {story.rows:,} visits of {story.patients:,} patients, in Parquet, read by DuckDB."
+    )
+    _say(
+        console,
+        f"Its policy lets ana spend ε = {float(story.limit.epsilon or 0):g}. A quote is free, and looks at nothing:",
+    )
+    console.print()
+    _sql(console, story.turns[0])
+    console.print(table_of(["column", "noise"], [[e.column, e.words] for e in story.quote.expected], right=()))
+    console.print()
+    _say(console, "Asked. The price is written into the ledger first, then DuckDB runs, then the noise is drawn:")
+    for turn, words in zip(story.turns, WORDS, strict=True):
+        if words:
+            _say(console, words)
+        _turn(console, turn, story.limit, sql=turn is not story.turns[0])
+
+
+WORDS = (
+    "",
+    "The same noisy numbers in another order, and without the small ones: nothing new is learned, so it is free.",
+    "The other way round: say which error will do, and be told the price.",
+    "Keys that nobody declared are shown only if enough patients are behind them.",
+    "And when the budget is spent, it is spent. Nothing was looked at:",
 )
 
 
-def demo(console: Console, *, plot: Path | None = None, as_json: bool = False, rng: Rng | None = None) -> None:
-    """Ask the four questions and show them; `plot` names a picture to write as well."""
-    picture(plot)  # a bad file name is refused before anything runs
+def _turn(console: Console, turn: Turn, limit: Cost, *, sql: bool) -> None:
+    console.print()
+    if sql:
+        _sql(console, turn)
+    if turn.answer is None:
+        console.print(Text(f"tacit: {turn.refused}", style="red"))
+    else:
+        _table(console, turn)
+    console.print(gauge(turn.left, limit))
+    console.print()
+
+
+def _sql(console: Console, turn: Turn) -> None:
+    offer = ", ".join(f"{name} = {value:g}" for name, value in turn.offer.items())
+    console.print(Padding(Text.assemble((turn.sql, "cyan"), (f"   [{offer}]", "dim")), (0, 0, 0, 4)))
+
+
+def _table(console: Console, turn: Turn) -> None:
+    """The answer; beside it the truth, which only a demo may show."""
+    assert turn.answer is not None
+    names, cells = turn.answer.table.column_names, turn.answer.cells()
+    right = set(turn.answer.intervals)
+    for name, values in (turn.truth or {}).items():
+        place = names.index(name) + 1
+        names = [*names[:place], f"(true {name})", *names[place:]]
+        cells = [[*row[:place], number(round(v, 2)), *row[place:]] for row, v in zip(cells, values, strict=True)]
+        right.add(f"(true {name})")
+    console.print(table_of(names, cells, right=right))
+
+
+def gauge(left: Cost, limit: Cost) -> Text:
+    """How much ε of a limit is left, as a bar."""
+    have, whole = (float(cost.epsilon or 0) for cost in (left, limit))
+    full = round(WIDTH * have / whole) if whole else 0
+    return Text.assemble("budget ", ("█" * full, "green"), ("░" * (WIDTH - full), "dim"), f" ε = {have:.4g} is left")
+
+
+def _say(console: Console, sentence: str) -> None:
+    console.print(bullets([sentence]))
+
+
+def bullets(notes: list[str]) -> Table:
+    """Sentences with a dot before each and a straight left edge."""
+    grid = Table.grid(padding=(0, 1))
+    for note in notes:
+        grid.add_row(Text("•", style="cyan"), Text(note))
+    return grid
+
+
+# --- the mechanisms underneath
+
+
+def mechanisms_demo(
+    console: Console, *, plot: Path | None = None, as_json: bool = False, rng: Rng | None = None
+) -> None:
+    """Four textbook questions, each by one mechanism; `plot` names a picture to write as well."""
+    picture(plot)
     tour = Tour.ask(rng)
     lines = answers(tour)
     if as_json:
-        console.out(json.dumps(_facts(tour, lines), indent=2, ensure_ascii=False), highlight=False)
+        print_json(console, _facts(tour, lines))
     else:
-        _show(console, tour, lines)
+        _show_mechanisms(console, tour, lines)
     if plot:
         from tacit.cli.picture import draw
 
         draw(tour, plot)
-        if not as_json:
-            console.print(Text.assemble(("• ", "cyan"), f"The picture of this run is in {plot}"), soft_wrap=True)
+        drawn(console, plot, quiet=as_json)
 
 
 def _facts(tour: Tour, lines: list[Answer]) -> dict[str, object]:
@@ -45,8 +170,8 @@ def _facts(tour: Tour, lines: list[Answer]) -> dict[str, object]:
     return {"answers": [line.json() for line in lines], "paid_by_the_same_people": paid}
 
 
-def _show(console: Console, tour: Tour, lines: list[Answer]) -> None:
-    console.print(Text(f"\n{WHY}\n"))
+def _show_mechanisms(console: Console, tour: Tour, lines: list[Answer]) -> None:
+    console.print(Text(f"\n{WHY}Here are four questions answered so that no single person shows:\n"))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("Question", min_width=31)
     table.add_column("True answer", justify="right", style="dim")
@@ -60,14 +185,6 @@ def _show(console: Console, tour: Tour, lines: list[Answer]) -> None:
     console.print(table)
     console.print()
     console.print(bullets(_notes(tour)))
-
-
-def bullets(notes: list[str]) -> Table:
-    """Sentences with a dot before each and a straight left edge."""
-    grid = Table.grid(padding=(0, 1))
-    for note in notes:
-        grid.add_row(Text("•", style="cyan"), Text(note))
-    return grid
 
 
 def _notes(tour: Tour) -> list[str]:

@@ -8,7 +8,20 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["AGE_BANDS", "GENDERS", "REGIONS", "SMALL_MARKET", "People", "bidders", "people", "smokers"]
+__all__ = [
+    "AGE_BANDS",
+    "DRUGS",
+    "GENDERS",
+    "REGIONS",
+    "SMALL_MARKET",
+    "WARDS",
+    "People",
+    "Visits",
+    "bidders",
+    "people",
+    "smokers",
+    "visits",
+]
 
 Integers = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -17,6 +30,8 @@ AGE_LIMIT = 100
 AGE_BANDS = {"0–17": 0, "18–29": 18, "30–44": 30, "45–59": 45, "60–74": 60, "75–100": 75}  # label: first year
 GENDERS = ("women", "men")
 REGIONS = ("North", "South", "Coast", "Islands")
+WARDS = ("east", "north", "south", "west")
+DRUGS = ("aspirin", "ibuprofen", "insulin", "metformin", "salbutamol", "heparin", "warfarin", "lithium", "thalidomide")
 SMALL_MARKET = (100, 101, 301)  # what three bidders would pay, in cents
 
 
@@ -43,6 +58,29 @@ def people(size: int = 10_000) -> People:
     gender = (source.random(size) < 0.49).astype(np.int64)
     region = source.choice(len(REGIONS), size=size, p=[0.45, 0.33, 0.215, 0.005])
     return People(age, gender, region)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """One row a visit to a clinic: whose, the positions of ward and drug in their lists, age, and cost in cents."""
+
+    patient: Integers
+    ward: Integers
+    drug: Integers
+    age: Integers
+    cents: Integers
+
+
+def visits(size: int = 40_000, patients: int = 8_000) -> Visits:
+    """Some patients come often and most seldom; the common drugs are very common, and one is hardly ever given."""
+    source = np.random.default_rng(SEED + 3)
+    often = source.gamma(1.5, 1.0, patients)
+    patient = source.choice(patients, size=size, p=often / often.sum())
+    age = np.clip(np.rint(source.gamma(6.0, 8.5, patients)), 0, 110).astype(np.int64)
+    ward = source.choice(len(WARDS), size=size, p=[0.4, 0.3, 0.2, 0.1])
+    drug = source.choice(len(DRUGS), size=size, p=[0.3, 0.25, 0.15, 0.12, 0.08, 0.06, 0.03, 0.0098, 0.0002])
+    cents = np.clip(np.rint(source.gamma(2.0, 180.0, size) * (1 + ward / 4) * 100), 0, 500_000).astype(np.int64)
+    return Visits(patient, ward, drug, age[patient], cents)
 
 
 def bidders(size: int = 500) -> Integers:

@@ -188,7 +188,8 @@ def _reader(path: Path) -> str:
         raise InputError(f"{path.name}: is not Parquet or CSV, nor a folder of such files")
     place = text_sql(f"{path}/*{kind}" if path.is_dir() else str(path), "duckdb")
     if kind == ".parquet":
-        return f"read_parquet({place})"
+        # a footer's least and largest values leave NaN out, and DuckDB would decide comparisons by them for whole files
+        return f"read_parquet({place}, can_have_nan = true)"
     # text as it stands: sniffing types would make what a row means depend on the other rows
     delimiter = text_sql(TEXTS[kind], "duckdb")
     return f"read_csv({place}, header = true, all_varchar = true, delim = {delimiter}, quote = '\"', escape = '\"')"

@@ -86,7 +86,7 @@ class SqliteStore:
         self, path: Path, *, create: bool = True, trusting: bool = False, clock: Callable[[], int] = wall_clock
     ) -> None:
         self.path = path.resolve()
-        if not self.path.name or self.path.is_dir():
+        if not self.path.name or os.path.isdir(self.path):  # noqa: PTH112 - False, not an error, without the rights to look
             raise LedgerError(f"{path} is a folder: name the file of the ledger, such as {path / 'tacit.ledger'}")
         self._place = str(self.path)
         self.where = str(path)

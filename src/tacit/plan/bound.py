@@ -11,10 +11,10 @@ from math import floor, prod
 
 from tacit.base import PolicyError, Refused
 from tacit.plan.bounded import LARGEST, Bounded, Clip, Key, Measure, Norm, Presence, Ranks
-from tacit.plan.contribution import PRIVATE, Contribution, root_up, rows_per_unit
+from tacit.plan.contribution import Allowance, Contribution, root_up, rows_per_unit
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
-from tacit.plan.family import PAIRS, QUANTILES, VARIANCES, column_of, families, fraction_of, range_of
+from tacit.plan.family import PAIRS, QUANTILES, VARIANCES, families, fraction_of, range_of
 from tacit.plan.moments import FINE, coarse, grid_of, moment, number, product, rows, values
 from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, Question
@@ -24,7 +24,8 @@ __all__ = ["MOST_GROUPS", "Planned", "bound"]
 
 MOST_GROUPS = 10**6
 CELLS = 2**14  # of a range whose quantiles are asked for
-PRESENCE = 2**5  # steps of one: a unit in more than their square of groups adds to none
+ONE = 2**10  # steps of a row that counts one, where a clip may scale it down
+PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than that, or than its square, adds to none
 LARGEST_ROW = 2**30  # steps of a row in a sum
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
 
@@ -55,7 +56,8 @@ class _Work:
     """One question on its way: measures, clips and recipes as they are found."""
 
     def __init__(self, question: Question, norm: Norm, contribution: Contribution) -> None:
-        self.question, self.norm, self.contribution = question, norm, contribution
+        self.question, self.norm = question, norm
+        self.allowance = Allowance(said=contribution, question=question, norm=norm)
         self.keys = tuple(_listable(key) for key in question.keys)
         self.open = any(key.values is None for key in self.keys)
         _check_groups(self.keys)
@@ -65,12 +67,13 @@ class _Work:
         self.ranks: list[Ranks] = []
         self.recipes: list[Recipe] = []
         self.parts = 0
+        self.named = 0
 
     def main(self) -> Bounded:
         asked = [aggregate for aggregate in self.question.aggregates if not _listed(aggregate)]
         for arguments, family in families(asked):
             self.family(arguments, family)
-        presence = Presence(norm=self.norm, one=PRESENCE) if self.open else None
+        presence = Presence(norm=self.norm, one=PRESENCE[self.norm]) if self.open else None
         return Bounded(
             source=self.question.source,
             keys=self.keys,
@@ -97,13 +100,29 @@ class _Work:
             self.moments(arguments[0], family)
 
     def counts(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
-        measure = values(self.name(), *arguments)
-        self.add([measure], Fraction(1), family)
-        self.recipes += [Recipe(name=a.name, function="count", inputs=(measure.name,), low=Fraction(0), whole=True,
-                                text=a.text) for a in family]  # fmt: skip
+        half = self.one
+        measure = values(self.name(), *arguments, half=half)
+        self.add([measure], Fraction(half), family, step=Fraction(1, half))
+        self.recipes += [self.counted(a, measure, half) for a in family]
+
+    @property
+    def one(self) -> int:
+        """Steps that one row counts: many where clipping may cut them, since it rounds toward zero."""
+        return 1 if self.rows is not None else ONE
+
+    def counted(self, aggregate: Aggregate, measure: Measure, half: int) -> Recipe:
+        return Recipe(
+            name=aggregate.name,
+            function="count",
+            inputs=(measure.name,),
+            half=half,
+            low=Fraction(0),
+            whole=True,
+            text=aggregate.text,
+        )
 
     def sums(self, value: Expression, family: list[Aggregate]) -> None:
-        grid = grid_of(value, family[0].text or "SUM")
+        grid = grid_of(value, family[0].text or "SUM", least=self.one)
         ends = range_of(value)
         # a narrow range far from zero has large values and small steps
         step = coarse(grid.step, max(map(abs, ends)), LARGEST_ROW)
@@ -117,13 +136,13 @@ class _Work:
 
     def moments(self, value: Expression, family: list[Aggregate]) -> None:
         """COUNT, SUM, AVG, VARIANCE of one value, together."""
-        grid = grid_of(value, family[0].text or family[0].function)
+        grid = grid_of(value, family[0].text or family[0].function, least=self.one)
         squares = any(aggregate.function in VARIANCES for aggregate in family)
         found = [values(self.name(), value, half=grid.half), moment(self.name(), value, grid)]
         if squares:
             found.append(moment(self.name(), value, grid, power=2))
         sizes = [grid.half, grid.half, grid.half // 2 + 1][: len(found)]
-        self.together(found, sizes, family)
+        self.together(found, sizes, family, grid.step)
         facts = value.facts
         for a in family:
             inside = a.function == "avg"
@@ -178,24 +197,25 @@ class _Work:
         for a in family:
             name = self.name()
             if a.function == "count_units":
-                measure = Measure(name=name, kind="units", value=arguments[0] if arguments else None)
                 groups = 1 if not self.keys else self.rows
+                half = ONE if groups is None else 1
+                seen = arguments[0] if arguments else None
+                measure = Measure(name=name, kind="units", value=seen, low=half, high=half)
                 if groups is not None:
-                    self.add([measure], self.over(groups), exempt=True)
+                    self.add([measure], self.allowance.over(groups), exempt=True)
                 else:
                     self.measures.append(measure)
-                    self.clip((name,), self.in_groups(a))
+                    most = self.allowance.in_groups(a)
+                    self.clip((name,), None if most is None else most * half, row=Fraction(half))
             else:
                 if a.cap is None:
                     raise Refused(
                         f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
                         "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3)"
                     )
-                measure = Measure(name=name, kind="distinct", value=arguments[0], cap=a.cap)
+                half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=a.cap)
                 self.add([measure], Fraction(a.cap), exempt=True)
-            self.recipes.append(
-                Recipe(name=a.name, function="count", inputs=(name,), low=Fraction(0), whole=True, text=a.text)
-            )
+            self.recipes.append(self.counted(a, measure, half))
 
     def quantiles(self, value: Expression, family: list[Aggregate]) -> None:
         facts = value.facts
@@ -205,11 +225,13 @@ class _Work:
         cells = max(1, int(min(CELLS, -(-(high - low) // fine) + 1)))
         width = fine if cells < CELLS else (high - low) / (cells - 1)
         name = self.name()
-        self.ranks.append(Ranks(name=name, value=value, low=low - width / 2, width=width, cells=cells))
+        one = self.one
+        self.ranks.append(Ranks(name=name, value=value, low=low - width / 2, width=width, cells=cells, one=one))
         if self.rows is not None:
             self.clip((name,), Fraction(self.rows), exempt=True)
         else:
-            self.clip((name,), self.declared(family, Fraction(1)), by_rows=True)
+            most = self.allowance.clip_norm(family, Fraction(one), step=Fraction(1, one))
+            self.clip((name,), most, row=Fraction(one), by_rows=True)
         for a in family:
             order = {"min": EXTREME, "max": 1 - EXTREME}.get(a.function, a.fraction)
             self.recipes.append(
@@ -221,6 +243,7 @@ class _Work:
                     low=low,
                     high=high,
                     step=width,
+                    half=one,
                     middle=low,
                     discrete=a.discrete,
                     text=a.text,
@@ -248,9 +271,9 @@ class _Work:
             cell = call("floor", call("divide", call("subtract", value, number(low)), number(width)))
             value = call("clamp", cell, number(0), number(aggregate.cells - 1))
         self.parts += 1
-        measure = rows(self.name())
+        measure = rows(self.name(), self.one)
         before, self.measures, self.clips = (self.measures, self.clips), [], []
-        self.add([measure], Fraction(1), [aggregate])
+        self.add([measure], Fraction(self.one), [aggregate], step=Fraction(1, self.one))
         (self.measures, self.clips), clips = before, tuple(self.clips)
         keys = (*self.keys, _listable(Key(name=f"{aggregate.name}_value", expression=value)))
         _check_groups(keys)
@@ -260,16 +283,19 @@ class _Work:
                 function=aggregate.function,
                 part=self.parts,
                 inputs=(measure.name,),
+                half=self.one,
                 top=aggregate.top,
                 text=aggregate.text,
             )
         )
         return Bounded(source=self.question.source, keys=keys, measures=(measure,), clips=clips)
 
-    def together(self, found: list[Measure], sizes: list[int], family: list[Aggregate]) -> None:
+    def together(
+        self, found: list[Measure], sizes: list[int], family: list[Aggregate], step: Fraction = Fraction(1)
+    ) -> None:
         """Measures that share a weight; a row's norm is that of their sizes."""
         size = Fraction(sum(sizes)) if self.norm == "l1" else root_up(Fraction(sum(s * s for s in sizes)))
-        self.add(found, size, family)
+        self.add(found, size, family, step=step)
 
     def add(
         self,
@@ -289,7 +315,7 @@ class _Work:
         elif self.rows is not None:
             self.clip(names, self.rows * row, exempt=True, row=row)
         else:
-            self.clip(names, self.declared(family, row, of, step), row=row, by_rows=of is None)
+            self.clip(names, self.allowance.clip_norm(family, row, of, step), row=row, by_rows=of is None)
 
     def clip(
         self,
@@ -309,50 +335,9 @@ class _Work:
             Clip(names=names, scales=scales, norm=self.norm, bound=bound, exempt=exempt, row=row, by_rows=by_rows)
         )
 
-    def declared(
-        self, family: Sequence[Aggregate], row: Fraction, of: Expression | None = None, step: Fraction = Fraction(1)
-    ) -> Fraction | None:
-        """A clip norm in steps, None if it is to be chosen privately: what the query says, else what the policy says of
-        the column, else so many rows of the largest size."""
-        said = self.contribution
-        groups = self.question.options.max_groups or said.max_groups
-        given = [a.group_bounds for a in family if a.group_bounds is not None]
-        column = None if of is None else column_of(of, self.question.source)
-        if column is not None and column in said.columns and not given:
-            clip = said.columns[column]
-            return None if clip == PRIVATE else Fraction(clip) / step
-        if column is not None and column in said.per_group and not given:
-            given = [said.per_group[column]]
-        if given:
-            if groups is None:
-                raise Refused(
-                    "contribution_bounds_per_group needs max_groups_contributed beside it: together they bound a unit"
-                )
-            return max(abs(end) for ends in given for end in ends) / step * self.over(groups)
-        if said.rows is not None:
-            return None if said.rows == PRIVATE else Fraction(said.rows) * row
-        if groups is not None and said.rows_per_group is not None:
-            return self.over(groups) * said.rows_per_group * row
-        raise PolicyError(f"{(family[0].text if family else '') or 'this question'}: {said.missing}")
-
-    def in_groups(self, aggregate: Aggregate) -> Fraction | None:
-        """The norm of ones over the groups a unit may be in."""
-        groups = self.question.options.max_groups or self.contribution.max_groups
-        if groups is not None:
-            return self.over(groups)
-        if self.contribution.rows is None:
-            raise PolicyError(f"{aggregate.text or 'COUNT(DISTINCT unit)'}: {self.contribution.missing}")
-        rows = self.contribution.rows
-        # a unit's rows, spread as far as they go: r rows of norm r in one group are in r² groups of norm r
-        return None if rows == PRIVATE else Fraction(rows)
-
-    def over(self, groups: int) -> Fraction:
-        """The norm of a vector of so many ones."""
-        return Fraction(groups) if self.norm == "l1" else root_up(Fraction(groups))
-
     def name(self) -> str:
-        self.count = getattr(self, "count", 0) + 1
-        return f"m{self.count}"
+        self.named += 1
+        return f"m{self.named}"
 
 
 def _check_groups(keys: tuple[Key, ...]) -> None:

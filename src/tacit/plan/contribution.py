@@ -1,17 +1,21 @@
 """How much one unit may give: what the curator declared, what the query said, and what follows from the rows' shape."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
 from typing import Literal
 
+from tacit.base import PolicyError, Refused
+from tacit.plan.bounded import Norm
+from tacit.plan.expression import Expression
+from tacit.plan.family import column_of
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
+from tacit.plan.question import Aggregate, Question
 
-__all__ = ["PRIVATE", "Contribution", "root_up", "rows_per_unit"]
+__all__ = ["PRIVATE", "Allowance", "Contribution", "root_up", "rows_per_unit"]
 
-
-PRIVATE = "private"
+PRIVATE: Literal["private"] = "private"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +34,65 @@ class Contribution:
     rows_per_group: int | None = None
     per_group: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     missing: str = "nothing says how much one unit may count: declare clip_rows for its table in the policy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """The clip norms of one question."""
+
+    said: Contribution
+    question: Question
+    norm: Norm
+
+    @property
+    def groups(self) -> int | None:
+        """In how many groups a unit counts in full, where that was said."""
+        return self.question.options.max_groups or self.said.max_groups if self.question.keys else 1
+
+    def over(self, groups: int) -> Fraction:
+        """The norm of a vector of so many ones."""
+        return Fraction(groups) if self.norm == "l1" else root_up(Fraction(groups))
+
+    def clip_norm(
+        self, family: Sequence[Aggregate], row: Fraction, of: Expression | None = None, step: Fraction = Fraction(1)
+    ) -> Fraction | None:
+        """A clip norm in steps, None if it is to be chosen privately: what the query says, else what the policy says of
+        the column, else so many rows of the largest size."""
+        said, groups = self.said, self.groups
+        name = (family[0].text if family else "") or "this question"
+        given = [a.group_bounds for a in family if a.group_bounds is not None]
+        if given and not {a.function for a in family} <= {"sum", "count"}:
+            raise Refused(
+                f"{name}: contribution_bounds_per_group is for SUM and COUNT: say contribution_bounds_per_row, which "
+                "bounds each value"
+            )
+        column = None if of is None else column_of(of, self.question.source)
+        if column is not None and column in said.columns and not given:
+            clip = said.columns[column]
+            return None if clip == PRIVATE else Fraction(clip) / step
+        if column is not None and column in said.per_group and not given:
+            given = [said.per_group[column]]
+        if given:
+            if groups is None:
+                raise Refused(
+                    "contribution_bounds_per_group needs max_groups_contributed beside it: together they bound a unit"
+                )
+            return max(abs(end) for ends in given for end in ends) / step * self.over(groups)
+        if said.rows is not None:
+            return None if said.rows == PRIVATE else Fraction(said.rows) * row
+        if groups is not None and said.rows_per_group is not None:
+            return self.over(groups) * said.rows_per_group * row
+        raise PolicyError(f"{name}: {said.missing}")
+
+    def in_groups(self, aggregate: Aggregate) -> Fraction | None:
+        """The norm of ones over the groups a unit may be in."""
+        if self.groups is not None:
+            return self.over(self.groups)
+        rows = self.said.rows
+        if rows is None:
+            raise PolicyError(f"{aggregate.text or 'COUNT(DISTINCT unit)'}: {self.said.missing}")
+        # a unit's rows, spread as far as they go: r rows of norm r in one group are in r² groups of norm r
+        return None if rows == PRIVATE else Fraction(rows)
 
 
 def rows_per_unit(node: Node) -> int | None:

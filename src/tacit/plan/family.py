@@ -17,7 +17,8 @@ QUANTILES = {"quantile", "min", "max"}
 
 def families(asked: list[Aggregate]) -> Iterator[tuple[tuple[Expression, ...], list[Aggregate]]]:
     """Aggregates by the values they are over. COUNT(*) joins a family of values that are always there, if any needs
-    a count of rows; each quantile's value, each pair and each distinct count is a family of its own."""
+    a count of rows; each quantile's value, each pair, each distinct count and each sum with bounds per group, whose
+    clip is its own, is a family by itself."""
     found: dict[tuple[str, tuple[Expression, ...]], list[Aggregate]] = {}
     for a in asked:
         arguments = () if a.function == "count" and not a.arguments[0:1] else a.arguments
@@ -30,6 +31,8 @@ def families(asked: list[Aggregate]) -> Iterator[tuple[tuple[Expression, ...], l
             kind = "pairs"
         elif a.function in {"count_units", "count_distinct"}:
             kind = "distinct"
+        elif a.group_bounds is not None:
+            kind = f"{a.function} within {a.group_bounds}"
         found.setdefault((kind, arguments), []).append(a)
     counts = found.get(("moments", ()))
     if counts is not None:

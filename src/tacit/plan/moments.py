@@ -29,10 +29,11 @@ class Grid:
     half: int
 
 
-def grid_of(value: Expression, what: str, *, half: int | None = None) -> Grid:
+def grid_of(value: Expression, what: str, *, half: int | None = None, least: int = 1) -> Grid:
     """The grid of a bounded value; an error that names the missing declaration if it has no bounds.
 
-    With `half` the step is made to fit, so that two values have grids of the same size.
+    With `half` the step is made to fit, so that two values have grids of the same size. Half of the range has `least`
+    steps or more: clipping rounds toward zero, which should not be most of what a row counts.
     """
     facts = value.facts
     if not facts.type.numeric:
@@ -60,7 +61,9 @@ def grid_of(value: Expression, what: str, *, half: int | None = None) -> Grid:
     steps = -(-(high - low) // step)
     if steps % 2:
         step, steps = step / 2, 2 * -(-(high - low) // step)
-    return Grid(low + step * (steps // 2), step, max(1, steps // 2))
+    found = max(1, steps // 2)
+    finer = 1 << max(0, (-(-least // found) - 1).bit_length())
+    return Grid(low + step * (steps // 2), step / finer, found * finer)
 
 
 def coarse(step: Fraction, largest: Fraction, most: int) -> Fraction:

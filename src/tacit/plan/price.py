@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log, prod, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 from tacit.base import InputError, Refused, Relation, Sensitivity, positive, round_up
 from tacit.loss import ZCDP, Pure
@@ -184,10 +184,16 @@ def _priced(
         tables=tuple(sorted(question.source.tables)),
         relation=relation,
         unit=unit,
-        query={"parts": describe(planned.parts), "recipes": describe(planned.recipes)},
+        query={"parts": describe(planned.parts), "recipes": describe(planned.recipes), "shown": _shown(question)},
         delta=as_whole,
     )
     return Priced(question=question, planned=planned, program=program, tasks=tuple(tasks), norm=norm)
+
+
+def _shown(question: Question) -> dict[str, Any]:
+    """What is made of the released values: the same measures shown in another way are another answer."""
+    names = ("output", "having", "order", "limit", "offset", "distinct")
+    return {name: describe(getattr(question, name)) for name in names}
 
 
 def _wanted(planned: Planned) -> Iterator[tuple[str, int, int | None, Fraction]]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyarrow.csv import write_csv
+from pyarrow.parquet import write_table
 
 from tacit.base import InputError, TacitError
 from tacit.session.show import as_html, as_text, notes_shown, number, table_of
@@ -93,6 +95,20 @@ class Release:
         low, high = self.intervals[name]
         return low[row], high[row]
 
+    def to_csv(self, path: Path | str) -> None:
+        """The table with its intervals as a CSV file; lists are written as JSON."""
+        table = self.arrow(intervals=True)
+        for place, column in enumerate(table.columns):
+            if pa.types.is_list(column.type):
+                texts = [None if value is None else json.dumps(_plain(value)) for value in column.to_pylist()]
+                table = table.set_column(place, table.column_names[place], pa.array(texts, pa.string()))
+        write_csv(table, str(path))
+
+    def to_parquet(self, path: Path | str) -> None:
+        """The table with its intervals as a Parquet file, with `certificate()` in its metadata."""
+        table = self.arrow(intervals=True).replace_schema_metadata({"tacit": json.dumps(self.certificate())})
+        write_table(table, str(path))
+
     def json(self) -> dict[str, Any]:
         """Everything as plain data."""
         return {
@@ -163,7 +179,8 @@ class Release:
             facts=head["facts"],
         )
 
-    def _cells(self) -> list[list[str]]:
+    def cells(self) -> list[list[str]]:
+        """The first rows as texts: numbers with what their noise is within."""
         shown = self.table.slice(0, LINES).to_pydict()
         columns = [[self._cell(name, value, i) for i, value in enumerate(values)] for name, values in shown.items()]
         return [list(row) for row in zip(*columns, strict=True)]
@@ -187,13 +204,13 @@ class Release:
         from rich.console import Group
 
         names = self.table.column_names
-        return Group(table_of(names, self._cells(), right=self.intervals), *notes_shown(self._remarks))
+        return Group(table_of(names, self.cells(), right=self.intervals), *notes_shown(self._remarks))
 
     def __repr__(self) -> str:
         return as_text(self.__rich__())
 
     def _repr_html_(self) -> str:
-        return as_html(self.table.column_names, self._cells(), self._remarks)
+        return as_html(self.table.column_names, self.cells(), self._remarks)
 
 
 LINES = 60  # of a table that is shown whole

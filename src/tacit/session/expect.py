@@ -40,14 +40,15 @@ def expected(priced: Priced, confidence: float = 0.95) -> list[Expected]:
 
 def _of(priced: Priced, recipe: Recipe, confidence: float) -> tuple[float | None, str]:
     if recipe.function == "quantile":
-        step = next(
-            step
+        step, clip = next(
+            (step, priced.planned.parts[task.part].clips[task.clip])
             for task, step in zip(priced.tasks, priced.program.steps, strict=True)
             if task.kind == "ends" and task.clip is not None
             and priced.planned.parts[task.part].clips[task.clip].names == recipe.inputs
         )  # fmt: skip
         assert isinstance(step.mechanism, BinnedQuantiles)
-        ranks = 2 * float(step.mechanism.margin)
+        # each row counts `half` steps; a bound that is chosen privately is its own unit
+        ranks = 2 * float(step.mechanism.margin) / (recipe.half if clip.bound is not None else 1)
         return None, f"an interval about {_plain(ranks)} rows wide in rank"
     step, clip = priced.noise_step(recipe.part, recipe.inputs[0])
     size, kind = _size(step.mechanism)

@@ -89,7 +89,7 @@ class Frame:
         """A histogram as a list of noisy counts in the order of its values; a mode as the value of the largest."""
         part = self.released[recipe.part]
         values = [held(value) for value in part.groups.values[-1]]
-        counts = part.measures[recipe.inputs[0]].values.reshape(self.size, len(values))
+        counts = part.measures[recipe.inputs[0]].values.reshape(self.size, len(values)) / recipe.half
         if recipe.function == "histogram":
             found: list[Any] = np.maximum(np.rint(counts), 0).astype(np.int64).tolist()
             return found

@@ -52,7 +52,10 @@ def facts_of(
         for place, clip in enumerate(part.clips):
             bound = bounds[number].clips[place].bound
             origin = "none needed" if clip.exempt else "chosen privately" if clip.bound is None else "declared"
-            clips.append({"measures": list(clip.names), "norm": clip.norm, "bound": str(bound), "origin": origin})
+            rows = float(bound / clip.row) if clip.by_rows and bound is not None else None
+            clips.append(
+                {"measures": list(clip.names), "norm": clip.norm, "bound": str(bound), "rows": rows, "origin": origin}
+            )
     return {
         "dataset": policy.dataset.name,
         "people": receipt.people,

@@ -71,16 +71,16 @@ class Offer:
             offered = {name: value for name in ("epsilon", "rho") if (value := getattr(options, name)) is not None}
         if len(offered) != 1:
             raise Refused(
-                f"say how much to spend, once: epsilon=… or rho=… (this dataset is paid for in "
-                f"{policy.privacy.currency}), or error=… to be told the price of an accuracy"
+                f"say how much to spend: an epsilon or a rho (this dataset is paid for in {policy.privacy.currency}), "
+                "or an error, to be told what that accuracy costs"
             )
         ((name, spend),) = offered.items()
         if policy.privacy.currency is Currency.EPSILON and name == "rho":
-            raise Refused("this dataset is paid for in epsilon: offer epsilon=…")
+            raise Refused("this dataset is paid for in epsilon: offer an epsilon")
         if policy.privacy.currency is Currency.RHO and name == "epsilon":
             delta = options.delta if options.delta is not None else policy.privacy.delta
             if not delta:
-                raise Refused("epsilon becomes rho at a delta, and this dataset has none: offer rho=…")
+                raise Refused("epsilon becomes rho at a delta, and this dataset has none: offer a rho")
             spend = _rho_of(spend, delta)
         return _spending(question, policy, spend)
 
@@ -102,8 +102,8 @@ def _for_error(question: Question, policy: Policy, target: float, confidence: fl
         unknown = [column.column for column in found if column.error is None]
         if unknown or not found:
             raise Refused(
-                f"the error of {unknown[0] if unknown else 'this answer'} is not known in advance: error=… is for "
-                "counts, and sums with a declared clip. Ask with epsilon=… or rho=… and look at the quote"
+                f"the error of {unknown[0] if unknown else 'this answer'} is not known in advance: an error can be "
+                "asked for of counts and sums whose clip is declared. Offer an epsilon or a rho, and look at the quote"
             )
         return max(column.error for column in found if column.error is not None), priced
 

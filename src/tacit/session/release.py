@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,11 @@ class Released:
 def choose_bound(
     priced: Priced, number: int, bounded: Bounded, units: Exact[Whole], receipt: Receipt, rng: Rng | None = None
 ) -> int:
-    """The bound for the clip that step `number` of the program chooses: an edge with about `target` units above it."""
+    """The bound for the clip that step `number` of the program chooses: an edge with about `target` units above it.
+
+    Larger edges have less weight from the start, half for each: the many that nobody reaches look all alike, and
+    together they would outweigh the right one. Such a weight knows nothing of the data, so it costs nothing.
+    """
     _paid(priced, receipt)
     task, mechanism = priced.tasks[number], priced.program.steps[number].mechanism
     assert isinstance(mechanism, Exponential)
@@ -50,7 +55,8 @@ def choose_bound(
     assert task.clip is not None  # as every task to choose
     between = opened(units)  # one more than edges: the last is of units above all of them
     above = np.cumsum(between[::-1])[::-1][1:]
-    scores = [-abs(int(count) - task.target) for count in above]
+    later = ceil(mechanism.scale * log(2))
+    scores = [-abs(int(count) - task.target) - later * place for place, count in enumerate(above)]
     return bounded.clips[task.clip].edges[mechanism.sample(scores, rng)]
 
 

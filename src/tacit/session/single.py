@@ -161,7 +161,7 @@ class OneTable:
         if held.currency is not self.currency:
             raise InputError(
                 f"what was asked of this data before was paid for in {held.currency}, and only like adds to like: "
-                f"offer {held.currency}=…"
+                f"offer {held.currency}"
             )
 
     def _schema(self) -> tuple[dict[str, str], str, str | None]:

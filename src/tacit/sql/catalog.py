@@ -87,7 +87,7 @@ def _facts(column: "Column") -> Facts:
         type=kind,
         low=_value(kind, low),
         high=_value(kind, high),
-        step=column.grid,
+        step=Fraction(1) if kind is Type.INTEGER else column.grid,  # coarser whole numbers are not enforced on reading
         domain=None if domain is None else tuple(_value(kind, value) for value in domain),
         nullable=column.nullable or str(column.type) == "float",  # NaN is read as NULL, whatever was promised
         why=why,

@@ -1,0 +1,93 @@
+"""What is offered: amounts, errors to reach, and quotes that say what comes of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.fixed_rng import FixedRng
+from support.hospital import hospital
+from tacit.base import InputError, OverBudget, Refused
+from tacit.session import Session
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture(params=["rho", "epsilon"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
+    with Session(hospital(tmp_path, currency=request.param), "ana") as opened:
+        yield opened
+
+
+def spend(quote: Any) -> float:
+    return float(quote.cost.epsilon if quote.cost.epsilon is not None else quote.cost.rho)
+
+
+@pytest.mark.parametrize("sql", [COUNT, "SELECT ward, SUM(cost) AS s, COUNT(*) AS n FROM visits GROUP BY ward"])
+@pytest.mark.parametrize("error", [30, 500, 20_000])
+def test_an_error_is_reached_and_not_overpaid(session: Session, sql: str, error: float) -> None:
+    currency = session.policy.privacy.currency.value
+    try:
+        quote = session.quote(sql, error=error)
+    except OverBudget:
+        with pytest.raises(OverBudget):
+            session.ask(sql, error=error)
+        full = session.quote(sql, **{currency: 39.99})  # type: ignore[arg-type]  # by name
+        assert max(line.error or 0 for line in full.expected) > error
+        return
+    assert max(line.error or 0 for line in quote.expected) <= error
+    less = session.quote(sql, **{currency: spend(quote) * 0.997})  # type: ignore[arg-type]  # by name
+    assert max(line.error or 0 for line in less.expected) > error
+    assert session.quote(sql, error=error).cost == quote.cost  # the same each time, so that it is found again
+
+
+def test_what_was_expected_is_what_comes(session: Session) -> None:
+    answer = session.ask(COUNT, error=60, rng=FixedRng(1))
+    low, high = answer.interval("n")
+    assert low is not None
+    assert high is not None
+    assert high - low == pytest.approx(120, abs=3)
+    wide = session.quote(COUNT, error=60, confidence=0.5)
+    assert spend(wide) < spend(session.quote(COUNT, error=60))
+
+
+def test_errors_that_nobody_knows_in_advance_are_not_promised(session: Session) -> None:
+    for sql in ("SELECT AVG(cost) AS a FROM visits", "SELECT MEDIAN(cost) AS a FROM visits"):
+        with pytest.raises(Refused, match="error of a is not known in advance"):
+            session.quote(sql, error=5)
+
+
+def test_one_offer_at_a_time(session: Session) -> None:
+    with pytest.raises(InputError, match="not rho and error"):
+        session.quote(COUNT, rho=1, error=5)
+    with pytest.raises(Refused, match="say how much to spend"):
+        session.quote(COUNT)
+    if session.policy.privacy.currency == "epsilon":
+        with pytest.raises(Refused, match="paid for in epsilon"):
+            session.quote(COUNT, rho=1)
+    else:
+        assert spend(session.quote(COUNT, epsilon=1)) < 0.1
+
+
+def test_intervals_of_quantiles_are_for_95_percent(session: Session) -> None:
+    currency = {session.policy.privacy.currency.value: 1}
+    with pytest.raises(Refused, match=r"MEDIAN\(cost\).*confidence=0.95 or less"):
+        session.ask("SELECT MEDIAN(cost) FROM visits", confidence=0.99, **currency)
+    assert session.ask("SELECT MEDIAN(cost) FROM visits", confidence=0.9, **currency)
+
+
+def test_a_quote_can_be_read(session: Session) -> None:
+    currency = session.policy.privacy.currency.value
+    quote = session.quote("SELECT ward, COUNT(*) AS n, MIN(age) AS m FROM visits GROUP BY ward", **{currency: 1})  # type: ignore[arg-type]
+    text = repr(quote)
+    assert f"costs {currency} 1; {currency} 39" in text
+    assert "would be left" in text
+    assert "± " in text
+    assert "MIN(age)" in text
+    assert "<td>n</td>" in quote._repr_html_()
+    data = quote.json()
+    assert data["enough"] is True
+    assert data["expected"][0]["column"] == "n"
+    session.ask(COUNT, **{currency: 39.5})
+    assert "does not allow it" in repr(session.quote(COUNT, **{currency: 1}))  # type: ignore[arg-type]
