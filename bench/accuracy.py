@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +34,7 @@ from tacit.engine.duckdb import DuckDBEngine
 from tacit.ledger import Ledger
 from tacit.plan.price import rho_of
 from tacit.plot import page, write
+from tacit.policy import Currency
 from tacit.session.session import Session
 
 __all__ = ["COUNT", "Found", "run"]
@@ -47,8 +49,12 @@ PEOPLE: dict[str, tuple[str, str, tuple[int, ...]]] = {
     "COUNT": ("SELECT region AS k, COUNT(*) AS x FROM sales GROUP BY region", "clip_rows", (50, 100, 200, 400)),
     "SUM": ("SELECT region AS k, SUM(amount) AS x FROM sales GROUP BY region", "clip", (2000, 4000, 8000, 16000)),
     "AVG": ("SELECT region AS k, AVG(amount) AS x FROM sales GROUP BY region", "clip_rows", (5, 10, 20, 50)),
-    "people": ("SELECT product AS k, COUNT(DISTINCT person) AS x FROM sales GROUP BY product", "clip_rows", (5, 10, 15)),
-}  # fmt: skip
+    "people": (
+        "SELECT product AS k, COUNT(DISTINCT person) AS x FROM sales GROUP BY product",
+        "clip_rows",
+        (5, 10, 15, 20),
+    ),
+}
 ROWS = {
     "COUNT": "SELECT region AS k, COUNT(*) AS x FROM each_sale GROUP BY region",
     "SUM": "SELECT region AS k, SUM(amount) AS x FROM each_sale GROUP BY region",
@@ -101,7 +107,12 @@ def session(engine: DuckDBEngine, data: Path, *, currency: str, budget: Fraction
     with TemporaryDirectory() as folder:
         place = Path(folder) / "ledger"
         declares = policy(
-            data, place, currency=currency, budget=budget * QUESTIONS, delta=str(DELTA * QUESTIONS), **declared
+            data,
+            place,
+            currency=currency,
+            budget=budget * QUESTIONS,
+            delta=Fraction(str(DELTA)) * QUESTIONS,
+            **declared,
         )
         with Ledger.open(place) as ledger:
             yield Session(declares, "ana", ledger=ledger, engine=engine)
@@ -112,8 +123,8 @@ def ours(opened: Session, sql: str, amount: Fraction, truth: Mapping[Any, float]
     squares = []
     for turn in range(1, trials + 1):
         spend = amount * (1 - Fraction(turn, 10**9))  # the same price twice would be answered from the store
-        given = {"epsilon": spend} if opened.policy.privacy.currency.value == "epsilon" else {"rho": spend}
-        answer = opened.ask(sql, **given).table.to_pydict()
+        pure = opened.policy.privacy.currency is Currency.EPSILON
+        answer = (opened.ask(sql, epsilon=spend) if pure else opened.ask(sql, rho=spend)).table.to_pydict()
         shown = dict(zip(answer["k"], answer["x"], strict=True))
         squares += [(float(shown.get(key) or 0) - value) ** 2 for key, value in truth.items()]
     return sqrt(float(np.mean(squares)))
@@ -145,19 +156,26 @@ def about_people(tick: Callable[[str], None], trials: int) -> Iterator[Found]:
             yield peers(task, samples, truth[task], trials)
             tick(f"{TITLES[task]}, tacit")
             own = DELTA / 2 if task == "people" else DELTA  # half of δ is spent on finding keys
-            rho = rho_of(Fraction(EPSILON), Fraction(own))
-            found = {}
-            for clip in (*clips, "private"):
-                with session(engine, data, currency="rho", budget=rho, amount=BOUND, **{cut: clip}) as opened:
+            rho = rho_of(Fraction(EPSILON), Fraction(str(own)))
+            found: dict[int | str, float] = {}
+            tried: tuple[int | str, ...] = (*clips, "private")
+            for clip in tried:
+                with session(
+                    engine, data, currency="rho", budget=rho, amount=BOUND, **{cut: _declared(clip)}
+                ) as opened:
                     found[clip] = ours(opened, sql, rho, truth[task], SEARCH if clip != "private" else trials)
             chosen = min(clips, key=found.__getitem__)
-            with session(engine, data, currency="rho", budget=rho, amount=BOUND, **{cut: chosen}) as opened:
+            with session(engine, data, currency="rho", budget=rho, amount=BOUND, **{cut: _declared(chosen)}) as opened:
                 yield Found(
                     task, "people", "tacit, declared", f"{cut} = {chosen}", ours(opened, sql, rho, truth[task], trials)
                 )
             yield Found(task, "people", "tacit, private", f'{cut} = "private"', found["private"])
     finally:
         engine.close()
+
+
+def _declared(clip: int | str) -> Fraction | str:
+    return clip if isinstance(clip, str) else Fraction(clip)
 
 
 def peers(task: str, samples: Sequence[Sample], truth: Mapping[Any, float], trials: int) -> Found:
@@ -201,8 +219,8 @@ def _opendp(data: Path, task: str, trials: int) -> list[dict[str, float]]:
     return found
 
 
-def table(found: Sequence[Found]) -> tuple[Table, bool]:
-    shown = Table(title=f"Root mean squared error at ε = {EPSILON:g}, δ = {DELTA:g} ({TRIALS} trials)")
+def table(found: Sequence[Found], trials: int) -> tuple[Table, bool]:
+    shown = Table(title=f"Root mean squared error at ε = {EPSILON:g}, δ = {DELTA:g} ({trials} trials)")
     for column in ("question", "way", "setting", "error", "peer's to it", "target", "met"):
         shown.add_column(column, justify="left" if column in ("question", "way", "setting") else "right")
     good = True
@@ -234,7 +252,7 @@ def picture(found: Sequence[Found]) -> alt.VConcatChart:
         for one in found
         if one.way.startswith("tacit")
     ]
-    bars = alt.Chart(alt.Data(values=rows))
+    bars = alt.Chart(alt.InlineData(values=rows))
     place = alt.Y("question:N", sort=None, title=None, axis=alt.Axis(labelLimit=260))
     drawn = bars.mark_bar().encode(
         x=alt.X("times:Q", title="times less error than the best peer", scale=alt.Scale(domainMin=0)),
@@ -243,19 +261,28 @@ def picture(found: Sequence[Found]) -> alt.VConcatChart:
         color=alt.Color("way:N", title=None, sort=None, legend=alt.Legend(orient="bottom")),
     )
     words = drawn.mark_text(align="left", dx=4).encode(text=alt.Text("times:Q", format=".2f"), color=alt.value("#444"))
-    ends = alt.Chart(alt.Data(values=[{"times": 1}, {"times": BETTER}]))
+    lines: list[dict[str, float]] = [{"times": 1.0}, {"times": BETTER}]
+    ends = alt.Chart(alt.InlineData(values=lines))
     rules = ends.mark_rule(strokeDash=[4, 4], color="#999").encode(x="times:Q")
     chart = (rules + drawn + words).properties(width=460, height=alt.Step(16))
     told = f"root mean squared error at ε = {EPSILON:g}, δ = {DELTA:g}; dashed: equal, and the target about people"
     return page([[chart]], title="Less error at the same price", subtitle=told)
 
 
-def run(tick: Callable[[str], None], trials: int = TRIALS, drawn: Path | None = None) -> tuple[list[Table], bool]:
-    """The table, and whether every target was met."""
-    found = [*about_people(tick, trials), *about_rows(tick, trials)]
+def run(
+    tick: Callable[[str], None],
+    trials: int = TRIALS,
+    drawn: Path | None = None,
+    tell: Callable[[Found], None] = lambda _: None,
+) -> tuple[list[Table], bool]:
+    """The table, and whether every target was met; `tell` hears of each error as it is found."""
+    found = []
+    for one in chain(about_people(tick, trials), about_rows(tick, trials)):
+        found.append(one)
+        tell(one)
     if drawn is not None:
         write(picture(found), drawn)
-    shown, good = table(found)
+    shown, good = table(found, trials)
     return [shown], good
 
 
@@ -264,7 +291,7 @@ def main() -> int:
     options.add_argument("--picture", type=Path, help="where to draw it, such as docs/images/accuracy.svg")
     options.add_argument("--trials", type=int, default=TRIALS)
     chosen, console = options.parse_args(), Console()
-    tables, met = run(lambda what: console.print(what, style="dim"), chosen.trials, chosen.picture)
+    tables, met = run(lambda what: console.print(what, style="dim"), chosen.trials, chosen.picture, console.print)
     for shown in tables:
         console.print(shown)
     return 0 if met else 1

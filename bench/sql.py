@@ -12,10 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import inf
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import pyarrow as pa
@@ -32,7 +34,7 @@ from tacit.session.session import Session
 
 __all__ = ["COUNT", "run"]
 
-ROUNDS, REPEATS, OPENDP_ROUNDS = 3, 3, 1
+ROUNDS, REPEATS, OPENDP_ROUNDS = 3, 3, 2
 TINY, TINY_ASKS, OVERHEAD = 1000, 200, 0.015  # rows, questions, seconds
 HUGE_FILES, HUGE_MEMORY = 10, 6  # of ten million rows; GB, of which DuckDB is given half
 COUNT = len(TASKS) * (ROUNDS + OPENDP_ROUNDS) + 1
@@ -82,35 +84,49 @@ def run(tick: Callable[[str], None], rounds: int = ROUNDS, opendp: int = OPENDP_
     """The tables, and whether every target was met."""
     data, good = sales(), True
     table = Table(title="Asking ten million rows of a million people (best of several, each in its own process)")
-    for column in ("question", "way", "seconds", "tacit to it", "target", "met", "processor s", "ratio", "peak MB"):
+    for column in (
+        "question",
+        "way",
+        "processor s",
+        "tacit to it",
+        "target",
+        "met",
+        "wall s",
+        "tacit to it",
+        "peak MB",
+    ):
         table.add_column(column, justify="left" if column in ("question", "way") else "right")
     for task in TASKS:
         best = measure(task, data, rounds, opendp, tick)
         ours = best["tacit"]
         table.add_row(
-            task.name, "tacit", f"{ours.wall:.2f}", "", "", "", f"{ours.cpu:.2f}", "", f"{ours.rss:,.0f}", style="bold"
+            task.name, "tacit", f"{ours.cpu:.2f}", "", "", "", f"{ours.wall:.2f}", "", f"{ours.rss:,.0f}", style="bold"
         )
         for way, their in best.items():
             if way == "tacit" or their.wall == inf:
                 if their.failure:
                     table.add_row("", way, "fails", "", "", "", "", "", "")
                 continue
-            ratio, target, met = ours.wall / their.wall, "", ""
-            if way in task.at_most:
-                target, fits = f"≤ {task.at_most[way]:g}", ratio <= task.at_most[way]
-                met, good = "yes" if fits else "NO", good and fits
-            elif task.opendp is not None:
-                target, fits = f"≤ 1/{task.opendp:g}", ratio <= 1 / task.opendp
-                met, good = "yes" if fits else "NO", good and fits
-            shown = f"{ratio:.2f}" if ratio > 0.2 else f"1/{1 / ratio:.0f}"
+            ratio, target, met = ours.cpu / their.cpu, "", ""
+            most = task.at_most.get(way, None if task.opendp is None else 1 / task.opendp)
+            if most is not None:
+                target = f"≤ {most:g}" if way in task.at_most else f"≤ 1/{1 / most:g}"
+                met, good = "yes" if ratio <= most else "NO", good and ratio <= most
+            both = (_times(ratio), _times(ours.wall / their.wall))
             table.add_row(
-                "", way, f"{their.wall:.2f}", shown, target, met,
-                f"{their.cpu:.2f}", f"{ours.cpu / their.cpu:.2f}", f"{their.rss:,.0f}",
-            )  # fmt: skip
-    table.caption = "seconds are wall time; one process, two threads; tacit from parsing to the stored answer"
+                "", way, f"{their.cpu:.2f}", both[0], target, met, f"{their.wall:.2f}", both[1], f"{their.rss:,.0f}"
+            )
+    table.caption = (
+        f"best of {rounds * REPEATS}, of {opendp} for OpenDP; targets are held to processor time, which other work on "
+        "the machine does not move; tacit from parsing to the stored answer"
+    )
     tick("tiny table")
     small, fast = tiny()
     return [table, small], good and fast
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio > 0.2 else f"1/{1 / ratio:.1f}"
 
 
 def tiny() -> tuple[Table, bool]:
@@ -118,16 +134,16 @@ def tiny() -> tuple[Table, bool]:
     rows = pa.table({"ward": ["east", "west"] * (TINY // 2), "cost": [float(n % 100) for n in range(TINY)]})
     declared = {
         "ward": Column(type=ColumnType.TEXT, keys=("east", "west")),
-        "cost": Column(type=ColumnType.FLOAT, bounds=(0, 100), step=1),
+        "cost": Column(type=ColumnType.FLOAT, bounds=(0, 100), step=Fraction(1)),
     }
     policy = Policy(
         dataset=Dataset(name="tiny", source="tiny"),
-        privacy=Privacy(currency=Currency.RHO, budget=10**6, delta="1e-6"),
+        privacy=Privacy(currency=Currency.RHO, budget=Fraction(10**6), delta=Fraction(1, 10**6)),
         tables={"visits": Declared(each_row_is_a_unit=True, columns=declared)},
         analysts={"ana": Analyst()},
     )
     table = Table(title=f"The whole of an ask on {TINY:,} rows, ledger on disk included ({TINY_ASKS} questions)")
-    for column in ("question", "least", "median", "target", "met"):
+    for column in ("question", "least", "median", "processor", "target", "met"):
         table.add_column(column, justify="left" if column == "question" else "right")
     good = True
     with TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger") as ledger:
@@ -138,16 +154,15 @@ def tiny() -> tuple[Table, bool]:
                 "SELECT COUNT(*) AS n FROM visits",
                 "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits WHERE cost > 10 GROUP BY ward",
             ):
-                found = []
+                wall, cpu = [], []
                 for turn in range(TINY_ASKS):
-                    start = perf_counter()
+                    start, used = perf_counter(), process_time()
                     session.ask(sql, rho=f"0.1{turn:03}1")
-                    found.append(perf_counter() - start)
-                found.sort()
-                middle = found[len(found) // 2]
-                good &= middle <= OVERHEAD
-                met = "yes" if middle <= OVERHEAD else "NO"
-                table.add_row(sql, f"{found[0] * 1000:.1f} ms", f"{middle * 1000:.1f} ms", "≤ 15 ms", met)
+                    wall.append(perf_counter() - start)
+                    cpu.append(process_time() - used)
+                good &= median(wall) <= OVERHEAD
+                times = (f"{value * 1000:.1f} ms" for value in (min(wall), median(wall), median(cpu)))
+                table.add_row(sql, *times, "≤ 15 ms", "yes" if median(wall) <= OVERHEAD else "NO")
         finally:
             engine.close()
     return table, good

@@ -2,7 +2,7 @@
 
 A file has ten million rows of one million people. Everybody has a row; the other nine tenths of the rows go to people
 by a lognormal weight, so that the median has 5 rows, the busiest thousands. Six rows in ten are in a person's home
-region. Products follow Zipf's law, amounts a lognormal one in cents. It is the same on every machine: the seed is fixed.
+region. Products follow Zipf's law, amounts a lognormal one in cents. The seed is fixed.
 """
 
 import os

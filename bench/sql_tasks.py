@@ -11,7 +11,7 @@ from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, Policy,
 __all__ = ["TASKS", "Task", "policy"]
 
 AMOUNT = 500  # what one sale counts at most: a public guess, and the 999th permille
-CLIP_ROWS = 60  # of one person, over all regions
+CLIP_ROWS = Fraction(60)  # of one person, over all regions
 GROUPS = 10  # that the hand-written way samples
 
 
@@ -78,10 +78,10 @@ def policy(
     ledger: Path,
     *,
     currency: str = "rho",
-    budget: int | Fraction = 10**6,
-    delta: str = "1e-6",
-    clip_rows: int | str = CLIP_ROWS,
-    clip: int | str | None = None,
+    budget: Fraction = Fraction(10**6),
+    delta: Fraction = Fraction(1, 10**6),
+    clip_rows: Fraction | str = CLIP_ROWS,
+    clip: Fraction | str | None = None,
     amount: int = AMOUNT,
 ) -> Policy:
     """The bench data twice: whose sale each is (`sales`), and as if each were another's (`each_sale`)."""
@@ -90,7 +90,7 @@ def policy(
         "product": Column(type=ColumnType.INTEGER, nullable=False),
         "day": Column(type=ColumnType.INTEGER, bounds=(0, DAYS - 1), nullable=False),
     }
-    paid = Column(type=ColumnType.FLOAT, bounds=(0, amount), step="0.01", nullable=False)
+    paid = Column(type=ColumnType.FLOAT, bounds=(0, amount), step=Fraction(1, 100), nullable=False)
     whose = {"person": Column(type=ColumnType.INTEGER, nullable=False), "amount": replace(paid, clip=clip)}
     tables = {
         "sales": Table(source=str(data), unit="person", clip_rows=clip_rows, columns=columns | whose),

@@ -4,14 +4,15 @@ import json
 import resource
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from time import perf_counter, process_time
 from typing import Any
 
-import opendp.prelude as dp
 import polars as pl
 
 __all__ = ["TASKS"]
 
+dp: Any = import_module("opendp.prelude")  # its types do not name what the Polars extra adds
 AMOUNT, GROUPS, ROWS_PER_GROUP = 500.0, 10, 20
 RHO, DELTA = 0.05, 1e-6
 LONGEST, MOST = 10**9, 20_000  # rows of a group, and groups, declared because its sums need them
@@ -34,11 +35,13 @@ def context(path: str, unit: Any, by: list[str], *, known: bool = True, delta: f
 
 
 def summed() -> Any:
-    return pl.col("amount").fill_nan(0.0).fill_null(0.0).dp.sum((0.0, AMOUNT))
+    amount: Any = pl.col("amount").fill_nan(0.0).fill_null(0.0)
+    return amount.dp.sum((0.0, AMOUNT))
 
 
 def quantile(order: float) -> Any:
-    return pl.col("amount").fill_nan(0.0).fill_null(0.0).dp.quantile(order, CANDIDATES).alias(f"q{order}")
+    amount: Any = pl.col("amount").fill_nan(0.0).fill_null(0.0)
+    return amount.dp.quantile(order, CANDIDATES).alias(f"q{order}")
 
 
 def sale(path: str) -> Any:
@@ -54,7 +57,9 @@ def day(path: str) -> Any:
 def person(path: str) -> Any:
     """Two of the three aggregates: its mean is made of the same two. keep="sample" fails on more columns than these."""
     asked = context(path, dp.unit_of(contributions=1, identifier="person"), ["region"]).query()
-    bounded = asked.truncate_per_group(ROWS_PER_GROUP, by=["region"]).truncate_num_groups(GROUPS, by=["region"], keep="first")
+    bounded = asked.truncate_per_group(ROWS_PER_GROUP, by=["region"]).truncate_num_groups(
+        GROUPS, by=["region"], keep="first"
+    )
     return bounded.group_by("region").agg(dp.len(signed=True), summed()).with_keys(pl.LazyFrame({"region": REGIONS}))
 
 

@@ -2,34 +2,38 @@
 
 import json
 import sys
+from importlib import import_module
 from typing import Any
 
-import opendp.prelude as dp
 import polars as pl
 
 __all__ = ["answers"]
 
-LONGEST, MOST, AMOUNT = 10**9, 50, 500.0
-CANDIDATES = [number / 20 for number in range(0, 10_001)]  # of a median: every 5 cents
+dp: Any = import_module("opendp.prelude")  # its types do not name what the Polars extra adds
+LONGEST, MOST, AMOUNT = 10**7, 50, 50_000
+CANDIDATES = [number / 20 for number in range(10_001)]  # of a median: every 5 cents
 
 
 def answers(path: str, what: str, epsilon: float) -> dict[str, float]:
     dp.enable_features("contrib", "honest-but-curious")
     context = dp.Context.compositor(
-        data=pl.scan_parquet(path),
+        # whole cents: of floating-point sums it also hides rounding, which would cost it accuracy
+        data=pl.scan_parquet(path).with_columns((pl.col("amount") * 100).round().cast(pl.Int64).alias("cents")),
         privacy_unit=dp.unit_of(contributions=1),
         privacy_loss=dp.loss_of(epsilon=epsilon),
         split_evenly_over=1,
         margins=[dp.polars.Margin(by=["region"], max_length=LONGEST, max_groups=MOST, invariant="keys")],
     )
     amount: Any = pl.col("amount").fill_nan(0.0).fill_null(0.0)
+    cents: Any = pl.col("cents").fill_null(0)
     asked = {
         "COUNT": dp.len(signed=True),
-        "SUM": amount.dp.sum((0.0, AMOUNT)),
+        "SUM": cents.dp.sum((0, AMOUNT)),
         "median": amount.dp.median(CANDIDATES),
     }[what]
     found = context.query().group_by("region").agg(asked.alias("answer")).release().collect()
-    return dict(zip(found["region"].to_list(), map(float, found["answer"].to_list()), strict=True))
+    unit = 100 if what == "SUM" else 1
+    return {region: answer / unit for region, answer in zip(found["region"], found["answer"], strict=True)}
 
 
 def main(path: str, what: str, epsilon: float, trials: int) -> None:

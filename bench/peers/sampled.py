@@ -1,17 +1,18 @@
-"""The bounding that peers document, simulated without error: sample groups of each person, clamp inside each, add noise.
+"""The bounding that peers document, simulated exactly: sample groups of each person, clamp inside each, add noise.
 
 OpenDP, Tumult Analytics and PipelineDP all keep at most L0 groups of a person, drawn at random, and at most L∞ in each
 of them: rows, or a clamped sum. Noise is Laplace of scale L0 · L∞ / ε, or Gaussian for √L0 · L∞ by the analytic formula
 (Balle and Wang 2018), whichever is better. No peer does better than this: sums are clamped in each group (PipelineDP
 can; the others clamp rows and multiply), noise is calibrated by the tightest formula, and the setting is the best of a
-grid, found with the true answers in hand. Where keys are unknown, δ (with Gaussian noise, half of it) sets the threshold.
+grid, found with the true answers in hand. Where keys are unknown, δ (half of it if Gaussian) sets the threshold.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import erfc, exp, log, sqrt
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -79,6 +80,7 @@ class Sample:
                 f"SELECT product, place, COUNT(*) AS n FROM (SELECT product, {place.format('product')} FROM "
                 f"(SELECT DISTINCT person, product FROM '{path}')) WHERE place <= {MOST} GROUP BY product, place"
             ).fetchnumpy()
+        self.known: dict[tuple[str, str, int, int], Vector] = {}
         self.region = np.unique(self.regions["region"])
         self.product = np.unique(self.products["product"])
 
@@ -100,13 +102,19 @@ class Sample:
         exact = self._of(self.regions, "region", column, setting)
         return noisy(exact, setting, setting.inside, epsilon, delta)
 
-    def _of(self, cube: dict[str, NDArray[np.generic]], key: str, column: str, setting: Setting) -> Vector:
+    def _of(self, cube: Mapping[str, Any], key: str, column: str, setting: Setting) -> Vector:
+        turns = setting.inside if "turn" in cube else 0
+        if (known := self.known.get((key, column, setting.groups, turns))) is not None:
+            return known
         kept = cube["place"].astype(int) <= setting.groups
-        if "turn" in cube:
-            kept &= cube["turn"].astype(int) <= setting.inside
+        if turns:
+            kept &= cube["turn"].astype(int) <= turns
         names = self.region if key == "region" else self.product
         cells = np.searchsorted(names, cube[key][kept])
-        return np.bincount(cells, weights=cube[column][kept].astype(np.float64), minlength=len(names))
+        weights = cube[column][kept].astype(np.float64)
+        total: Vector = np.bincount(cells, weights=weights, minlength=len(names)).astype(np.float64)
+        self.known[key, column, setting.groups, turns] = total
+        return total
 
 
 def noisy(exact: Vector, setting: Setting, reach: float, epsilon: float, delta: float) -> Vector:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from support.hospital import hospital
 from tacit.base import Denied, InputError, OverBudget, Refused, TacitError
 from tacit.cli import app
+from tacit.cli.asked import _bar
 
 BY_WARD = "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward"
 
@@ -37,7 +38,7 @@ def test_ask_shows_a_table_what_it_cost_and_what_is_left() -> None:
     assert " ± " in text
     assert "cost rho 0.5; rho 39.5" in text
     assert all(len(line) <= 80 for line in text.splitlines())
-    again = shown("ask", f"{BY_WARD} ORDER BY n", "--rho", "0.5", "--policy", "tacit.toml", "--analyst", "ana")
+    again = shown("ask", BY_WARD, "--rho", "0.5", "--policy", "tacit.toml", "--analyst", "ana")
     assert "answered before: free; rho 39.5" in again
 
 
@@ -131,3 +132,18 @@ def test_a_spent_budget_refuses() -> None:
     shown("ask", BY_WARD, "--rho", "39.5", "--key", "first")
     assert isinstance(run("ask", BY_WARD, "--rho", "1").exception, OverBudget)
     assert "free" in shown("ask", BY_WARD, "--rho", "39.5", "--key", "first")
+
+
+def test_a_long_query_has_a_bar_for_whoever_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _bar() as told:
+        assert told is None  # nobody watches a file
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with _bar():
+        pass
+    assert not capsys.readouterr().err  # a short query has nothing to tell
+    with _bar() as told:
+        told(0.2)
+        told(1.0)
+    assert "asking" in capsys.readouterr().err

@@ -51,9 +51,7 @@ def test_the_budget_goes_down_and_a_replay_is_free(tmp_path: Path) -> None:
     assert first.answer is not None
     assert again.answer is not None
     assert again.answer.cached
-    assert {row["ward"]: row["visits"] for row in again.answer.rows()}.items() <= {
-        row["ward"]: row["visits"] for row in first.answer.rows()
-    }.items()
+    assert again.answer == first.answer
     assert last.answer is None
     assert "epsilon" in last.refused
 
@@ -68,7 +66,7 @@ def test_json_has_the_same_numbers() -> None:
 
 def test_what_is_kept_can_be_asked(tmp_path: Path) -> None:
     place = tmp_path / "mine"
-    assert f"--policy {place}/tacit.toml" in shown(keep=place).replace("\n  ", "")
+    assert f"--policy {place}/tacit.toml" in " ".join(shown(keep=place).split()).replace("/ ", "/")
     assert load(place / "tacit.toml").analysts.keys() == {"ana"}
     with pytest.raises(InputError, match="exists already"):
         built(place)

@@ -1,6 +1,7 @@
 """The picture of a noisy table."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from tacit.plot import answer, page
 
 
 def test_a_panel_for_each_noisy_column() -> None:
-    rows = [{"ward": "x", "n": 1, "c": 2.0}, {"ward": None, "n": 3, "c": None}]
+    rows: list[dict[str, Any]] = [{"ward": "x", "n": 1, "c": 2.0}, {"ward": None, "n": 3, "c": None}]
     chart = answer(rows, {"n": ([0.0, 2.0], [2.0, 4.0]), "c": ([1.0, None], [3.0, None])}).to_dict()
     assert len(chart["vconcat"]) == 2
     text = str(chart)

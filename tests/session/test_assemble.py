@@ -105,7 +105,7 @@ def test_groups_of_several_kinds_of_keys(session: Session) -> None:
     assert [(row["urgent"], row["m"]) for row in answer.rows()] == [(u, m) for u in (False, True) for m in (1, 2, 3)]
     months = np.array([day.month for day in DATA["day"]])
     for row, found in enumerate(answer.rows()):
-        covers(answer, "n", ((URGENT == found["urgent"]) & (months == found["m"])).sum(), row, width=300)
+        covers(answer, "n", ((found["urgent"] == URGENT) & (months == found["m"])).sum(), row, width=300)
     dated = asked(session, "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY 1")
     assert [str(value)[:10] for value in dated.table["m"].to_pylist()] == ["2024-01-01", "2024-02-01", "2024-03-01"]
     assert isinstance(dated.table["m"][0].as_py(), date)

@@ -20,6 +20,11 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
         yield opened
 
 
+def of(session: Session, amount: float) -> dict[str, Any]:
+    """So much, in what the dataset is paid for in."""
+    return {session.policy.privacy.currency.value: amount}
+
+
 def spend(quote: Any) -> float:
     return float(quote.cost.epsilon if quote.cost.epsilon is not None else quote.cost.rho)
 
@@ -27,17 +32,16 @@ def spend(quote: Any) -> float:
 @pytest.mark.parametrize("sql", [COUNT, "SELECT ward, SUM(cost) AS s, COUNT(*) AS n FROM visits GROUP BY ward"])
 @pytest.mark.parametrize("error", [30, 500, 20_000])
 def test_an_error_is_reached_and_not_overpaid(session: Session, sql: str, error: float) -> None:
-    currency = session.policy.privacy.currency.value
     try:
         quote = session.quote(sql, error=error)
     except OverBudget:
         with pytest.raises(OverBudget):
             session.ask(sql, error=error)
-        full = session.quote(sql, **{currency: 39.99})  # type: ignore[arg-type]  # by name
+        full = session.quote(sql, **of(session, 39.99))
         assert max(line.error or 0 for line in full.expected) > error
         return
     assert max(line.error or 0 for line in quote.expected) <= error
-    less = session.quote(sql, **{currency: spend(quote) * 0.997})  # type: ignore[arg-type]  # by name
+    less = session.quote(sql, **of(session, spend(quote) * 0.997))
     assert max(line.error or 0 for line in less.expected) > error
     assert session.quote(sql, error=error).cost == quote.cost  # the same each time, so that it is found again
 
@@ -71,15 +75,14 @@ def test_one_offer_at_a_time(session: Session) -> None:
 
 
 def test_intervals_of_quantiles_are_for_95_percent(session: Session) -> None:
-    currency = {session.policy.privacy.currency.value: 1}
     with pytest.raises(Refused, match=r"MEDIAN\(cost\).*confidence=0.95 or less"):
-        session.ask("SELECT MEDIAN(cost) FROM visits", confidence=0.99, **currency)
-    assert session.ask("SELECT MEDIAN(cost) FROM visits", confidence=0.9, **currency)
+        session.ask("SELECT MEDIAN(cost) FROM visits", confidence=0.99, **of(session, 1))
+    assert session.ask("SELECT MEDIAN(cost) FROM visits", confidence=0.9, **of(session, 1)).confidence == 0.9
 
 
 def test_a_quote_can_be_read(session: Session) -> None:
     currency = session.policy.privacy.currency.value
-    quote = session.quote("SELECT ward, COUNT(*) AS n, MIN(age) AS m FROM visits GROUP BY ward", **{currency: 1})  # type: ignore[arg-type]
+    quote = session.quote("SELECT ward, COUNT(*) AS n, MIN(age) AS m FROM visits GROUP BY ward", **of(session, 1))
     text = repr(quote)
     assert f"costs {currency} 1; {currency} 39" in text
     assert "would be left" in text
@@ -89,5 +92,5 @@ def test_a_quote_can_be_read(session: Session) -> None:
     data = quote.json()
     assert data["enough"] is True
     assert data["expected"][0]["column"] == "n"
-    session.ask(COUNT, **{currency: 39.5})
-    assert "does not allow it" in repr(session.quote(COUNT, **{currency: 1}))  # type: ignore[arg-type]
+    session.ask(COUNT, **of(session, 39.5))
+    assert "does not allow it" in repr(session.quote(COUNT, **of(session, 1)))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support.databases import CATALOG, VERSIONS, Answer, Family
 from support.facts import check_facts
 from support.grammar import Written, questions
-from support.queries import queries
+from support.queries import SOURCES, queries
 from tacit.base import Exact, Relation, TacitError
 from tacit.base.exact import opened
 from tacit.ledger import Receipt
@@ -32,7 +32,7 @@ from tacit.policy.account import Amount
 from tacit.session.release import choose_bound
 from tacit.sql import lower, parse
 
-QUICK, LONG = 200, 5000
+QUICK, LONG = 60, 5000
 SEEDS = 40
 DELTA = Fraction(1, 10**6)
 BUDGETS = (
@@ -83,13 +83,17 @@ many_seeds = st.integers(0, 10**6)
 choices = st.integers(0, 17)  # which budget's plan is run, and which bound is taken where one is chosen privately
 
 
+@pytest.mark.parametrize("kind", SOURCES)
+def test_one_unit_moves_nothing_further_than_stated(kind: str) -> None:
+    @examples(QUICK)
+    @given(queries(kind), contributions, seeds, choices)
+    def holds(sql: str, said: Contribution, seed: int, pick: int) -> None:
+        check(sql, said, family(seed), pick)
+
+    holds()
+
+
 @examples(QUICK)
-@given(queries(), contributions, seeds, choices)
-def test_one_unit_moves_nothing_further_than_stated(sql: str, said: Contribution, seed: int, pick: int) -> None:
-    check(sql, said, family(seed), pick)
-
-
-@examples(QUICK // 4)
 @given(questions(), contributions, seeds, choices)
 def test_the_grammar_of_the_fuzzer(written: Written, said: Contribution, seed: int, pick: int) -> None:
     check(written.sql, said, family(seed), pick)
@@ -332,3 +336,36 @@ def check_choice(priced: Priced, number: int, run: Run, versions: tuple[str, str
     assert max(abs(a - b) for a, b in zip(first, second, strict=True)) <= step.sensitivity.require("linf")
     assert isinstance(step.mechanism, Exponential)
     assert not step.mechanism.monotone  # scores rise on one side of the target and fall on the other
+
+
+@pytest.mark.xfail(strict=True, reason="reading clamps to bounds and does not round to a declared step yet")
+def test_a_declared_step_is_enforced() -> None:
+    """Ranges of quotients, and keys, follow from a step that is a power of two; so rows must be on it."""
+    data = Family(3, gridded=False)
+    try:
+        question = asked("SELECT dose, MAX(CLAMP(dose, -5, 9)), SUM(1 / dose) FROM treatments GROUP BY dose")
+        assert question is not None
+        check_facts(question, data)
+    finally:
+        data.close()
+
+
+def test_most_of_the_grammar_is_answered() -> None:
+    """Else the tests above would show little."""
+    answered = []
+
+    @examples(40)
+    @given(queries())
+    def count(sql: str) -> None:
+        question = asked(sql)
+        try:
+            assert question is not None
+            how = {"relation": Relation.REPLACE, "unit": "patient", "contribution": CONTRIBUTIONS[2]}
+            price(question, BUDGETS[0], **how)  # type: ignore[arg-type]
+        except (AssertionError, TacitError):
+            answered.append(False)
+        else:
+            answered.append(True)
+
+    count()
+    assert sum(answered) > 0.8 * len(answered)

@@ -64,6 +64,11 @@ CLINIC = Catalog(
                 "family": Facts(type=Type.TEXT),
             },
         ),
+        "posts": Table(
+            private=False,
+            columns={"post": Facts(type=Type.TEXT, domain=WARDS), "beds": Facts(type=Type.INTEGER, low=0, high=90)},
+            unique=frozenset({"post"}),
+        ),
         "orphans": Table(columns={"x": Facts(type=Type.INTEGER)}),
     }
 )

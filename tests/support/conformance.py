@@ -181,8 +181,7 @@ Answer = dict[str, dict[tuple[Any, ...], int]]
 
 
 def answers(engine: Engine, sql: str, how_much: Sequence[Contribution] = (DECLARED, CHOSEN)) -> list[Answer]:
-    """The integers of every part of a question, in both currencies, "
-    "with bounds declared and bounds to be chosen."""
+    """The integers of every part of a question, in both currencies, with bounds declared and bounds to be chosen."""
     question = lower(parse(sql), CATALOG)
     found, seen = [], set()
     for said in how_much:

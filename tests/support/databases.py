@@ -23,7 +23,7 @@ from tacit.plan.facts import Facts, Type, exact_step
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.sql import Catalog, Table
 
-__all__ = ["CATALOG", "KINDS", "VERSIONS", "Answer", "Family", "answered", "rows_of"]
+__all__ = ["CATALOG", "KINDS", "PUBLIC", "VERSIONS", "Answer", "Family", "Row", "answered", "arrow", "rows_of"]
 
 Row = tuple[Any, ...]
 Groups = dict[tuple[Any, ...], int]
@@ -73,7 +73,7 @@ CATALOG = Catalog(
             columns={
                 "patient": Facts(type=Type.INTEGER),
                 "drug": integer(1, 50),
-                "dose": number(-100, 100, "0.5", nullable=False),
+                "dose": number(-100, 60, "0.5", nullable=False),
                 "kind": Facts(type=Type.TEXT),
             },
             rows_per_unit=ROWS_PER_PATIENT,
@@ -83,8 +83,8 @@ CATALOG = Catalog(
             columns={
                 "ward": Facts(type=Type.TEXT, domain=WARDS),
                 "salary": number(0, 10_000, "1", nullable=False),
-                "bonus": number(-5, 5, nullable=False),
-                "grade": integer(-3, 9),
+                "bonus": number(-8, 5, nullable=False),
+                "grade": integer(-9, 3),
                 "title": Facts(type=Type.TEXT),
             },
         ),
@@ -128,7 +128,8 @@ ODD: dict[Type, tuple[Any, ...]] = {
 UNITS = (1, 2, 3, -4, 2**60, 2**60 + 1)
 PUBLIC: dict[str, list[Row]] = {
     "wards": [("east", 1, "X"), ("east", 2, "Y"), ("north", 9, None), ("south", 3, "X"), ("west", None, "X")],
-    "drugs": [(i, i * 1.25, "abc"[i % 3]) for i in range(1, 50)] + [(3, 1e9, None), (None, 2.0, "a")],
+    # every drug is listed more than once, so that a join multiplies rows
+    "drugs": [(i % 51, i * 1.25, "abc"[i % 3]) for i in range(130)] + [(3, 1e9, None), (None, 2.0, "a")],
 }
 
 

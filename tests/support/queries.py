@@ -5,9 +5,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["queries"]
+__all__ = ["SOURCES", "queries"]
 
 Draw = Any
+SOURCES = ("visits", "rows", "patients", "joins")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +54,11 @@ OF_PATIENTS: dict[str, Any] = {
 }
 
 
-def sources(where: str) -> tuple[Source, ...]:
+def sources(where: str) -> dict[str, tuple[Source, ...]]:
+    """By kind."""
     per_patient = f"SELECT patient_id, {PER_PATIENT} FROM visits v{where} GROUP BY patient_id"
     per_note = f"SELECT patient_id, note AS key, {PER_PATIENT} FROM visits v{where} GROUP BY 1, 2"
+    per_kind = "SELECT patient, kind AS key, COUNT(*) AS n, AVG(dose) AS mean, SUM(dose) AS total FROM treatments t"
     visits = Source(sql="visits v", **OF_VISITS)
     staff = Source(
         sql="staff",
@@ -92,27 +95,34 @@ def sources(where: str) -> tuple[Source, ...]:
         "known": ("d.drug",),
         "unknown": ("family",),
     }
-    patients = Source(sql=f"({per_patient}) p", **OF_PATIENTS)
-    return (
-        visits,
-        visits,
-        staff,
-        staff,
-        treatments,
-        patients,
-        Source(sql="p", ahead=f"WITH p AS ({per_patient}) ", **OF_PATIENTS),
-        Source(sql=f"({per_note}) p", **{**OF_PATIENTS, "unknown": ("key", "n")}),
-        Source(sql="visits v JOIN treatments t ON v.patient_id = t.patient", **{**both, "unit": "v.patient_id"}),
-        Source(sql="visits v LEFT JOIN treatments t ON patient_id = patient AND v.drug = t.drug", **both),
-        Source(sql="visits v JOIN wards w ON v.ward = w.ward", **floors),
-        Source(sql="visits v LEFT JOIN wards w ON w.ward = v.ward AND floor > 1", **floors),
-        Source(sql="treatments t JOIN drugs d ON t.drug = d.drug", unit="patient", **priced),
-        Source(sql=f"(SELECT * FROM visits v{where}) v", **OF_VISITS),
-        Source(sql="(SELECT DISTINCT patient_id, ward, level, cost FROM visits) s", unit="patient_id",
-               numbers=("cost", "level"), known=("ward", "level"), unknown=("cost",)),
-        Source(sql=f"(SELECT patient_id AS who, cost, ward FROM visits) c JOIN ({per_patient}) p ON who = patient_id",
-               **{**OF_PATIENTS, "numbers": ("cost", "mean", "cost - least"), "known": ("ward", "n > 1")}),
-    )  # fmt: skip
+    return {
+        "visits": (
+            visits,
+            visits,
+            Source(sql=f"(SELECT * FROM visits v{where}) v", **OF_VISITS),
+            Source(sql="(SELECT DISTINCT patient_id, ward, level, cost FROM visits) s", unit="patient_id",
+                   numbers=("cost", "level"), known=("ward", "level"), unknown=("cost",)),
+        ),
+        "rows": (staff, treatments),
+        "patients": (
+            Source(sql=f"({per_patient}) p", **OF_PATIENTS),
+            Source(sql="p", ahead=f"WITH p AS ({per_patient}) ", **OF_PATIENTS),
+            Source(sql=f"({per_note}) p", **{**OF_PATIENTS, "unknown": ("key", "n")}),
+            Source(sql=f"({per_kind} GROUP BY 1, 2) k", unit="patient",
+                   numbers=("mean", "CLAMP(n, 0, 2)", "CLAMP(total, -9, 90)"), texts=("key",), known=("n > 1",),
+                   unknown=("key",)),
+        ),
+        "joins": (
+            Source(sql="visits v JOIN treatments t ON v.patient_id = t.patient", **{**both, "unit": "v.patient_id"}),
+            Source(sql="visits v LEFT JOIN treatments t ON patient_id = patient AND v.drug = t.drug", **both),
+            Source(sql="visits v JOIN wards w ON v.ward = w.ward", **floors),
+            Source(sql="visits v LEFT JOIN wards w ON w.ward = v.ward AND floor > 1", **floors),
+            Source(sql="treatments t JOIN drugs d ON t.drug = d.drug", unit="patient", **priced),
+            Source(sql="treatments t LEFT JOIN drugs d ON t.drug = d.drug", unit="patient", **priced),
+            Source(sql=f"(SELECT patient_id AS who, cost, ward FROM visits) c JOIN ({per_patient}) ON who = patient_id",
+                   **{**OF_PATIENTS, "numbers": ("cost", "mean", "cost - least"), "known": ("ward", "n > 1")}),
+        ),
+    }  # fmt: skip
 
 
 AGGREGATES = (
@@ -139,7 +149,7 @@ AGGREGATES = (
     "COUNT(DISTINCT {unit})",
     "COUNT(DISTINCT {unit}) FILTER (WHERE {truth})",
     "COUNT(DISTINCT {text}, max_values_per_unit => 2)",
-    "COUNT(DISTINCT {x}, max_values_per_unit => 1)",
+    "COUNT(DISTINCT {x}, max_values_per_unit => 4)",
     "COUNT_IF({truth})",
     "SUM({x}) FILTER (WHERE {truth})",
     "SUM({x}, contribution_bounds_per_group => (-3, 10))",
@@ -155,11 +165,11 @@ AGGREGATES = (
 class _Writer:
     """Writes one query with the choices that hypothesis draws."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, kind: str) -> None:
         self.draw = draw
-        self.source = sources("")[0]
+        self.source = sources("")["visits"][0]
         where = f" WHERE {self.truth(1)}" if self.chance(3) else ""
-        self.source = draw(st.sampled_from(sources(where)))
+        self.source = draw(st.sampled_from(sources(where)[kind]))
 
     def one(self, choices: tuple[str, ...]) -> str:
         return str(self.draw(st.sampled_from(choices)))
@@ -253,6 +263,6 @@ class _Writer:
 
 
 @st.composite
-def queries(draw: Draw) -> str:
-    """A query of the grammar; a few are refused, since types or names do not fit."""
-    return _Writer(draw).select()
+def queries(draw: Draw, kind: str | None = None) -> str:
+    """A query of the grammar, over one kind of source; a few are refused, since types or names do not fit."""
+    return _Writer(draw, kind or draw(st.sampled_from(SOURCES))).select()

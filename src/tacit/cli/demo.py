@@ -82,12 +82,12 @@ def _show(console: Console, story: Story) -> None:
     for turn, words in zip(story.turns, WORDS, strict=True):
         if words:
             _say(console, words)
-        _turn(console, turn, story.limit, sql=turn is not story.turns[0])
+        _turn(console, turn, story.limit, sql=turn.sql != story.turns[0].sql or turn.answer is None)
 
 
 WORDS = (
     "",
-    "The same noisy numbers in another order, and without the small ones: nothing new is learned, so it is free.",
+    "The same question again: the same noisy numbers from the store. Nothing new is learned, so it is free.",
     "The other way round: say which error will do, and be told the price.",
     "Keys that nobody declared are shown only if enough patients are behind them.",
     "And when the budget is spent, it is spent. Nothing was looked at:",

@@ -47,7 +47,6 @@ limit = 2
 """
 
 BY_WARD = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP BY ward"
-AGAIN = f"{BY_WARD} HAVING COUNT(*) > 5000 ORDER BY cost DESC"
 OLD = "SELECT COUNT(DISTINCT patient_id) AS patients FROM visits WHERE age >= 65"
 BY_DRUG = "SELECT drug, COUNT(*) AS visits FROM visits GROUP BY drug ORDER BY visits DESC"
 
@@ -93,7 +92,7 @@ class Story:
             quote = session.quote(BY_WARD, epsilon=0.5)
             turns = (
                 _asked(session, BY_WARD, {"epsilon": 0.5}, rng, _by_ward(data)),
-                _asked(session, AGAIN, {"epsilon": 0.5}, rng),
+                _asked(session, BY_WARD, {"epsilon": 0.5}, rng),
                 _asked(session, OLD, {"error": 25}, rng, _old(data)),
                 _asked(session, BY_DRUG, {"epsilon": 0.8}, rng),
                 _asked(session, BY_WARD, {"epsilon": 1}, rng),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.base import PolicyError
+from tacit.base import PolicyError, TacitError
 from tacit.engine.check import check
 from tacit.engine.engine import Engine, Progress
 from tacit.policy import Policy
@@ -86,7 +86,14 @@ def _spark(policy: Policy, places: Mapping[str, Where]) -> Engine:
             "[dataset], and where the data lies as the source of each table"
         )
     tables = {name: where.file if where.file is not None else where.name or name for name, where in places.items()}
-    return SparkEngine(_running(master) or master, tables)
+    spark, failed = _running(master) or master, ""
+    try:
+        return SparkEngine(spark, tables)
+    except TacitError:
+        raise
+    except Exception as error:  # of py4j and of Spark, which share no class
+        failed = type(error).__name__
+    raise TacitError(f"Spark cannot be started, or its master {master} cannot be reached: {failed}")
 
 
 def _running(master: str) -> "SparkSession | None":

@@ -4,14 +4,17 @@ Magnitudes: a row is at most 2^40 steps, so sums over fewer than 2^56 rows stay 
 64-bit integers holds (HUGEINT 2^127, NUMERIC without end, DECIMAL(29,0) of DECIMAL(19,0) 2^96).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from tacit.base import InputError
 from tacit.engine.rows import Rows
+from tacit.engine.spread import Spread, spread_of
 from tacit.engine.steps import LARGEST_STEPS, steps_sql
 from tacit.plan.bounded import Measure
-from tacit.plan.expression import Expression
+from tacit.plan.expression import Call, Column, Constant, Expression
 
 __all__ = ["Measured"]
 
@@ -24,24 +27,63 @@ class Measured:
     measures: tuple[Measure, ...]
 
     @cached_property
-    def values(self) -> tuple[Expression, ...]:
-        return tuple(dict.fromkeys(measure.value for measure in self.measures if measure.value is not None))
+    def spreads(self) -> Mapping[str, Spread]:
+        """Measures that are added up as spreads, by name."""
+        found = {measure.name: spread_of(measure, self.rows) for measure in self.measures}
+        return {name: spread for name, spread in found.items() if spread is not None}
+
+    @cached_property
+    def values(self) -> tuple[Expression | Spread, ...]:
+        found = (self._value(measure) for measure in self.measures)
+        return tuple(dict.fromkeys(value for value in found if value is not None))
+
+    def _value(self, measure: Measure) -> Expression | Spread | None:
+        """What a measure is made of. Rows with a value are those with a spread of it."""
+        if measure.name in self.spreads:
+            return self.spreads[measure.name]
+        column = _there(measure)
+        return next((s for s in self.spreads.values() if column is not None and s.column == column), measure.value)
 
     def select(self, *, unit: bool) -> str:
-        return self.rows.select([self.rows.value(value) for value in self.values], unit=unit)
+        """Rows with what measures are made of, as `x0 x1 …`."""
+        words = self.rows.words
+        if not self.spreads:
+            return self.rows.select([self.rows.value(v) for v in self.values if not isinstance(v, Spread)], unit=unit)
+        read: list[str] = []
+        made = [*(["u"] if unit and self.rows.has_unit else []), *self.rows.keys]
+        for i, value in enumerate(self.values):
+            at = len(read)
+            if isinstance(value, Spread):
+                read += [value.raw, value.steps]
+                made.append(f"{value.sql(f'x{at}', f'x{at + 1}', words)} AS x{i}")
+            else:
+                read.append(self.rows.value(value))
+                made.append(f"x{at} AS x{i}")
+        return f"SELECT {', '.join(made)} FROM ({self.rows.select(read, unit=unit)}) AS q"
 
     def _name(self, measure: Measure) -> str:
-        assert measure.value is not None
-        return f"x{self.values.index(measure.value)}"
+        value = self._value(measure)
+        assert value is not None
+        return f"x{self.values.index(value)}"
 
-    def counted(self, measure: Measure) -> str:
-        """How many rows count, where each counts the same."""
-        return "COUNT(*)" if measure.value is None else f"COUNT({self._name(measure)})"
+    @cached_property
+    def sole(self) -> str | None:
+        """The column whose spreads, of one kind, are all that is made of rows, which may be counted too."""
+        spreads = [value for value in self.values if isinstance(value, Spread)]
+        if len(self.values) != 1 or not spreads or self.rows.bounded.presence is not None:
+            return None
+        return spreads[0].column
 
-    def total(self, measure: Measure) -> str:
+    def counted(self, measure: Measure, rows: str = "COUNT(*)") -> str:
+        """How many rows count, where each counts the same; `rows` is how many there are."""
+        return rows if measure.value is None else f"COUNT({self._name(measure)})"
+
+    def total(self, measure: Measure, rows: str = "COUNT(*)") -> str:
         """The sum over rows, as wide as it gets."""
         if _even(measure):
-            return self._times(self.counted(measure), measure.high)
+            return self._times(self.counted(measure, rows), measure.high)
+        if measure.name in self.spreads:
+            return self.spreads[measure.name].total(self._name(measure))
         return f"COALESCE({self.rows.words.sum(self._steps(measure))}, 0)"
 
     def clamped(self, measure: Measure, limit: int) -> str:
@@ -80,6 +122,22 @@ class Measured:
             words=self.rows.words,
             within=self.rows.ends(measure.value),
         )
+
+
+def _there(measure: Measure) -> str | None:
+    """The column of a measure that counts the rows in which it has a value."""
+    match measure.value:
+        case Call(
+            operation="case",
+            arguments=(
+                Call(operation="is_not_null", arguments=(Column(name=name),)),
+                Constant(value=int() | Fraction()),
+                Constant(value=None),
+            ),
+        ) if measure.low == measure.high:
+            return name
+        case _:
+            return None
 
 
 def _even(measure: Measure) -> bool:

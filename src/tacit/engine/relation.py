@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from tacit.base import InputError
-from tacit.engine.dialect import Dialect, identifier
+from tacit.engine.dialect import Dialect, double_sql, identifier
 from tacit.engine.expression import expression_sql
-from tacit.engine.scan import UNIT, WHOLE, scan_sql, unit_name, whole_name
+from tacit.engine.scan import RAW, UNIT, WHOLE, clamped, raw_name, scan_sql, unit_name, whole_name
 from tacit.engine.subaggregate import subaggregate_sql
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 
-__all__ = ["has_unit", "relation_sql", "scanned", "wholes"]
+__all__ = ["has_unit", "raws", "relation_sql", "scanned", "wholes"]
+
+
+KEY = "tacit key "
 
 
 def has_unit(node: Node) -> bool:
@@ -86,15 +89,43 @@ def _join(node: Join, dialect: Dialect, tables: Mapping[str, str]) -> str:
     columns += [f"r.{identifier(name, dialect)}" for name in node.right.schema]
     columns += [f"l.{whole_name(name, dialect)}" for name in wholes(node.left, dialect)]
     columns += [f"r.{whole_name(name, dialect)}" for name in wholes(node.right, dialect)]
+    columns += [f"l.{raw_name(name, dialect)}" for name in raws(node.left, dialect)]
+    columns += [f"r.{raw_name(name, dialect)}" for name in raws(node.right, dialect)]
     # A public row that no private one matches belongs to nobody and is left out.
     kind = "LEFT" if node.kind == "left" and (node.left.private or not node.right.private) else "INNER"
     if has_unit(node):
         columns.append(f"{'l' if node.left.private else 'r'}.{unit}")
-    sides = (relation_sql(side, dialect, tables) for side in (node.left, node.right))
+    left, right = (relation_sql(side, dialect, tables) for side in (node.left, node.right))
+    if node.unique:
+        right = _once(node, right, dialect)
     return (
-        f"SELECT {', '.join(columns)} FROM ({next(sides)}) AS l {kind} JOIN ({next(sides)}) AS r "
+        f"SELECT {', '.join(columns)} FROM ({left}) AS l {kind} JOIN ({right}) AS r "
         f"ON {' AND '.join(conditions) or 'TRUE'}"
     )
+
+
+def _once(node: Join, right: str, dialect: Dialect) -> str:
+    """The right side without the rows whose keys occur twice, so that no row of the left has two matches.
+
+    Of a group of one row MIN gives that row. Adding zero makes one of the two zeros of doubles, which are equal and
+    which a GROUP BY might tell apart.
+    """
+    if node.right.private:
+        raise InputError("only public rows are matched once: a private side has as many as its units do")
+    names = [identifier(f"{KEY}{i}", dialect) for i in range(len(node.on))]
+    keys = []
+    for name, (_, key) in zip(names, node.on, strict=True):
+        sql = expression_sql(key, dialect)
+        keys.append(f"{f'({sql} + {double_sql(0.0, dialect)})' if key.facts.type.numeric else sql} AS {name}")
+    columns = []
+    for name, facts in node.right.schema.items():
+        least = "BOOL_AND" if facts.type is Type.BOOLEAN and dialect == "postgres" else "MIN"
+        columns.append(f"{least}({identifier(name, dialect)}) AS {identifier(name, dialect)}")
+    beside = [whole_name(name, dialect) for name in wholes(node.right, dialect)]
+    beside += [raw_name(name, dialect) for name in raws(node.right, dialect)]
+    columns += [f"MIN({name}) AS {name}" for name in beside]
+    keyed = f"SELECT *, {', '.join(keys)} FROM ({right}) AS p"
+    return f"SELECT {', '.join(columns)} FROM ({keyed}) AS o GROUP BY {', '.join(names)} HAVING COUNT(*) = 1"
 
 
 def _units(node: Join, left: Expression, right: Expression) -> bool:
@@ -121,6 +152,19 @@ def wholes(node: Node, dialect: Dialect) -> tuple[str, ...]:
             return ()
 
 
+def raws(node: Node, dialect: Dialect) -> tuple[str, ...]:
+    """Bounded numbers that are there a second time, not clamped: those of a table that nothing was made of yet."""
+    match node:
+        case Scan() if dialect == "duckdb":
+            return tuple(source.name for source in node.columns if clamped(source.facts))
+        case Filter():
+            return raws(node.below, dialect)
+        case Join():
+            return (*raws(node.left, dialect), *raws(node.right, dialect))
+        case _:
+            return ()
+
+
 def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
     """Columns that are read from a table and clamped there: their ranges hold to the last bit."""
     read: dict[str, tuple[Fraction, Fraction]] = {}
@@ -130,7 +174,7 @@ def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
             case Scan():
                 for source in at.columns:
                     facts = source.facts
-                    if facts.type.numeric and facts.bounded and facts.domain is None:
+                    if clamped(facts):
                         read[source.name] = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers
             case Project():
                 made |= {name for name, value in at.columns if not (isinstance(value, Column) and value.name == name)}
@@ -153,5 +197,5 @@ def _walk(node: Node) -> Iterator[Node]:
 def _check_names(node: Node) -> None:
     """Engines do not tell Ward from ward, so a plan must not need them to."""
     names = [name.casefold() for name in node.schema]
-    if any(name == UNIT or name.startswith(WHOLE) for name in names) or len(set(names)) < len(names):
+    if any(name == UNIT or name.startswith((WHOLE, RAW, KEY)) for name in names) or len(set(names)) < len(names):
         raise InputError("the columns of a relation need names that differ in more than upper and lower case")

@@ -5,7 +5,7 @@ over the rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.base import InputError
 from tacit.engine.clip import Whole, thresholds, whole_clip
@@ -16,6 +16,7 @@ from tacit.engine.per_unit import PerUnit
 from tacit.engine.ranks import counts_sql, ranks_sql
 from tacit.engine.rows import Rows
 from tacit.plan.bounded import Bounded, Clip, Measure
+from tacit.plan.node import Scan
 
 __all__ = ["Statements", "norms_sql", "statements"]
 
@@ -117,12 +118,32 @@ def _whole(clip: Clip) -> Whole:
 def _plain(rows: Rows, measures: tuple[Measure, ...]) -> str:
     """One GROUP BY over the rows, each of which is its own unit, or needs no bounding."""
     measured = Measured(rows, measures)
+    source, column = rows.bounded.source, measured.sole
+    if column is not None and isinstance(source, Scan) and not source.schema[column].nullable:
+        return _sole(rows, measured, source, column)
     columns = [*rows.keys, *(f"{measured.total(measure)} AS m{i}" for i, measure in enumerate(measures))]
     presence = rows.bounded.presence
     if presence is not None:
         columns.append(f"COUNT(*) * {presence.one} AS presence")
     by = f" GROUP BY {', '.join(rows.keys)}" if rows.keys else ""
     return f"SELECT {', '.join(columns) or 'COUNT(*) AS one'} FROM ({measured.select(unit=False)}) AS s{by}"
+
+
+def _sole(rows: Rows, measured: Measured, scan: Scan, column: str) -> str:
+    """The same where all measures are over one column of a table that is promised not to be NULL.
+
+    Instead of asking of each row whether it keeps the promise, rows that do not are read as NULL and not counted.
+    """
+    loose = tuple(
+        replace(source, facts=source.facts.but(nullable=True)) if source.name == column else source
+        for source in scan.columns
+    )
+    read = Measured(
+        replace(rows, bounded=replace(rows.bounded, source=replace(scan, columns=loose))), measured.measures
+    )
+    columns = [*rows.keys, *(f"{read.total(m, rows='COUNT(x0)')} AS m{i}" for i, m in enumerate(measured.measures))]
+    by = f" GROUP BY {', '.join(rows.keys)} HAVING COUNT(x0) > 0" if rows.keys else ""
+    return f"SELECT {', '.join(columns)} FROM ({read.select(unit=False)}) AS s{by}"
 
 
 def _beside(rows: Rows, groups: str, columns: list[str], distinct: list[str]) -> str:

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, floor
 
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
-from tacit.engine.relation import has_unit, relation_sql, scanned, wholes
-from tacit.engine.scan import inward, unit_name, whole_name
+from tacit.engine.relation import has_unit, raws, relation_sql, scanned, wholes
+from tacit.engine.scan import inward, raw_name, unit_name, whole_name
 from tacit.engine.words import Words, words_of
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column, Expression
-from tacit.plan.facts import Type
+from tacit.plan.facts import WHOLE, Type
 
 __all__ = ["Rows"]
 
@@ -75,10 +76,19 @@ class Rows:
         found = self._scanned.get(value.name) if isinstance(value, Column) else None
         if found is None:
             return None
-        low, high = inward(*found)
+        least, most = found
+        if value.facts.type is Type.INTEGER:
+            least, most = Fraction(ceil(least)), Fraction(floor(most))
+            if least > most or max(abs(least), abs(most)) > WHOLE:
+                return None
+        low, high = inward(least, most)
         assert low is not None
         assert high is not None
         return low, high
+
+    def raw(self, column: Column) -> str | None:
+        """The column as it was read and before it was clamped, where that is at hand."""
+        return raw_name(column.name, self.dialect) if column.name in raws(self.bounded.source, self.dialect) else None
 
     @cached_property
     def _scanned(self) -> "Mapping[str, tuple[Fraction, Fraction]]":

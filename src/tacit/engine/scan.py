@@ -21,10 +21,11 @@ from tacit.engine.words import LARGEST_DOUBLE, Words, words_of
 from tacit.plan.facts import Facts, Type, Value
 from tacit.plan.node import Scan, Source
 
-__all__ = ["UNIT", "WHOLE", "inward", "scan_sql", "unit_name", "whole_name"]
+__all__ = ["RAW", "UNIT", "WHOLE", "clamped", "inward", "raw_name", "scan_sql", "unit_name", "whole_name"]
 
 UNIT = "tacit unit"
 WHOLE = "tacit whole "
+RAW = "tacit raw "
 EXACT = 2**53
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
 START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
@@ -39,6 +40,16 @@ def whole_name(name: str, dialect: Dialect) -> str:
     return identifier(WHOLE + name, dialect)
 
 
+def raw_name(name: str, dialect: Dialect) -> str:
+    """What a bounded number is called that is a double and not clamped yet, nor finite: for `steps.spread_sql`."""
+    return identifier(RAW + name, dialect)
+
+
+def clamped(facts: Facts) -> bool:
+    """Whether reading clamps a number to its bounds, and does no more than that."""
+    return facts.type.numeric and facts.bounded and facts.domain is None
+
+
 def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
     """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are called."""
     words = words_of(dialect)
@@ -51,6 +62,8 @@ def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
         conditions += read.conditions()
         if dialect == "duckdb" and source.facts.type is Type.INTEGER:
             chosen.append(f"{read.sql(whole=True)} AS {whole_name(source.name, dialect)}")
+        if dialect == "duckdb" and clamped(source.facts):
+            chosen.append(f"{read.value} AS {raw_name(source.name, dialect)}")
         if scan.private and source.name == scan.unit:
             raw = identifier(source.column, dialect)
             unit = read.text(raw) if source.facts.type is Type.TEXT else raw

@@ -6,7 +6,7 @@ from math import floor
 from tacit.base import InputError
 from tacit.engine.words import Words
 
-__all__ = ["LARGEST_STEPS", "divided_sql", "scaled_sql", "steps_of", "steps_sql"]
+__all__ = ["LARGEST_STEPS", "divided_sql", "factor", "scaled_sql", "steps_of", "steps_sql"]
 
 LARGEST_STEPS = 2**40
 NARROW = 2**31
@@ -46,20 +46,20 @@ def steps_sql(
 
 def steps_of(value: float, step: Fraction, offset: int) -> int:
     """What `steps_sql` makes of a double before it clamps, in the same IEEE operations."""
-    whole, by = _factor(step)
+    whole, by = factor(step)
     divided = value * by if whole else value / by
     return floor(divided + 0.5) - offset
 
 
 def scaled_sql(steps: str, step: Fraction, words: Words) -> str:
     """So many steps as a double: the inverse, in one IEEE operation where step or its inverse is whole."""
-    inverse, by = _factor(step)
+    inverse, by = factor(step)
     return f"({steps} / {words.number(by)})" if inverse else f"({steps} * {words.number(by)})"
 
 
 def divided_sql(value: str, step: Fraction, words: Words) -> str:
     """value/step in one IEEE operation; what is below a quarter of a step may be zero."""
-    inverse, by = _factor(step)
+    inverse, by = factor(step)
     if by == 1:
         return value
     if inverse:
@@ -70,7 +70,7 @@ def divided_sql(value: str, step: Fraction, words: Words) -> str:
     return quotient
 
 
-def _factor(step: Fraction) -> tuple[bool, float]:
+def factor(step: Fraction) -> tuple[bool, float]:
     """Whether to multiply by the inverse, and the number. A whole inverse makes 0.07 seven hundredths, exactly."""
     inverse = step.numerator == 1 and step.denominator <= 2**53
     number = float(step.denominator) if inverse else float(step)

@@ -11,7 +11,7 @@ from math import floor, prod
 
 from tacit.base import PolicyError, Refused
 from tacit.plan.bounded import LARGEST, Bounded, Clip, Key, Measure, Norm, Presence, Ranks
-from tacit.plan.contribution import Allowance, Contribution, root_up, rows_per_unit
+from tacit.plan.contribution import Allowance, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
 from tacit.plan.family import PAIRS, QUANTILES, VARIANCES, families, fraction_of, range_of
@@ -40,6 +40,7 @@ class Planned:
 
 def bound(question: Question, *, norm: Norm, contribution: Contribution) -> Planned:
     """Measures and clips for noise that is scaled to `norm`."""
+    check_units(question.source)
     work = _Work(question, norm, contribution)
     main = work.main()
     histograms = [work.histogram(aggregate) for aggregate in question.aggregates if _listed(aggregate)]

@@ -13,7 +13,7 @@ from tacit.plan.family import column_of
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.question import Aggregate, Question
 
-__all__ = ["PRIVATE", "Allowance", "Contribution", "root_up", "rows_per_unit"]
+__all__ = ["PRIVATE", "Allowance", "Contribution", "check_units", "root_up", "rows_per_unit"]
 
 PRIVATE: Literal["private"] = "private"
 
@@ -108,6 +108,23 @@ def rows_per_unit(node: Node) -> int | None:
             return rows_per_unit(node.left) if node.unique and node.left.private and not node.right.private else None
         case _:
             return None
+
+
+def check_units(node: Node) -> None:
+    """Units that are compared must be of one type: what an engine does with 7 and '07' is its own affair, and two units
+    that are taken for one are not bounded."""
+    match node:
+        case Filter() | Project() | Group():
+            check_units(node.below)
+        case Join():
+            check_units(node.left)
+            check_units(node.right)
+            units = [side.schema[side.unit].type for side in (node.left, node.right) if side.private and side.unit]
+            if len(set(units)) > 1:
+                raise PolicyError(
+                    f"the units of these tables are declared as {' and '.join(units)}, and are not compared: declare "
+                    "one type for both in the policy"
+                )
 
 
 def root_up(value: Fraction, digits: int = 12) -> Fraction:

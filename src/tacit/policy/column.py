@@ -103,6 +103,16 @@ class Column(Declaration):
             example="[0, 500]",
         ),
     )
+    unique: bool = field(
+        default=False,
+        metadata=key(
+            "Of a public table: no value occurs twice in this column, so that a join on it gives a row at most one "
+            "match and tables in which each row is a unit can be joined too. It is not taken on trust: in such a "
+            "join, values that do occur twice match nothing.",
+            kind.yes,
+            example="true",
+        ),
+    )
     name: str = ""
     table: str = ""
 
@@ -121,6 +131,10 @@ class Column(Declaration):
     def contradictions(self) -> Iterator[str]:
         if self.hidden and (self.public or self.keys is not None):
             yield f"hidden = true contradicts {'public = true' if self.public else 'keys'}: keep one of them"
+        if self.hidden and self.unique:
+            yield "hidden = true contradicts unique = true: keep one of them"
+        if self.unique and self.type is None:
+            yield "unique = true needs a type to go with it: add type = …"
         if self.public and self.keys is not None:
             yield "public = true and keys say two things: keep keys if you know the values, public if the data may tell"
         yield from self._range("bounds", self.bounds)

@@ -134,6 +134,8 @@ class Table(Declaration):
             if self.unit == name and (column.public or column.keys is not None):
                 word = "public" if column.public else "keys"
                 yield f"{place}it names the people, so its values are the secret: remove {word}"
+            if column.unique and not self.public:
+                yield f"{place}unique is for public tables, and this one is protected: remove it"
             if column.per_group is not None and self.max_groups is None:
                 yield f"{place}per_group needs max_groups in the table: one unit could be in any number of groups"
 

@@ -169,8 +169,8 @@ class Session:
         dialect: str | None = None,
         rng: Rng | None = None,
     ) -> Release:
-        """The answer, after it is paid for. The same question at the same price is answered from the store, free,
-        also with another HAVING, ORDER BY or confidence, which only touch what was released.
+        """The answer, after it is paid for. The same program on the same data is answered from the store, free, also
+        with another confidence, which only touches what was released.
 
         `key` names the charge: the same key never pays twice. Left out, it follows from the question and the version
         of the data, so that a retry after a crash is free too. `rng` is for tests.

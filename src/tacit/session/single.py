@@ -3,12 +3,14 @@
 The budget is kept all the same, in a ledger beside the file, so that questions add up from one day to the next.
 """
 
+import atexit
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
+from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
@@ -191,6 +193,7 @@ class OneTable:
             return Path(f"{source}.ledger")
         if id(self.data) not in _books:
             folder = Path(mkdtemp(prefix="tacit-"))
+            atexit.register(rmtree, folder, ignore_errors=True)  # the table is gone by then, too
             _books[id(self.data)] = (self.data, folder / "ledger")  # holds it, so that its identity stays its own
         return _books[id(self.data)][1]
 

@@ -1,6 +1,6 @@
 """What the ledger keeps of an answer: its noisy measures and how they were made, before HAVING, ORDER BY and the like.
 
-So whatever is made of the same noisy numbers (another order, another confidence) costs nothing more.
+So whatever is made of the same noisy numbers, such as intervals for another confidence, costs nothing more.
 """
 
 import json

@@ -35,6 +35,7 @@ class Table:
     rows_per_unit: int | None = None
     hidden: frozenset[str] = frozenset()
     untyped: frozenset[str] = frozenset()
+    unique: frozenset[str] = frozenset()  # of a public table: columns in which no value occurs twice
 
     @property
     def owned(self) -> bool:
@@ -73,6 +74,7 @@ def _table(declared: "Declared") -> Table:
         rows_per_unit=declared.max_rows_per_unit,
         hidden=frozenset(declared.columns) - frozenset(usable),
         untyped=frozenset(name for name, column in usable.items() if column.type is None),
+        unique=frozenset(name for name, column in usable.items() if column.unique and not declared.private),
     )
 
 

@@ -1,7 +1,8 @@
 """JOIN: which joins keep every row with one owner, and their keys.
 
-A private table joins public ones on any key, and private ones on the unit; LEFT keeps the private side. All else is
-refused with its reason.
+A private table joins public ones on any key, and private ones on the unit; LEFT keeps the private side. Rows that are
+units join public tables on a key that is declared unique there, which engines enforce. All else is refused with its
+reason.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,8 @@ from sqlglot import exp
 from tacit.base import Refused
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts
-from tacit.plan.node import Filter, Join, Node
+from tacit.plan.node import Filter, Join, Node, Scan
+from tacit.sql.catalog import Catalog
 from tacit.sql.expressions import Expressions, conjuncts
 from tacit.sql.refusals import place, quoted, refused, shown
 from tacit.sql.scope import Field, Relation, Scope
@@ -23,7 +25,9 @@ ON = "write JOIN … ON a.key = b.key, or USING (key)"
 Pair = tuple[Expression, Expression]
 
 
-def join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Relation]) -> tuple[Node, Scope]:
+def join(
+    node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Relation], catalog: Catalog
+) -> tuple[Node, Scope]:
     """Both sides matched, and the names of both."""
     side, kind = (str(node.args.get(word) or "").upper() for word in ("side", "kind"))
     if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
@@ -31,7 +35,7 @@ def join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Relation])
         why = "it matches rows without equal keys" if kind == "CROSS" else "some of its rows would have no owner"
         raise refused(f"{what} JOIN", why, f"{ON}; LEFT JOIN keeps the rows of the left side", at=node)
     scope = left[1].adding(right[1])
-    work = _Join(node, left, right, scope, side)
+    work = _Join(node, left, right, scope, side, catalog)
     work.read()
     if not work.pairs and not work.unit:
         raise refused(
@@ -45,9 +49,15 @@ class _Join:
     """The condition of one join, taken apart."""
 
     def __init__(
-        self, node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Relation], scope: Scope, side: str
+        self,
+        node: exp.Join,
+        left: tuple[Node, Scope],
+        right: tuple[Node, Relation],
+        scope: Scope,
+        side: str,
+        catalog: Catalog,
     ) -> None:
-        self.node, self.scope, self.side = node, scope, side
+        self.node, self.scope, self.side, self.catalog = node, scope, side, catalog
         (self.left, self.left_scope), (self.right, relation) = left, right
         self.right_scope = Scope(relations=(relation,))
         self.pairs: list[Pair] = []
@@ -129,19 +139,20 @@ class _Join:
                 "keep the private side, or use JOIN",
                 at=self.node,
             )
-        node: Node = Join(
-            kind="left" if self.side else "inner", left=left, right=right, on=self.keys(left, right, pairs)
-        )
+        unique = left.private and _unique(right, pairs, self.catalog)
+        on = self.keys(left, right, pairs, unique)
+        node: Node = Join(kind="left" if self.side else "inner", left=left, right=right, on=on, unique=unique)
         for part in self.both:
             node = Filter(below=node, condition=Expressions(self.scope).condition(part, "ON"))
         return node
 
-    def keys(self, left: Node, right: Node, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
-        if left.private and not right.private and left.unit is None:
+    def keys(self, left: Node, right: Node, pairs: tuple[Pair, ...], unique: bool) -> tuple[Pair, ...]:
+        if left.private and not right.private and left.unit is None and not unique:
             raise refused(
                 "a join of a table whose rows are units",
                 "a row with two matches would count as two units and be protected as one",
-                "ask the curator to declare a unit column for it, or ask it without the join",
+                "ask the curator to declare unique = true for the public table's key if no value of it occurs twice, "
+                "or ask it without the join",
                 at=self.node,
             )
         if not (left.private and right.private):
@@ -170,6 +181,17 @@ class _Join:
         for scope in (self.left_scope, self.right_scope):
             names += [f"{r.alias}.{field.name}" for r in scope.relations for field in r.fields if field.is_unit][:1]
         return " = ".join(names) if len(names) == 2 else "both unit columns"
+
+
+def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
+    """Whether one of the right keys is a column of a public table that is declared to have no value twice."""
+    while isinstance(right, Filter):
+        right = right.below
+    if not isinstance(right, Scan) or right.private:
+        return False
+    table = catalog.tables[right.table]
+    names = {source.name for source in right.columns if source.column in table.unique}
+    return any(isinstance(key, Column) and key.name in names for _, key in pairs)
 
 
 def _after(scope: Scope, node: Node, side: str) -> tuple[Relation, ...]:

@@ -26,7 +26,7 @@ def read_from(select: exp.Select, context: Context) -> tuple[Node, Scope]:
     scope = Scope(relations=(relation,))
     for each in select.args.get("joins") or ():
         right, relation = _item(each.this, context)
-        node, scope = join(each, (node, scope), (right, relation))
+        node, scope = join(each, (node, scope), (right, relation), context.catalog)
     return node, scope
 
 

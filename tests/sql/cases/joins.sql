@@ -176,7 +176,38 @@ SELECT COUNT(*) FROM visits SEMI JOIN treatments ON patient_id = patient;
 
 -- name: rows that are units with a public table
 SELECT COUNT(*) FROM staff JOIN wards USING (ward);
--- > refused: line 1, column 46: a join of a table whose rows are units is refused, since a row with two matches would count as two units and be protected as one: ask the curator to declare a unit column for it, or ask it without the join
+-- > refused: line 1, column 46: a join of a table whose rows are units is refused, since a row with two matches would count as two units and be protected as one: ask the curator to declare unique = true for the public table's key if no value of it occurs twice, or ask it without the join
+
+-- name: rows that are units with a public table on a unique key
+SELECT AVG(salary) FROM staff LEFT JOIN posts ON ward = post AND beds > 3;
+-- > from left join on ward_1 = post_2
+-- >     scan "staff" (each row a unit)
+-- >       ward_1 [text of 3?]
+-- >       salary_1 [number 0..10000 step 1?]
+-- >     filter (beds_2 > 3)
+-- >       scan "posts" (public)
+-- >         post_2 [text of 3?]
+-- >         beds_2 [integer 0..90?]
+-- > aggregate avg1 = avg(salary_1)
+-- > output "avg(salary)" = avg1
+
+-- name: rows that are units with a public table on another key than the unique one
+SELECT COUNT(*) FROM staff JOIN posts ON salary = beds;
+-- > refused: line 1, column 33: a join of a table whose rows are units is refused, since a row with two matches would count as two units and be protected as one: ask the curator to declare unique = true for the public table's key if no value of it occurs twice, or ask it without the join
+
+-- name: rows that are units with a public table on what is made of the unique key
+SELECT COUNT(*) FROM staff JOIN posts ON ward = LOWER(post);
+-- > refused: line 1, column 33: a join of a table whose rows are units is refused, since a row with two matches would count as two units and be protected as one: ask the curator to declare unique = true for the public table's key if no value of it occurs twice, or ask it without the join
+
+-- name: rows that are units with a public table through a subquery
+SELECT COUNT(*) FROM staff JOIN (SELECT post FROM posts) p ON ward = post;
+-- > from inner join on ward_1 = post_2
+-- >     scan "staff" (each row a unit)
+-- >       ward_1 [text of 3?]
+-- >     scan "posts" (public)
+-- >       post_2 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: rows that are units with a private table
 SELECT COUNT(*) FROM staff s JOIN visits v ON s.ward = v.ward;

@@ -1,0 +1,159 @@
+"""From a question to measures: which clips there are, their bounds and what a row counts."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from support.databases import CATALOG
+from tacit.base import PolicyError, Refused
+from tacit.plan.bound import MOST_GROUPS, Planned, bound
+from tacit.plan.bounded import LARGEST, Clip
+from tacit.plan.contribution import PRIVATE, Contribution, root_up
+from tacit.plan.question import Question
+from tacit.sql import lower, parse
+
+ROWS = Contribution(rows=Fraction(3))
+FREE = Contribution(rows=PRIVATE)
+
+
+def asked(sql: str) -> Question:
+    return lower(parse(sql), CATALOG)
+
+
+def planned(sql: str, said: Contribution = ROWS, norm: Any = "l2") -> Planned:
+    return bound(asked(sql), norm=norm, contribution=said)
+
+
+def only_clip(plan: Planned) -> Clip:
+    (clip,) = plan.parts[0].clips
+    return clip
+
+
+def test_every_measure_has_one_clip() -> None:
+    sql = (
+        "SELECT ward, COUNT(*), SUM(cost), AVG(age), VARIANCE(change), MEDIAN(cost), CORR(age, cost), "
+        "COUNT(DISTINCT patient_id), COUNT(DISTINCT note, max_values_per_unit => 2), MODE(level), HISTOGRAM(age, 5) "
+        "FROM visits GROUP BY ward"
+    )
+    for norm in ("l1", "l2"):
+        plan = planned(sql, norm=norm)
+        assert [recipe.name for recipe in plan.recipes] == [a.name for a in asked(sql).aggregates]
+        assert len(plan.parts) == 3
+        for part in plan.parts:
+            named = sorted(name for clip in part.clips for name in clip.names)
+            assert named == sorted(
+                [*(measure.name for measure in part.measures), *(ranks.name for ranks in part.ranks)]
+            )
+            assert all(clip.norm == norm for clip in part.clips)
+
+
+def test_rows_that_are_units_need_no_clip() -> None:
+    clip = only_clip(planned("SELECT SUM(bonus) FROM staff", Contribution()))
+    assert clip.exempt
+    (measure,) = planned("SELECT SUM(bonus) FROM staff", Contribution()).parts[0].measures
+    assert clip.bound == clip.row == -measure.low > measure.high
+    three = only_clip(planned("SELECT COUNT(*) FROM treatments", Contribution()))
+    assert three.exempt
+    assert three.bound == 3
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_a_row_of_moments(norm: str) -> None:
+    plan = planned("SELECT VARIANCE(bonus) FROM staff", Contribution(), norm)
+    count, first, square = plan.parts[0].measures
+    assert count.high == first.high == -first.low
+    sizes = [count.high, first.high, max(square.high, -square.low)]
+    exact = Fraction(sum(sizes)) if norm == "l1" else root_up(Fraction(sum(size * size for size in sizes)))
+    assert only_clip(plan).bound == exact
+
+
+def test_what_may_be_clipped_has_fine_steps() -> None:
+    for aggregate in ("COUNT(*)", "COUNT(note)", "AVG(third)", "SUM(level)", "MEDIAN(age)", "SUM(fixed)"):
+        clip = only_clip(planned(f"SELECT ward, {aggregate} FROM visits GROUP BY ward"))
+        assert clip.row >= 2**10, aggregate
+        assert clip.bound == 3 * clip.row
+
+
+def test_units_in_groups() -> None:
+    sql = "SELECT ward, COUNT(DISTINCT patient_id) FILTER (WHERE urgent) FROM visits GROUP BY ward"
+    plan = planned(sql, Contribution(max_groups=4))
+    assert only_clip(plan).bound == 2 * only_clip(plan).row
+    assert plan.parts[0].measures[0].value is not None  # the FILTER
+    alone = only_clip(planned("SELECT COUNT(DISTINCT patient_id) FROM visits", Contribution()))
+    assert alone.exempt
+    assert alone.bound == 1
+    vouched = only_clip(planned("SELECT kind, COUNT(DISTINCT patient) FROM treatments GROUP BY kind", Contribution()))
+    assert (vouched.bound, vouched.exempt) == (root_up(Fraction(3)), True)
+
+
+def test_distinct_values_need_a_cap() -> None:
+    with pytest.raises(Refused, match="max_values_per_unit"):
+        planned("SELECT COUNT(DISTINCT age) FROM visits")
+    clip = only_clip(planned("SELECT ward, COUNT(DISTINCT age, max_values_per_unit => 4) FROM visits GROUP BY ward"))
+    assert clip.exempt
+    assert clip.bound == 4
+
+
+def test_bounds_that_are_chosen_privately() -> None:
+    plan = planned("SELECT ward, COUNT(*), SUM(cost), MEDIAN(age) FROM visits GROUP BY ward", FREE)
+    for clip in plan.parts[0].clips:
+        assert clip.bound is None
+        assert not clip.exempt
+        assert clip.edges
+        assert clip.edges[-1] <= LARGEST
+
+
+@pytest.mark.parametrize("said", [ROWS, FREE])
+@pytest.mark.parametrize(
+    "value", ["cost * 0", "fixed", "cost + 1e12", "cost + 1e50", "cost * 1e-30", "-3", "narrow", "age * 1e40"]
+)
+def test_sums_of_odd_ranges(value: str, said: Contribution) -> None:
+    """Points, ranges far from zero, tiny and huge ones: at least a step, and not more than engines add up."""
+    plan = planned(f"SELECT SUM({value}) FROM visits", said)
+    (measure,) = plan.parts[0].measures
+    clip = only_clip(plan)
+    assert max(abs(measure.low), abs(measure.high), 1) <= clip.row <= 2**31
+    assert clip.edges
+
+
+def test_quantiles_have_a_cell_for_each_step() -> None:
+    (ranks,) = planned("SELECT MEDIAN(age) FROM visits").parts[0].ranks
+    assert (ranks.cells, ranks.width, ranks.low) == (121, Fraction(1), Fraction(-1, 2))
+    (ranks,) = planned("SELECT MEDIAN(fixed) FROM visits").parts[0].ranks
+    assert ranks.cells == 1
+    (ranks,) = planned("SELECT MEDIAN(change) FROM visits").parts[0].ranks
+    assert ranks.cells == 2**14
+    assert ranks.low + ranks.width / 2 == -40
+    assert ranks.low + ranks.width * (ranks.cells - Fraction(1, 2)) == 25
+
+
+def test_a_histogram_of_a_point_has_one_cell_that_counts() -> None:
+    (_, part) = planned("SELECT HISTOGRAM(fixed, 4) FROM visits").parts
+    assert part.keys[-1].values == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT MIN(day) FROM visits", "needs a number"),
+        ("SELECT HISTOGRAM(seen, 5) FROM visits", "needs a number"),
+        ("SELECT MODE(note) FROM visits", "possible values"),
+        ("SELECT note, MODE(ward) FROM visits GROUP BY note", "known in advance"),
+        ("SELECT day, age, seen > day, drug, level, urgent, COUNT(*) FROM visits GROUP BY 1, 2, 3, 4, 5, 6", "groups"),
+        ("SELECT day, age, ward, HISTOGRAM(cost, 9999) FROM visits GROUP BY 1, 2, 3", f"{MOST_GROUPS:,}"),
+        ("SELECT AVG(cost, contribution_bounds_per_group => (0, 1)) FROM visits", "SUM and COUNT"),
+    ],
+)
+def test_refusals(sql: str, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        planned(sql)
+
+
+def test_declarations_that_are_missing() -> None:
+    with pytest.raises(PolicyError, match='column "weight" has no bounds'):
+        planned("SELECT SUM(weight) FROM visits")
+    with pytest.raises(PolicyError, match="clip_rows"):
+        planned("SELECT COUNT(*) FROM visits", Contribution())
+    with pytest.raises(PolicyError, match="smaller clip"):
+        planned("SELECT AVG(cost) FROM visits", Contribution(rows=Fraction(10**9)))

@@ -1,0 +1,86 @@
+"""Grids of values: they cover the range, in whole steps, not too many and not too few."""
+
+from datetime import date
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.base import PolicyError, Refused
+from tacit.plan.expression import Column
+from tacit.plan.facts import Facts, Type
+from tacit.plan.moments import FINE, MOST_STEPS, coarse, grid_of, moment, product, rows, values
+
+numbers = st.fractions(min_value=-(10**12), max_value=10**12, max_denominator=10**6)
+steps = st.one_of(st.none(), st.fractions(min_value=Fraction(1, 10**9), max_value=10**6))
+
+
+def value(
+    low: Fraction, high: Fraction, step: Fraction | None = None, nullable: bool = True, name: str = "x"
+) -> Column:
+    return Column(name=name, facts=Facts(type=Type.NUMBER, low=low, high=high, step=step, nullable=nullable))
+
+
+@given(numbers, numbers, steps, st.sampled_from((1, 2**10)))
+def test_a_grid_covers_its_range(one: Fraction, two: Fraction, step: Fraction | None, least: int) -> None:
+    low, high = min(one, two), max(one, two)
+    grid = grid_of(value(low, high, step), "x", least=least)
+    assert grid.middle - grid.half * grid.step <= low
+    assert grid.middle + grid.half * grid.step >= high
+    assert least <= grid.half <= 4 * MOST_STEPS
+    wide = max(high - low, step or 0)
+    assert grid.half * grid.step <= max(wide, 1)  # not far beyond it
+    if step is not None and (high - low) / step <= 2 * MOST_STEPS:
+        assert (step / grid.step).denominator == 1  # declared values stay on it
+
+
+@given(numbers, numbers)
+def test_two_values_have_grids_of_one_size(one: Fraction, two: Fraction) -> None:
+    low, high = min(one, two), max(one, two)
+    grid = grid_of(value(low, high), "x", half=FINE)
+    assert grid.half == FINE
+    assert (grid.middle - FINE * grid.step, grid.middle + FINE * grid.step) == (low, high) or low == high
+
+
+@pytest.mark.parametrize("half", [None, FINE])
+def test_what_has_no_grid(half: int | None) -> None:
+    for facts in (Facts(type=Type.DATE, low=date(2020, 1, 1), high=date(2021, 1, 1)), Facts(type=Type.TEXT)):
+        with pytest.raises(Refused, match="needs a number"):
+            grid_of(Column(name="x", facts=facts), "MAX(x)", half=half)
+    with pytest.raises(PolicyError, match='column "x" has no bounds'):
+        grid_of(Column(name="x", facts=Facts(type=Type.NUMBER, why='column "x" has no bounds')), "MAX(x)", half=half)
+    huge, tiny = Fraction(10) ** 200, Fraction(1, 10**200)
+    for low, high in ((-huge, huge), (Fraction(0), tiny), (huge, huge)):
+        with pytest.raises(PolicyError, match="doubles cannot divide"):
+            grid_of(value(low, high), "MAX(x)", half=half)
+
+
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=10**3), numbers.map(abs), st.sampled_from((8, 2**30)))
+def test_coarse_steps(step: Fraction, largest: Fraction, most: int) -> None:
+    found = coarse(step, largest, most)
+    assert largest <= most * found
+    assert found == step or found * most < 4 * largest
+
+
+def test_rows_count_half_where_everything_is_there() -> None:
+    sure, other = value(Fraction(0), Fraction(1), nullable=False), value(Fraction(0), Fraction(1), name="y")
+    assert values("m", sure, half=7) == rows("m", 7)
+    one, both = values("m", other, half=7), values("m", sure, other, other, half=7)
+    assert one.value is not None
+    assert both.value is not None
+    assert (both.low, both.high) == (7, 7)
+    assert both.value.facts.nullable
+
+
+def test_moments_are_clamped_to_their_sizes() -> None:
+    x, y = value(Fraction(-3), Fraction(5)), value(Fraction(0), Fraction(1), name="y")
+    grid = grid_of(x, "x", half=FINE)
+    assert (moment("m", x, grid).low, moment("m", x, grid).high) == (-FINE, FINE)
+    square = moment("m", x, grid, power=2, beside=y)
+    assert (square.low, square.high) == (-FINE // 2 - 1, FINE // 2 + 1)
+    both = product("m", x, y, grid, grid_of(y, "y", half=FINE))
+    assert (both.low, both.high) == (-FINE, FINE)
+    for measure in (square, both):
+        assert measure.value is not None
+        assert measure.value.facts.bounded  # or no engine would add it

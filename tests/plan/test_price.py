@@ -1,0 +1,136 @@
+"""Programs cost what was offered, and state what the relation makes of a clip."""
+
+from fractions import Fraction
+from typing import Any, Literal
+
+import pytest
+
+from support.databases import CATALOG
+from tacit.base import InputError, Refused, Relation
+from tacit.loss import ZCDP
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.plan.contribution import PRIVATE, Contribution
+from tacit.plan.price import Budget, Priced, price, reach, rho_of
+from tacit.sql import lower, parse
+
+DELTA = Fraction(1, 10**6)
+ROWS = Contribution(rows=Fraction(3))
+ADD, SWAP = Relation.ADD_REMOVE, Relation.REPLACE
+
+
+def priced(sql: str, said: Contribution = ROWS, relation: Relation = ADD, **offer: Any) -> Priced:
+    currency: Literal["rho", "epsilon"] = "rho" if "rho" in offer else "epsilon"
+    budget = Budget(currency=currency, amount=Fraction(offer[currency]), delta=Fraction(offer.get("delta", 0)))
+    return price(lower(parse(sql), CATALOG), budget, relation=relation, unit="patient", contribution=said)
+
+
+BY_WARD = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
+
+
+def only_reach(sql: str, relation: Relation, **offer: Any) -> Fraction:
+    found = priced(sql, relation=relation, **offer)
+    part = found.planned.parts[0]
+    (clip,) = part.clips
+    assert clip.bound is not None
+    return reach(clip, relation, part) / clip.bound
+
+
+@pytest.mark.parametrize(
+    ("sql", "l1", "square"),
+    [
+        ("SELECT COUNT(*) FROM visits", 1, 1),  # one number, never negative
+        ("SELECT SUM(cost) FROM visits", 1, 1),
+        ("SELECT SUM(change) FROM visits", 2, 4),
+        ("SELECT AVG(cost) FROM visits", 2, 4),  # two numbers, one with a sign
+        (BY_WARD, 2, 2),  # from one group to another
+        ("SELECT ward, SUM(cost) FROM visits GROUP BY ward", 2, 2),
+        ("SELECT ward, SUM(change) FROM visits GROUP BY ward", 2, 4),
+        ("SELECT ward, COUNT(DISTINCT note, max_values_per_unit => 2) FROM visits GROUP BY ward", 2, 2),
+    ],
+)
+def test_reach(sql: str, l1: int, square: int) -> None:
+    assert only_reach(sql, ADD, epsilon=1) == only_reach(sql, ADD, rho=1) == 1
+    assert only_reach(sql, SWAP, epsilon=1) == l1
+    found = only_reach(sql, SWAP, rho=1)
+    assert square <= found**2 <= square + Fraction(1, 10**9)
+
+
+def test_mechanisms_of_a_question() -> None:
+    sql = "SELECT note, COUNT(*), MEDIAN(cost) FROM visits GROUP BY note"
+    found = priced(sql, Contribution(rows=PRIVATE), rho=1, delta=DELTA)
+    kinds = [task.kind for task in found.tasks]
+    assert kinds == ["choose", "select", "noise", "quantiles", "ends"]  # one choice serves both clips
+    classes = [type(step.mechanism) for step in found.program.steps]
+    assert classes == [Exponential, KeySelection, DiscreteGaussian, BinnedQuantiles, BinnedQuantiles]
+    assert found.program.cost.rho is not None
+    assert Fraction(999, 1000) < found.program.cost.rho <= 1
+    assert found.program.cost.delta == DELTA
+
+
+@pytest.mark.parametrize("relation", [ADD, SWAP])
+@pytest.mark.parametrize("said", [ROWS, Contribution(rows=PRIVATE)])
+@pytest.mark.parametrize("amount", ["0.001", "1", "1000"])
+def test_the_whole_budget_is_used_and_no_more(amount: str, said: Contribution, relation: Relation) -> None:
+    sql = "SELECT note, AVG(cost), SUM(change), MEDIAN(age), COUNT(DISTINCT patient_id) FROM visits GROUP BY note"
+    for offer in ({"rho": amount}, {"epsilon": amount}):
+        cost = priced(sql, said, relation, **offer, delta=DELTA).program.cost
+        spent = cost.rho if "rho" in offer else cost.epsilon
+        assert spent is not None
+        assert Fraction(amount) * Fraction(99, 100) <= spent <= Fraction(amount)
+        assert cost.delta == DELTA
+
+
+def test_many_groups_are_cheaper_with_gaussian_noise() -> None:
+    by_day = "SELECT ward, day, COUNT(*) FROM visits GROUP BY ward, day"
+    spread = Contribution(max_groups=100, rows_per_group=1)
+    gaussian = priced(by_day, spread, epsilon=1, delta=DELTA)
+    assert isinstance(gaussian.program.steps[0].mechanism, DiscreteGaussian)
+    assert gaussian.program.cost.epsilon is not None
+    assert gaussian.program.cost.epsilon <= 1
+    assert gaussian.program.cost.delta == DELTA
+    for same in (priced(by_day, spread, epsilon=1), priced("SELECT COUNT(*) FROM visits", epsilon=1, delta=DELTA)):
+        assert isinstance(same.program.steps[0].mechanism, DiscreteLaplace)
+        assert same.program.cost.delta == 0
+
+
+def test_unknown_groups_need_a_delta() -> None:
+    with pytest.raises(Refused, match="delta"):
+        priced("SELECT note, COUNT(*) FROM visits GROUP BY note", epsilon=1)
+
+
+def test_rho_within_epsilon_and_delta() -> None:
+    for epsilon in (Fraction(1, 100), Fraction(1), Fraction(20)):
+        rho = rho_of(epsilon, DELTA)
+        assert ZCDP(rho).epsilon(DELTA).upper <= epsilon
+        assert ZCDP(rho * Fraction(101, 100)).epsilon(DELTA).upper > epsilon
+    with pytest.raises(InputError, match="raise one"):
+        rho_of(Fraction(1, 10**30), Fraction(1, 10**300))
+
+
+def test_the_program_says_what_is_shown() -> None:
+    """Else the stored answer to one question would be given to another that needs the same measures."""
+    questions = [
+        BY_WARD,
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(*) + 1 FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING COUNT(*) > 9",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY 2",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY 2 DESC",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 1",
+        "SELECT DISTINCT ward, COUNT(*) FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(*) FROM visits WHERE urgent GROUP BY ward",
+        "SELECT ward, COUNT(cost) FROM visits GROUP BY ward",
+    ]
+    hashes = [priced(sql, epsilon=1).program.hash for sql in questions]
+    assert len(set(hashes)) == len(questions)
+    assert hashes[0] == priced(BY_WARD.lower(), epsilon=1).program.hash
+
+
+def test_the_step_of_a_measure() -> None:
+    found = priced("SELECT SUM(cost), SUM(age) FROM visits", epsilon=1)
+    for clip in found.planned.parts[0].clips:
+        step, of = found.noise_step(0, clip.names[0])
+        assert of == clip
+        assert clip.names[0] in step.name
+    with pytest.raises(InputError, match="elsewhere"):
+        found.noise_step(0, "elsewhere")
