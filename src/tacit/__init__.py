@@ -1,5 +1,8 @@
 """tacit: answers about everyone, silent about anyone."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tacit.base import Lattice, Relation, Sensitivity, TacitError
 from tacit.loss import GDP, PLD, RDP, ZCDP, Approx, Cost, Filter, Interval, Loss, Odometer, Pure, calibrate, explain
 from tacit.mechanism import (
@@ -25,9 +28,11 @@ from tacit.mechanism import (
     SparseVector,
     StableHistogram,
 )
-from tacit.policy import Policy
-from tacit.session import Quote, Release, Session, ask
-from tacit.session import open_session as open  # noqa: A004 - read as tacit.open, beside which the builtin stays
+
+if TYPE_CHECKING:  # the desk brings databases along, which a mechanism does not need: imported when first used
+    from tacit.policy import Policy
+    from tacit.session import Quote, Release, Session, ask
+    from tacit.session import open_session as open  # noqa: A004 - read as tacit.open, beside which the builtin stays
 
 __all__ = [
     "GDP",
@@ -78,3 +83,24 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+LATER = {
+    "Policy": ("tacit.policy", "Policy"),
+    "Quote": ("tacit.session", "Quote"),
+    "Release": ("tacit.session", "Release"),
+    "Session": ("tacit.session", "Session"),
+    "ask": ("tacit.session", "ask"),
+    "open": ("tacit.session", "open_session"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    module, inside = LATER[name]
+    found = globals()[name] = getattr(import_module(module), inside)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -34,7 +34,8 @@ BEDS = Facts(type=Type.INTEGER, low=0, high=90)
 CATALOG = Catalog(
     tables={
         "staff": Table(
-            row_is_unit=True, columns={"ward": TEXT, "code": NUMBER, "pay": Facts(type=Type.INTEGER, low=0, high=9)}
+            row_is_unit=True,
+            columns={"ward": TEXT, "code": NUMBER, "pay": Facts(type=Type.INTEGER, low=0, high=8, step=Fraction(1))},
         ),
         "posts": Table(
             private=False,

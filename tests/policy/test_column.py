@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.policies import clinic
 from tacit.base import PolicyError
-from tacit.policy import Column, ColumnType
+from tacit.policy import Column, ColumnType, Table
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,14 @@ def test_any_values_give_a_column_or_a_policy_error(values: dict[str, Any]) -> N
     except PolicyError:
         return
     assert Column(**{name: getattr(column, name) for name in values}) == column, "its own values make it again"
+
+
+def test_unique_is_for_columns_of_public_tables_that_can_be_joined_on() -> None:
+    key = Column(type=ColumnType.TEXT, unique=True)
+    assert Table(public=True, columns={"ward": key}).columns["ward"].unique
+    with pytest.raises(PolicyError, match="unique is for public tables, and this one is protected"):
+        Table(unit="patient", columns={"ward": key})
+    with pytest.raises(PolicyError, match="needs a type"):
+        Column(unique=True)
+    with pytest.raises(PolicyError, match="contradicts unique"):
+        Column(type=ColumnType.TEXT, unique=True, hidden=True)

@@ -64,7 +64,7 @@ class Cluster:
             "spark.executor.memory": "512m",
             "spark.driver.memory": "512m",
             "spark.driver.host": "127.0.0.1",
-            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.shuffle.partitions": "2",
             "spark.log.level": "OFF",
             "spark.ui.showConsoleProgress": "false",
         }

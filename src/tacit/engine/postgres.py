@@ -81,7 +81,8 @@ class PostgresEngine:
         asked = (
             "SELECT a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_catalog.pg_attribute a "
             f"WHERE a.attrelid = '{self._tables[table].replace(chr(39), chr(39) * 2)}'::pg_catalog.regclass "
-            "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+            "AND a.attnum > 0 AND NOT a.attisdropped "
+            "AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum"
         )
         found = failing_closed(lambda: self._within(lambda fetch: fetch(asked)))
         return dict(zip(*found, strict=True)) if found else {}

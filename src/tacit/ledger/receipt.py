@@ -9,6 +9,8 @@ from tacit.policy.account import Amount, Currency
 
 __all__ = ["Balance", "Kept", "Receipt", "Standing", "spelled"]
 
+SHORT = 14  # characters of a number that is written out
+
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
@@ -86,11 +88,12 @@ class Standing:
 
 
 def spelled(amount: Amount, currency: Currency) -> str:
-    """An amount for people to read, exactly: `0.25 epsilon`, with its δ if it has one."""
+    """An amount for people to read: `0.25 epsilon`, with its δ if it has one. Long numbers are rounded."""
     text = f"{_decimal(amount.spend, currency.decimals)} {currency}"
     return text if not amount.delta else f"{text} and {_decimal(amount.delta, Cost.DECIMALS['delta'])} delta"
 
 
 def _decimal(value: int, digits: int) -> str:
     text = str(value).rjust(digits + 1, "0")
-    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+    exact = f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+    return exact if len(exact) <= SHORT else f"{float(exact):.6g}"

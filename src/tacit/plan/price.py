@@ -7,8 +7,9 @@ Gaussian noise goes with l2 clips and is cheap for many groups; Laplace noise go
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, log, prod, sqrt
-from typing import Any, Literal
+from typing import Literal
 
 from tacit.base import InputError, Refused, Relation, Sensitivity, positive, round_up
 from tacit.loss import ZCDP, Pure
@@ -91,6 +92,7 @@ def price(question: Question, budget: Budget, *, relation: Relation, unit: str, 
     return gaussian if _spread(gaussian) < _spread(laplace) else laplace
 
 
+@lru_cache(maxsize=256)
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The most ρ that is within (ε, δ)."""
     low, high = 0.0, max(1.0, 2 * float(epsilon))
@@ -184,16 +186,10 @@ def _priced(
         tables=tuple(sorted(question.source.tables)),
         relation=relation,
         unit=unit,
-        query={"parts": describe(planned.parts), "recipes": describe(planned.recipes), "shown": _shown(question)},
+        query={"parts": describe(planned.parts), "recipes": describe(planned.recipes)},
         delta=as_whole,
     )
     return Priced(question=question, planned=planned, program=program, tasks=tuple(tasks), norm=norm)
-
-
-def _shown(question: Question) -> dict[str, Any]:
-    """What is made of the released values: the same measures shown in another way are another answer."""
-    names = ("output", "having", "order", "limit", "offset", "distinct")
-    return {name: describe(getattr(question, name)) for name in names}
 
 
 def _wanted(planned: Planned) -> Iterator[tuple[str, int, int | None, Fraction]]:

@@ -29,8 +29,8 @@ NATIVE = (
     (r"bool(ean)?|logical", "boolean"),
     (r"(large_)?(utf8|string)(_view)?|text|(var|bp)?char(\(\d+\))?|character( varying)?(\(\d+\))?", "text"),
     (r"name|uuid|enum(\(.*\))?|dictionary<values=(large_)?string.*", "text"),
-    (r"date(32|64)?(\[.*\])?", "date"),
-    (r"(timestamp|datetime)(_?(s|ms|us|ns|ntz|ltz|tz))?(\(\d\))?(\[.*\])?( with(out)? time zone)?", "timestamp"),
+    (r"date(32|64)?(\[.+\])?", "date"),
+    (r"(timestamp|datetime)(_?(s|ms|us|ns|ntz|ltz|tz))?(\(\d\))?(\[.+\])?( with(out)? time zone)?", "timestamp"),
 )
 
 
