@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench import accounting, ledger, ledger_postgres, ledger_verify, noise
+from bench import accounting, accuracy, ledger, ledger_postgres, ledger_verify, noise, sql
 
 BENCHMARKS: dict[str, "Benchmark"] = {
     "noise": noise,
@@ -18,6 +18,8 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "ledger": ledger,
     "ledger_postgres": ledger_postgres,
     "ledger_verify": ledger_verify,
+    "sql": sql,
+    "accuracy": accuracy,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 

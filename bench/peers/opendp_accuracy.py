@@ -11,7 +11,7 @@ __all__ = ["answers"]
 
 dp: Any = import_module("opendp.prelude")  # its types do not name what the Polars extra adds
 LONGEST, MOST, AMOUNT = 10**7, 50, 50_000
-CANDIDATES = [number / 20 for number in range(10_001)]  # of a median: every 5 cents
+CANDIDATES = [number / 100 for number in range(10_001)]  # of a median: every cent, to where medians can be
 
 
 def answers(path: str, what: str, epsilon: float) -> dict[str, float]:

@@ -38,7 +38,7 @@ def test_the_story_fits_a_terminal_and_says_it_all() -> None:
         "aspirin",
         "nothing was charged",
     ):
-        assert expected in text
+        assert expected in " ".join(text.split())
     assert "thalidomide" not in text  # given to too few
 
 
@@ -95,7 +95,7 @@ def test_the_table_of_mechanisms_fits_a_terminal_and_says_it_all() -> None:
         "1.099",
         "ε = 2.5",
     ):
-        assert expected in text
+        assert expected in " ".join(text.split())
 
 
 def test_json_of_the_mechanisms_has_the_same_numbers() -> None:

@@ -97,7 +97,7 @@ def test_rows_that_break_the_promise_of_a_value_are_left_out(filtered: bool) -> 
         always = call("le", Column(name="side", facts=SIDE), constant(Fraction(1)))
         bounded = replace(bounded, source=Filter(below=bounded.source, condition=always))
     assert ("HAVING" in statements(bounded, "duckdb", {"t": "t"}).groups) is not filtered
-    rows = [1.5, None, 1e300, math.nan, -9.0, math.inf]
+    rows = [1.5, None, 1e300, math.nan, -9.0, math.inf, math.nan, None, None]
     assert run(bounded, rows, pa.float64()) == {"rows": [3], "there": [3], "sum": [150 + 50_000 - 300]}
 
 

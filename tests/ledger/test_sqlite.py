@@ -573,7 +573,7 @@ def test_something_else_is_not_taken_for_a_ledger(path: Path, tmp_path: Path) ->
         raw.execute("CREATE TABLE recipes (name TEXT)")
     with pytest.raises(LedgerError, match="no ledger"):
         Ledger.open(other)
-    with pytest.raises(LedgerError, match="cannot be used"):
+    with pytest.raises(LedgerError, match="is a folder"):
         Ledger.open(tmp_path)
     with pytest.raises(LedgerError, match="no folder"):
         Ledger.open(tmp_path / "nowhere" / "ledger.db")

@@ -338,7 +338,6 @@ def check_choice(priced: Priced, number: int, run: Run, versions: tuple[str, str
     assert not step.mechanism.monotone  # scores rise on one side of the target and fall on the other
 
 
-@pytest.mark.xfail(strict=True, reason="reading clamps to bounds and does not round to a declared step yet")
 def test_a_declared_step_is_enforced() -> None:
     """Ranges of quotients, and keys, follow from a step that is a power of two; so rows must be on it."""
     data = Family(3, gridded=False)

@@ -46,9 +46,9 @@ def demo(
     else:
         _show(console, story)
         if keep is not None:
-            _say(
-                console, f'Ask it yourself: tacit ask "SELECT …" --policy {keep}/tacit.toml --analyst ana --epsilon 0.1'
-            )
+            _say(console, "Ask it yourself:")
+            command = f'tacit ask "SELECT …" --policy {keep}/tacit.toml --analyst ana --epsilon 0.1'
+            console.print(Text(command), soft_wrap=True)  # one line, to be copied
     first = story.turns[0].answer
     if plot is not None and first is not None:
         first.plot(plot)

@@ -18,7 +18,7 @@ from math import inf, nextafter
 from tacit.base import InputError
 from tacit.engine.dialect import Dialect, constant_sql, identifier, type_name
 from tacit.engine.words import LARGEST_DOUBLE, Words, words_of
-from tacit.plan.facts import Facts, Type, Value
+from tacit.plan.facts import Facts, Type, Value, exact_step
 from tacit.plan.node import Scan, Source
 
 __all__ = ["RAW", "UNIT", "WHOLE", "clamped", "inward", "raw_name", "scan_sql", "unit_name", "whole_name"]
@@ -161,7 +161,19 @@ class _Reading:
             cases.append(
                 f"WHEN {self.compared} > {self.constant(high)}{self.finite(most, '<=')} THEN {self.ending(high, whole)}"
             )
-        return f"CASE {' '.join(cases)} END"
+        return self.on_step(f"CASE {' '.join(cases)} END")
+
+    def on_step(self, value: str) -> str:
+        """A number on its declared step, where that is a power of two: halves go upward, and all of it is exact.
+
+        Bounds are multiples of a step, so a value within them stays there. Of other steps, such as 1/100, nothing is
+        promised and nothing follows; measures round to them in the end.
+        """
+        step = exact_step(self.facts) if self.facts.type is Type.NUMBER else None
+        if step is None:
+            return value
+        size, half = self.words.number(float(step)), self.words.number(0.5)
+        return f"(FLOOR(({value}) / {size} + {half}) * {size})"
 
     def ending(self, value: Value, whole: bool) -> str:
         """A bound as the value that is read in place of those beyond it."""

@@ -19,7 +19,7 @@ from tacit.engine.steps import divided_sql, factor, steps_of
 from tacit.engine.words import LARGEST_DOUBLE, Words
 from tacit.plan.bounded import Measure
 from tacit.plan.expression import Call, Column, Constant, Expression
-from tacit.plan.facts import Type
+from tacit.plan.facts import Type, exact_step
 
 __all__ = ["Spread", "spread_of"]
 
@@ -71,6 +71,8 @@ def spread_of(measure: Measure, rows: Rows) -> Spread | None:
     ends = None if column is None or not column.facts.bounded else rows.ends(column)
     if column is None or ends is None or max(map(abs, ends)) > SURE or abs(shift) > SURE:
         return None
+    if column.facts.type is Type.NUMBER and exact_step(column.facts) is not None:
+        return None  # reading rounds it first
     raw = rows.raw(column)
     found = [steps_of(end - shift, measure.step, measure.offset) for end in ends]
     if raw is None or max(map(abs, found)) > SURE or max(abs(measure.low), abs(measure.high)) > LARGEST_END:

@@ -58,7 +58,11 @@ def _source(node: Node) -> list[str]:
             return ["group by unit", *keys, *made, *_inside(node.below)]
         case Join():
             on = " and ".join(f"{show_expression(a)} = {show_expression(b)}" for a, b in node.on)
-            return [f"{node.kind} join on {on}", *_inside(node.left), *_inside(node.right)]
+            return [
+                f"{node.kind} join{' once' if node.unique else ''} on {on}",
+                *_inside(node.left),
+                *_inside(node.right),
+            ]
     return [type(node).__name__.lower()]
 
 

@@ -180,7 +180,7 @@ SELECT COUNT(*) FROM staff JOIN wards USING (ward);
 
 -- name: rows that are units with a public table on a unique key
 SELECT AVG(salary) FROM staff LEFT JOIN posts ON ward = post AND beds > 3;
--- > from left join on ward_1 = post_2
+-- > from left join once on ward_1 = post_2
 -- >     scan "staff" (each row a unit)
 -- >       ward_1 [text of 3?]
 -- >       salary_1 [number 0..10000 step 1?]
@@ -201,7 +201,7 @@ SELECT COUNT(*) FROM staff JOIN posts ON ward = LOWER(post);
 
 -- name: rows that are units with a public table through a subquery
 SELECT COUNT(*) FROM staff JOIN (SELECT post FROM posts) p ON ward = post;
--- > from inner join on ward_1 = post_2
+-- > from inner join once on ward_1 = post_2
 -- >     scan "staff" (each row a unit)
 -- >       ward_1 [text of 3?]
 -- >     scan "posts" (public)
