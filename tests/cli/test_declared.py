@@ -30,7 +30,7 @@ def run(*words: str) -> Result:
 def test_init_writes_a_policy_that_check_accepts(folder: Path) -> None:
     result = run("init", "visits.parquet", "--unit", "patient_id", "--name", "clinic")
     assert result.exit_code == 0
-    assert "1 table, 3 columns, 4 to fill" in result.output
+    assert "1 table, 3 columns, 3 to fill" in result.output
     assert "tacit check tacit.toml" in result.output
     policy = load("tacit.toml")
     assert policy.dataset.name == "clinic"

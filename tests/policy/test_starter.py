@@ -29,7 +29,7 @@ def test_a_starter_is_valid_and_says_what_to_fill() -> None:
     assert visits.columns["raw"].hidden
     missing = {(blank.place.rpartition(" ")[2].strip('"'), blank.what.split(" ")[0]) for blank in blanks(policy)}
     assert missing == {
-        ("visits", "clip_rows"), ("cost", "bounds"), ("at", "bounds"), ("x", "bounds"), ("x", "step"),
+        ("visits", "clip_rows"), ("cost", "bounds"), ("at", "bounds"), ("x", "bounds"),
         ("wards", "unit"), ("name", "type"), ("[analysts]", "a"),
     }  # fmt: skip
 
@@ -37,7 +37,7 @@ def test_a_starter_is_valid_and_says_what_to_fill() -> None:
 def test_each_blank_is_a_line_marked_to_fill() -> None:
     text = starter(SCHEMA, name="clinic", unit="id")
     assert "source" not in text.split("[privacy]")[0].replace("# source", "")
-    assert text.count("# to fill:") == 9
+    assert text.count("# to fill:") == 8
     assert "does not look at the values" in text
 
 

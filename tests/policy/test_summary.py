@@ -22,7 +22,7 @@ def test_everything_can_be_missing() -> None:
     assert [blank.place for blank in blanks(parse(text))] == ["[tables]", "[analysts]"]
     open_ = text + '[tables.t]\n[tables.t.columns.a]\n[tables.t.columns.b]\ntype = "float"\n[analysts."*"]\n'
     open_ += '[tables.t.columns.c]\ntype = "date"\n[tables.t.columns.d]\nhidden = true\n'
-    assert [blank.what.split(" ")[0] for blank in blanks(parse(open_))] == ["unit", "type", "bounds", "step", "bounds"]
+    assert [blank.what.split(" ")[0] for blank in blanks(parse(open_))] == ["unit", "type", "bounds", "bounds"]
 
 
 def test_limits_that_add_up_to_more_than_the_total() -> None:

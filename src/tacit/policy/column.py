@@ -44,7 +44,7 @@ class Column(Declaration):
         default=None,
         metadata=key(
             "The grid values are rounded to, so that sums are whole numbers of steps. Integers have 1; a "
-            "decimal or a float needs one to be summed. Both bounds must be multiples of it.",
+            "decimal or a float without one gets a fine one. Both bounds must be multiples of it.",
             kind.number(above=0),
             example='"0.01"',
         ),

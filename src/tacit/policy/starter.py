@@ -114,7 +114,7 @@ def _column(column: str, native: str, is_unit: bool) -> Iterator[str]:
     if found in (ColumnType.DECIMAL, ColumnType.FLOAT):
         digits = decimals(native)
         if digits is None:
-            yield '# step = "0.01"             # to fill: the precision that sums are kept in'
+            yield '# step = "0.01"             # the precision of the values, if they have one'
         else:
             yield f"step = {quote('1' if not digits else '0.' + '1'.rjust(digits, '0'))}"
     if found in (ColumnType.TEXT, ColumnType.INTEGER):

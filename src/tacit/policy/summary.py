@@ -62,8 +62,6 @@ def _column(column: Column) -> Iterator[Blank]:
         if column.bounds is None:
             sums = f"SUM({name}), AVG({name}) and quantiles of {name}"
             yield Blank(place=column.place, what="bounds", prevents=sums)
-        if column.grid is None:
-            yield Blank(place=column.place, what="step", prevents=f"SUM({name}) and AVG({name})")
     elif column.type in (ColumnType.DATE, ColumnType.TIMESTAMP) and column.bounds is None:
         yield Blank(
             place=column.place, what="bounds", prevents=f"all groups by {name} (only common ones would be found)"
