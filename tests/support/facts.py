@@ -35,7 +35,7 @@ def check_facts(question: Question, data: Family, version: str = "whole") -> Non
     chosen = ", ".join(f"{sql} AS v{i}" for i, (_, sql) in enumerate(values))
     columns = data.engine._fetch(f"SELECT {chosen} FROM ({relation_sql(source, 'duckdb', tables)}) AS r")
     for (facts, sql), column in zip(values, columns, strict=True):
-        for value in column:
+        for value in column.to_pylist():
             assert true_of(facts, value), (sql, facts, value)
 
 

@@ -94,7 +94,8 @@ class DuckDBEngine:
         if table not in self._tables:
             raise InputError(f"there is no table {table!r} in this engine")
         described = failing_closed(lambda: self._fetch(f"DESCRIBE SELECT * FROM {self._tables[table]}"))
-        return dict(zip(described[0], described[1], strict=True))
+        names, types = (column.to_pylist() for column in described[:2])
+        return dict(zip(names, types, strict=True))
 
     def cancel(self) -> None:
         self._connection.interrupt()
@@ -146,10 +147,9 @@ class DuckDBEngine:
             self._connection.execute(f"ATTACH {text_sql(str(path), 'duckdb')} AS {alias} (READ_ONLY)")
         return self._attached[path]
 
-    def _fetch(self, statement: str) -> Sequence[Sequence[Any]]:
+    def _fetch(self, statement: str) -> Sequence[Any]:
         with self._lock, self._watched():
-            found = self._connection.sql(statement).to_arrow_table()
-        return [column.to_pylist() for column in found.columns]
+            return list(self._connection.sql(statement).to_arrow_table().columns)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

@@ -82,6 +82,6 @@ def _keys(bounded: Bounded, columns: Sequence[Sequence[Any]]) -> tuple[tuple[Any
 def counts_from(columns: Sequence[Sequence[Any]], cells: int) -> Whole:
     """Counts by cell as an array of all cells."""
     counts = np.zeros(cells, dtype=np.int64)
-    for cell, count in zip(*columns, strict=True):
-        counts[int(cell)] = int(count)
+    for cell, count in zip(*(whole_numbers(column).tolist() for column in columns), strict=True):
+        counts[cell] = count
     return counts

@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tacit.plan.facts import Type, Value
 
@@ -47,10 +49,27 @@ class Result:
 
 def whole_numbers(values: Iterable[Any]) -> Whole:
     """Whole numbers as an engine gives them (int, Decimal), exactly; NULL, of a sum over nothing, is zero."""
+    if isinstance(values, pa.ChunkedArray):
+        fast = _machine(values)
+        if fast is not None:
+            return fast
+        values = values.to_pylist()
     exact = [0 if value is None else _whole(value) for value in values]
     if all(-(2**63) <= value < 2**63 for value in exact):
         return np.array(exact, dtype=np.int64)
     return np.array(exact, dtype=object)
+
+
+def _machine(column: pa.ChunkedArray) -> Whole | None:
+    """A column of Arrow as int64 without a Python object for each, if it is whole numbers that all fit."""
+    if not (pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)):
+        return None
+    try:
+        exact = pc.cast(pc.fill_null(column, 0), pa.int64(), safe=True)  # refuses what is not whole or does not fit
+    except pa.ArrowInvalid:
+        return None
+    found: Whole = exact.to_numpy()
+    return found
 
 
 def _whole(value: Any) -> int:
@@ -62,6 +81,11 @@ def _whole(value: Any) -> int:
 
 def keys_from(values: Sequence[Any], kind: Type) -> tuple[Value, ...]:
     """A key column as Python values of the closed list of types; numbers are exact."""
+    if isinstance(values, pa.ChunkedArray):
+        listed = values.to_pylist()
+        if pa.types.is_integer(values.type) and kind is Type.INTEGER:
+            return tuple(listed)
+        values = listed
     return tuple(None if value is None else _key(value, kind) for value in values)
 
 

@@ -18,16 +18,18 @@ from tacit.plan.bound import Planned, bound
 from tacit.plan.bounded import Bounded, Clip, Norm
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
+from tacit.plan.family import PAIRS, VARIANCES
 from tacit.plan.program import Program, Step
 from tacit.plan.question import Question
 
-__all__ = ["Budget", "Priced", "Task", "price", "rho_of"]
+__all__ = ["RELATIVE", "Budget", "Priced", "Task", "price", "rho_of"]
 
 CHOOSE = Fraction(3, 20)  # shares beside 1 for a clip's noise and 1 for a quantile
 SELECT = Fraction(1, 2)
 ENDS = Fraction(1, 2)  # of intervals round a quantile
 CONFIDENCE = Fraction(95, 100)
 MISLED = 50
+RELATIVE = {"avg", "quantile", *VARIANCES, *PAIRS}
 MANY = 100  # groups that are assumed where keys are not known
 ONE = Fraction(1)
 
@@ -48,7 +50,8 @@ class Budget:
 class Task:
     """What one step of the program is for.
 
-    choose: the bound of a clip, from the number of units above each edge, near `target` of them.
+    choose: the bound of a clip, from the number of units above each edge, near `target` of them; without a target,
+    near half of all units.
     select: the keys to show. noise: on the measures of a clip. quantiles: of the value whose ranks a clip is for.
     ends: of intervals round those quantiles.
     """
@@ -169,7 +172,7 @@ def _priced(
             task = Task(kind="select", part=part)
         elif kind == "choose":
             assert clip is not None
-            step, task = _choose(planned.parts[part], part, clip, norm, share)
+            step, task = _choose(planned, part, clip, norm, share)
         elif kind == "noise":
             assert clip is not None
             step = _noise(planned.parts[part].clips[clip], norm, share, relation, planned.parts[part])
@@ -259,10 +262,14 @@ def _select(part: Bounded, norm: Norm, share: Fraction, delta: Fraction, relatio
     return Step(name="which groups to show", mechanism=mechanism)
 
 
-def _choose(part: Bounded, number: int, clip: int, norm: Norm, share: Fraction) -> tuple[Step, Task]:
+def _choose(planned: Planned, number: int, clip: int, norm: Norm, share: Fraction) -> tuple[Step, Task]:
     """Raising the bound adds noise to every group and lets some units count in full: about √groups/√2ρ of them, or
-    √2·groups/ε, should stay above it, and never fewer than the choice itself is uncertain by."""
-    edges = part.clips[clip].edges
+    √2·groups/ε, should stay above it, and never fewer than the choice itself is uncertain by.
+
+    Averages and quantiles lose little when units weigh less than their rows, and gain all of the noise: half of the
+    units are above the bound there.
+    """
+    part = planned.parts[number]
     moved = Sensitivity.scalar(1)
     groups = _groups(part)
     if norm == "l2":
@@ -272,9 +279,21 @@ def _choose(part: Bounded, number: int, clip: int, norm: Norm, share: Fraction) 
     else:
         mechanism = Exponential.from_loss(Pure(share), sensitivity=moved)
         wanted = sqrt(2 * groups) / float(share / CHOOSE)
-    doubt = float(mechanism.scale) * log(MISLED * len(edges))  # all edges above everybody together have 1/MISLED
+    doubt = float(mechanism.scale) * log(MISLED)  # a bound above everybody has 1/MISLED of the weight of a good one
     step = Step(name="how much one unit may count", mechanism=mechanism, sensitivity=moved, concentrated=norm == "l2")
-    return step, Task(kind="choose", part=number, clip=clip, target=ceil(max(wanted, doubt)))
+    target = None if _relative(planned, number, clip) else ceil(max(wanted, doubt))
+    return step, Task(kind="choose", part=number, clip=clip, target=target)
+
+
+def _relative(planned: Planned, number: int, clip: int) -> bool:
+    """Whether all that a choice of bound is for is averages and the like, which do not grow with the rows."""
+    part = planned.parts[number]
+    served = [part.clips[clip]]
+    if served[0].by_rows:
+        served = [other for other in part.clips if other.by_rows and other.bound is None]
+    names = {name for other in served for name in other.names}
+    made = [recipe.function for recipe in planned.recipes if recipe.part == number and names & set(recipe.inputs)]
+    return all(function in RELATIVE for function in made)
 
 
 def _quantiles(

@@ -9,7 +9,7 @@ from tacit.mechanism import KeySelection
 from tacit.mechanism.encode import mechanism_to_json
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column
-from tacit.plan.price import Priced
+from tacit.plan.price import RELATIVE, Priced
 from tacit.policy import Grant, Policy
 from tacit.session.release import Released
 
@@ -24,6 +24,9 @@ def notes_of(priced: Priced, policy: Policy, released: Sequence[Released] = ()) 
         found.append(f"how much one {unit} may count is chosen privately, for a part of the price")
     if clips:
         found.append(f"what one {unit} adds beyond its clip is scaled down: sums and counts may be a little too small")
+        relative = {recipe.function for recipe in priced.planned.recipes} & RELATIVE
+        if relative:
+            found.append(f"a {unit} with more rows than that weighs less in averages, variances and quantiles")
     for task, step in zip(priced.tasks, priced.program.steps, strict=True):
         if task.kind == "select" and isinstance(step.mechanism, KeySelection):
             needed = step.mechanism.needed()

@@ -43,7 +43,9 @@ class Released:
 def choose_bound(
     priced: Priced, number: int, bounded: Bounded, units: Exact[Whole], receipt: Receipt, rng: Rng | None = None
 ) -> int:
-    """The bound for the clip that step `number` of the program chooses: an edge with about `target` units above it.
+    """The bound for the clip that step `number` of the program chooses: an edge with about `target` units above it, or
+    half of them. One unit that comes, goes or changes moves the number above by one, and half the difference between
+    above and below by one at most.
 
     Larger edges have less weight from the start, half for each: the many that nobody reaches look all alike, and
     together they would outweigh the right one. Such a weight knows nothing of the data, so it costs nothing.
@@ -51,12 +53,13 @@ def choose_bound(
     _paid(priced, receipt)
     task, mechanism = priced.tasks[number], priced.program.steps[number].mechanism
     assert isinstance(mechanism, Exponential)
-    assert task.target is not None
     assert task.clip is not None  # as every task to choose
     between = opened(units)  # one more than edges: the last is of units above all of them
     above = np.cumsum(between[::-1])[::-1][1:]
     later = ceil(mechanism.scale * log(2))
-    scores = [-abs(int(count) - task.target) - later * place for place, count in enumerate(above)]
+    everybody = int(between.sum())
+    off = [abs(2 * int(n) - everybody) // 2 if task.target is None else abs(int(n) - task.target) for n in above]
+    scores = [-distance - later * place for place, distance in enumerate(off)]
     return bounded.clips[task.clip].edges[mechanism.sample(scores, rng)]
 
 
