@@ -271,13 +271,14 @@ class SqliteStore:
             raise CorruptLedger(f"{self.where} is another ledger than the one that was open here. {ADVICE}")
         self.ledger = name
         heads = heads_of(self._core)
-        if self._mark.empty and not any(seq for seq, _ in heads.values()):
-            self._mark.rewrite(name, {})
-        marked = self._marked()
+        fresh = self._mark.empty and not any(seq for seq, _ in heads.values())
+        marked = {} if fresh else self._marked()
         for seen in (marked, self._known):  # by anybody, and by this process before it lost its connection
             check(self._core, seen, strict=not self._trusting)
         raw.execute("COMMIT")
         self._core.rollback()
+        if fresh:
+            self._mark.rewrite(name, {})  # after the tables are there: a mark without them would look like a loss
         self._known = {}
         if not self._trusting:
             self._note({number: head for number, head in heads.items() if marked.get(number) != head})
