@@ -24,9 +24,15 @@ def counting(**changes: Any) -> Bounded:
     return replace(plain, **changes)
 
 
+def groups_sql(bounded: Bounded, dialect: Any) -> str:
+    sql = statements(bounded, dialect, TABLES).groups
+    assert sql is not None
+    return sql
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_exempt_questions_are_plain(dialect: Any) -> None:
-    sql = statements(counting(clips=(clip("l2", 10, "count", exempt=True),)), dialect, TABLES).groups
+    sql = groups_sql(counting(clips=(clip("l2", 10, "count", exempt=True),)), dialect)
     assert "WITH" not in sql
     assert "JOIN" not in sql
     assert sql.count("GROUP BY") == 1
@@ -36,9 +42,23 @@ def test_exempt_questions_are_plain(dialect: Any) -> None:
 def test_all_clips_share_one_pass_over_the_rows(dialect: Any) -> None:
     bounded = replace(FULL, measures=tuple(m for m in FULL.measures if m.kind != "distinct"),
                       clips=tuple(c for c in FULL.clips if "ages" not in c.names))  # fmt: skip
-    sql = statements(bounded, dialect, TABLES).groups
+    sql = groups_sql(bounded, dialect)
     assert sql.count("FROM visits") == 1
     assert "OVER" not in sql  # no window
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_only_units_with_many_rows_are_looked_at_where_few_rows_cannot_matter(dialect: Any) -> None:
+    assert "HAVING COUNT(*) > 16" in groups_sql(QUESTIONS["l2 busy units"], dialect)
+    assert "HAVING" not in groups_sql(counting(), dialect)  # a bound of ten sixteenths of a row
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_is_asked_where_nothing_is_measured_and_groups_are_known(dialect: Any) -> None:
+    bounded = QUESTIONS["l2 busy units"]
+    cells = replace(bounded, measures=(), clips=bounded.clips[-1:])
+    assert statements(cells, dialect, TABLES).groups is None
+    assert len(statements(cells, dialect, TABLES).ranks) == 1
 
 
 def test_names_cannot_leave_their_quotes() -> None:
@@ -49,7 +69,7 @@ def test_names_cannot_leave_their_quotes() -> None:
         is_private=True,
     )
     bounded = counting(source=scan, keys=(), clips=(clip("l2", 1, "count", exempt=True),))
-    sql = statements(bounded, "duckdb", TABLES).groups
+    sql = groups_sql(bounded, "duckdb")
     assert '"a"" FROM x; DROP TABLE y --"' in sql
     assert "'it''s'" in sql
 

@@ -24,7 +24,9 @@ from tacit.plan.moments import values
 from tacit.plan.node import Filter, Scan, Source
 from tacit.plan.operation import call
 
-ODD = [None, math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 2.0**50, -(2.0**51), 1e14, 0.0, -0.0, 5e-324, 0.005]
+FAR = 2**40  # what is beyond is no number
+ODD = [None, math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, float(FAR), -(2.0**41), 1e12, 0.0, -0.0, 5e-324, 0.005]
+NEAR_FAR = st.sampled_from([-FAR - 1, -FAR, FAR, FAR + 1])
 NUMBER = Facts(type=Type.NUMBER, low=Fraction(-3), high=Fraction(500), step=Fraction(1, 100))
 AGE = Facts(type=Type.INTEGER, low=0, high=120)
 SIDE = Facts(type=Type.INTEGER, domain=(0, 1), nullable=False)
@@ -62,7 +64,7 @@ def run(bounded: Bounded, rows: list[Any], kind: pa.DataType) -> dict[str, list[
 @settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.sampled_from(ODD) | st.floats() | st.floats(-10, 600), max_size=30),
-    step=st.sampled_from([Fraction(1, 100), Fraction(1), Fraction(3, 7), Fraction(1, 10**6), Fraction(50)]),
+    step=st.sampled_from([Fraction(1, 100), Fraction(1), Fraction(3, 7), Fraction(1, 10**3), Fraction(50)]),
     shift=st.sampled_from([Fraction(0), Fraction(497, 2), Fraction(1, 3)]),
     offset=st.sampled_from([0, 0, 17, -2000]),
     ends=st.sampled_from([(-(2**30), 2**30), (-50, 30_000), (0, 1), (7, 9)]),
@@ -74,30 +76,34 @@ def test_numbers(rows: list[float | None], step: Fraction, shift: Fraction, offs
         value = call("subtract", value, constant(shift))
     bounded = question(value, NUMBER, step=step, offset=offset, low=low, high=high)
     assert spread_of(bounded.measures[2], Rows(bounded, "duckdb", {"t": "t"})) is not None
-    finite = [min(max(x, -3.0), 500.0) for x in rows if x is not None and math.isfinite(x)]
+    finite = [min(max(x, -3.0), 500.0) for x in rows if x is not None and abs(x) <= FAR]
     total = sum(min(max(steps_of(x - float(shift), step, offset), low), high) for x in finite)
     assert run(bounded, rows, pa.float64()) == {"rows": [len(rows)], "there": [len(finite)], "sum": [total]}
 
 
 @settings(max_examples=20, deadline=None)
-@given(rows=st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 130), max_size=20))
+@given(
+    rows=st.lists(
+        st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-FAR - 1, FAR + 1) | st.integers(-5, 130),
+        max_size=20,
+    )
+)
 def test_integers(rows: list[int | None]) -> None:
     bounded = question(Column(name="x", facts=AGE), AGE, low=0, high=120)
-    assert "FLOOR" not in statements(bounded, "duckdb", {"t": "t"}).groups
-    known = [min(max(x, 0), 120) for x in rows if x is not None]
+    assert "FLOOR" not in str(statements(bounded, "duckdb", {"t": "t"}).groups)
+    known = [min(max(x, 0), 120) for x in rows if x is not None and abs(x) <= FAR]
     assert run(bounded, rows, pa.int64()) == {"rows": [len(rows)], "there": [len(known)], "sum": [sum(known)]}
 
 
 @pytest.mark.parametrize("filtered", [False, True])
 def test_rows_that_break_the_promise_of_a_value_are_left_out(filtered: bool) -> None:
-    """With and without asking each row first; the second side has no row that keeps it."""
+    """The second side has no row that keeps it."""
     facts = NUMBER.but(nullable=False)
     bounded = question(Column(name="x", facts=facts), facts, keys=True, step=Fraction(1, 100), low=-300, high=50_000)
     if filtered:
         always = call("le", Column(name="side", facts=SIDE), constant(Fraction(1)))
         bounded = replace(bounded, source=Filter(below=bounded.source, condition=always))
-    assert ("HAVING" in statements(bounded, "duckdb", {"t": "t"}).groups) is not filtered
-    rows = [1.5, None, 1e300, math.nan, -9.0, math.inf, math.nan, None, None]
+    rows = [1.5, None, 1e9, math.nan, -9.0, math.inf, math.nan, None, None]
     assert run(bounded, rows, pa.float64()) == {"rows": [3], "there": [3], "sum": [150 + 50_000 - 300]}
 
 
@@ -113,4 +119,4 @@ def test_it_is_not_used_where_it_is_not_proven() -> None:
     assert found(NUMBER.but(high=Fraction(2**60))) is None
     assert found(NUMBER, high=2**31) is None
     assert found(NUMBER, low=9) is None
-    assert found(NUMBER, step=Fraction(1, 2**52)) is None
+    assert found(NUMBER, step=Fraction(1, 10**6)) is None

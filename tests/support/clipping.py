@@ -7,6 +7,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +36,7 @@ Group = tuple[Any, ...]
 Answer = dict[str, dict[Group, int]]
 
 WARDS = ("east", "north", "west")
+FURTHEST = 2.0**40  # of what is a number, in columns with such bounds
 FACTS = {
     "unit": Facts(type=Type.INTEGER),
     "ward": Facts(type=Type.TEXT, domain=WARDS),
@@ -42,6 +44,7 @@ FACTS = {
     "cost": Facts(type=Type.NUMBER, low=Fraction(-50), high=Fraction(200), step=Fraction(1, 100)),
     "age": Facts(type=Type.INTEGER, low=0, high=120),
 }
+STRICT = ("ward", "cost")
 UNITS = [1, 2, 3, 4, 2**60, 2**60 + 1, -5]
 COSTS = [
     None,
@@ -50,6 +53,9 @@ COSTS = [
     -math.inf,
     1e300,
     -1e300,
+    2.0**40,
+    -(2.0**40),
+    2.0**40 + 1,
     0.0,
     -0.0,
     5e-324,
@@ -85,9 +91,12 @@ def key(name: str) -> Key:
     return Key(name=name, expression=column(name))
 
 
-def visits(*, unit: bool = True) -> Scan:
+def visits(*, unit: bool = True, strict: bool = False) -> Scan:
+    """With `strict`, wards and costs cannot be NULL: rows in which they would be do not count."""
     columns = tuple(
-        Source(name=name, column=name, facts=facts) for name, facts in FACTS.items() if unit or name != "unit"
+        Source(name=name, column=name, facts=facts.but(nullable=False) if strict and name in STRICT else facts)
+        for name, facts in FACTS.items()
+        if unit or name != "unit"
     )
     return Scan(table="visits", columns=columns, is_private=True, unit_name="unit" if unit else None)
 
@@ -104,7 +113,7 @@ CELLS = Ranks(name="cells", value=column("cost"), low=Fraction(-50), width=Fract
 
 def clip(norm: str, bound: Fraction | int, *names: str, scales: Sequence[Fraction] = (), exempt: bool = False) -> Clip:
     chosen = tuple(scales) or (Fraction(1),) * len(names)
-    return Clip(names=names, scales=chosen, norm=norm, bound=Fraction(bound), exempt=exempt)  # type: ignore[arg-type]
+    return Clip(names=names, scales=chosen, norm=norm, bound=Fraction(bound), exempt=exempt)  # type: ignore[arg-type]  # the norm is a word
 
 
 def question(norm: str, *keys: str, tight: int = 1, presence: bool = False) -> Bounded:
@@ -125,11 +134,49 @@ def question(norm: str, *keys: str, tight: int = 1, presence: bool = False) -> B
         measures=(COUNT, AGES_SEEN, COST, AGE, WHO, EVERYONE, NARROW),
         clips=clips,
         ranks=(CELLS,),
-        presence=Presence(norm=norm, one=2**10) if presence else None,  # type: ignore[arg-type]
+        presence=Presence(norm=norm, one=2**10) if presence else None,  # type: ignore[arg-type]  # the norm is a word
+    )
+
+
+def of_busy(norm: str, *keys: str, strict: bool = False) -> Bounded:
+    """Bounds that sixteen rows never pass, so that only units with more of them are looked at."""
+    source = visits(strict=strict)
+
+    def read(name: str) -> Column:
+        return Column(name=name, facts=source.schema[name])
+
+    return Bounded(
+        source=source,
+        keys=tuple(Key(name=name, expression=read(name)) for name in keys),
+        measures=(COUNT, replace(COST, value=read("cost")), AGE, replace(NARROW, value=read("cost"))),
+        clips=(
+            clip(norm, 16 * 2900, "count", "cost", scales=(Fraction(5, 3), Fraction(1, 7))),
+            clip(norm, 17 * 120, "age"),
+            clip(norm, 2**30, "narrow", exempt=True),
+            clip(norm, 256 * 18, "cells"),
+        ),
+        ranks=(replace(CELLS, value=read("cost")),),
+    )
+
+
+def alike(norm: str, *keys: str, presence: bool = False) -> Bounded:
+    """Units that differ only in how many groups they are in."""
+    return Bounded(
+        source=visits(),
+        keys=tuple(key(name) for name in keys),
+        measures=(EVERYONE,),
+        clips=(clip(norm, 50, "everyone"),),
+        presence=Presence(norm=norm, one=2**10) if presence else None,  # type: ignore[arg-type]  # the norm is a word
     )
 
 
 QUESTIONS = {
+    "l2 busy units": of_busy("l2", "ward"),
+    "l1 busy units, strict": of_busy("l1", "ward", strict=True),
+    "l2 busy units in all": of_busy("l2"),
+    "l2 alike": alike("l2", "ward"),
+    "l1 alike, unknown keys": alike("l1", "product", presence=True),
+    "l2 alike, unknown keys": alike("l2", "product", "ward", presence=True),
     "l2 by ward": question("l2", "ward"),
     "l1 by ward": question("l1", "ward", tight=3),
     "l2 in all": question("l2", tight=2),
@@ -142,8 +189,8 @@ def enforced(row: Row) -> Row | None:
     unit, ward, product, cost, age = row
     if unit is None:
         return None
-    cost = None if cost is None or not math.isfinite(cost) else min(max(cost, -50.0), 200.0)
-    age = None if age is None else min(max(age, 0), 120)
+    cost = None if cost is None or not abs(cost) <= FURTHEST else min(max(cost, -50.0), 200.0)
+    age = None if age is None or abs(age) > FURTHEST else min(max(age, 0), 120)
     return unit, ward if ward in WARDS else None, product, cost, age
 
 
@@ -194,6 +241,8 @@ def clipped(item: Clip, vectors: dict[str, Vectors]) -> dict[str, Vectors]:
 def expected(bounded: Bounded, rows: list[Row]) -> dict[str, dict[tuple[Any, ...], int]]:
     """Every table of the answer, by group."""
     read = [row for row in map(enforced, rows) if row is not None]
+    places = [list(FACTS).index(name) for name, facts in bounded.source.schema.items() if not facts.nullable]
+    read = [row for row in read if all(row[place] is not None for place in places)]
     places = [list(FACTS).index(item.name) for item in bounded.keys]
 
     def group(row: Row) -> tuple[Any, ...]:

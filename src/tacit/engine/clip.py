@@ -17,7 +17,7 @@ steps, and 2^30 at the largest bound, 2^40. |vᵢ| ≤ 2^48 is an exact double.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, lcm, nextafter
+from math import inf, isqrt, lcm, nextafter
 
 from tacit.base import InputError
 from tacit.engine.words import Words
@@ -43,11 +43,20 @@ class Whole:
         """The largest size of each coordinate, before its factor."""
         return tuple(2**self.bits // factor for factor in self.factors)
 
+    def rows(self, sizes: Sequence[int]) -> int:
+        """So many rows are never over the bound, if the coordinates of one are at most these: the triangle inequality.
+
+        Nor is any coordinate of theirs over its limit, since none is over the norm.
+        """
+        each = [factor * size for factor, size in zip(self.factors, sizes, strict=True)]
+        if self.norm == "l1":
+            return self.threshold // max(sum(each), 1)
+        return isqrt(self.threshold // max(sum(size * size for size in each), 1))
+
     def size(self, columns: Sequence[str | int], words: Words) -> str:
         """N of a unit, over its groups. A column that is a number is the same in each of them."""
         if len(columns) == 1 and isinstance(columns[0], int):
-            each = abs(columns[0]) * self.factors[0]
-            return f"CAST(COUNT(*) AS {words.summand or words.wide}) * {each if self.norm == 'l1' else each * each}"
+            return self.size_of(columns[0], "COUNT(*)", words)
         terms = []
         for column, factor in zip(columns, self.factors, strict=True):
             term = column if factor == 1 else f"({column} * {factor})"
@@ -57,6 +66,11 @@ class Whole:
                 wide = f"CAST({term} AS {words.summand or words.wide})"
                 terms.append(f"{wide} * {wide if words.summand else term}")
         return f"SUM({' + '.join(terms)})" if self.norm == "l2" else words.sum(" + ".join(terms))
+
+    def size_of(self, value: int, groups: str, words: Words) -> str:
+        """N of a unit that has the one coordinate `value` in each of so many groups."""
+        each = abs(value) * self.factors[0]
+        return f"CAST({groups} AS {words.summand or words.wide}) * {each if self.norm == 'l1' else each * each}"
 
     def weight(self, size: str, words: Words) -> str:
         """w of a unit that is over the bound; NULL for the others."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from tacit.base import Exact, InputError
+from tacit.base import EngineError, Exact, InputError
 from tacit.engine.dialect import identifier, text_sql
 from tacit.engine.engine import Progress, counts_from, failing_closed, result_from
 from tacit.engine.render import norms_sql, statements
@@ -72,7 +72,11 @@ class DuckDBEngine:
 
     def run(self, bounded: Bounded) -> Exact[Result]:
         written = statements(bounded, "duckdb", self._tables)
-        return failing_closed(lambda: Exact(result_from(bounded, written, self._fetch)))
+        before = self.version(self._tables)
+        found = failing_closed(lambda: Exact(result_from(bounded, written, self._fetch)))
+        if self.version(self._tables) != before:
+            raise EngineError  # rows are read more than once, and bounds hold only if they are the same each time
+        return found
 
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int]) -> Exact[Whole]:
         written = norms_sql(bounded, clip, edges, "duckdb", self._tables)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.base import EngineError, Exact
 from tacit.engine.render import Statements
-from tacit.engine.result import Result, Table, Whole, keys_from, whole_numbers
+from tacit.engine.result import Coded, Result, Table, Whole, keys_from, whole_numbers
 from tacit.plan.bounded import Bounded
 
 __all__ = ["Engine", "Progress", "counts_from", "failing_closed", "result_from"]
@@ -62,7 +62,7 @@ def failing_closed(action: Callable[[], T]) -> T:
 def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Result:
     """The result of a question's statements."""
     count = len(bounded.keys)
-    columns = fetch(statements.groups)
+    columns = [()] * count if statements.groups is None else fetch(statements.groups)
     keys = _keys(bounded, columns)
     named = {m.name: whole_numbers(column) for m, column in zip(bounded.measures, columns[count:], strict=False)}
     presence = None if bounded.presence is None else whole_numbers(columns[-1])
@@ -75,7 +75,7 @@ def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Resul
     return Result(groups=Table(keys=keys, columns=named), presence=presence, ranks=ranks)
 
 
-def _keys(bounded: Bounded, columns: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
+def _keys(bounded: Bounded, columns: Sequence[Sequence[Any]]) -> tuple[Coded, ...]:
     return tuple(keys_from(columns[i], key.facts.type) for i, key in enumerate(bounded.keys))
 
 

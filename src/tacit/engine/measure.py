@@ -66,22 +66,14 @@ class Measured:
         assert value is not None
         return f"x{self.values.index(value)}"
 
-    @cached_property
-    def sole(self) -> str | None:
-        """The column whose spreads, of one kind, are all that is made of rows, which may be counted too."""
-        spreads = [value for value in self.values if isinstance(value, Spread)]
-        if len(self.values) != 1 or not spreads or self.rows.bounded.presence is not None:
-            return None
-        return spreads[0].column
+    def counted(self, measure: Measure) -> str:
+        """How many rows count, where each counts the same."""
+        return "COUNT(*)" if measure.value is None else f"COUNT({self._name(measure)})"
 
-    def counted(self, measure: Measure, rows: str = "COUNT(*)") -> str:
-        """How many rows count, where each counts the same; `rows` is how many there are."""
-        return rows if measure.value is None else f"COUNT({self._name(measure)})"
-
-    def total(self, measure: Measure, rows: str = "COUNT(*)") -> str:
+    def total(self, measure: Measure) -> str:
         """The sum over rows, as wide as it gets."""
         if _even(measure):
-            return self._times(self.counted(measure, rows), measure.high)
+            return self._times(self.counted(measure), measure.high)
         if measure.name in self.spreads:
             return self.spreads[measure.name].total(self._name(measure))
         return f"COALESCE({self.rows.words.sum(self._steps(measure))}, 0)"

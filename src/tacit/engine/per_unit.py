@@ -2,6 +2,10 @@
 
 `ug` adds up whole numbers per unit and group, `t` takes each unit's norms from that, `h` keeps the units that are over
 some bound with their weights, and only those are joined back. There is one `ug` for all clips of a question.
+
+A unit with few rows cannot be over any bound (`Whole.rows`). Where each row just adds up, all such units of a group are
+one line of `ug`, whose unit is NULL and whose totals `a0 a1 …` are as wide as sums are; how many rows each unit has is
+counted first. That changes no answer, and whether it is worthwhile follows from the bounds alone.
 """
 
 from collections.abc import Mapping
@@ -13,9 +17,10 @@ from tacit.engine.clip import Whole
 from tacit.engine.measure import Measured
 from tacit.engine.presence import presence_proposal, presence_weight
 from tacit.engine.rows import Rows
+from tacit.engine.words import Words
 from tacit.plan.bounded import Clip, Measure
 
-__all__ = ["PerUnit"]
+__all__ = ["PerUnit", "scaled"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,10 @@ class PerUnit:
     def columns(self) -> dict[str, str]:
         return {measure.name: f"m{i}" for i, measure in enumerate(self.measures)}
 
+    @cached_property
+    def named(self) -> dict[str, Measure]:
+        return {measure.name: measure for measure in self.measures}
+
     def constant(self, measure: Measure) -> bool:
         """Whether a measure is the same for each unit in each group, so that it needs no column."""
         alone = self.clips[measure.name].names == (measure.name,)
@@ -38,18 +47,17 @@ class PerUnit:
 
     def sizes(self, clip: Clip) -> list[str | int]:
         """The columns of a clip's measures, or what stands for them."""
-        named = {measure.name: measure for measure in self.measures}
-        return [named[name].high if self.constant(named[name]) else self.columns[name] for name in clip.names]
+        return [self.named[name].high if self.constant(self.named[name]) else self.columns[name] for name in clip.names]
 
     def source(self) -> str:
         """`ug`."""
         measured = Measured(self.rows, self.measures)
         by = ", ".join(("u", *self.rows.keys))
-        summed = ((self._summed(measured, measure), measure) for measure in self.measures)
+        summed = [(self._sum(measured, measure), measure) for measure in self.measures]
         chosen = "".join(f", {sql} AS {self.columns[m.name]}" for sql, m in summed if not self.constant(m))
         return f"SELECT {by}{chosen} FROM ({measured.select(unit=True)}) AS s GROUP BY {by}"
 
-    def _summed(self, measured: Measured, measure: Measure) -> str:
+    def _sum(self, measured: Measured, measure: Measure) -> str:
         clip = self.clips[measure.name]
         limit = None if clip.exempt else self.wholes[clip].limits()[clip.names.index(measure.name)]
         if measure.kind == "units":
@@ -58,13 +66,51 @@ class PerUnit:
             return measured.present(measure)
         return measured.total(measure) if limit is None else measured.clamped(measure, limit)
 
+    def few(self) -> int:
+        """So many rows of a unit need no look; zero where units must be told apart anyway."""
+        told_apart = self.rows.bounded.presence is not None or any(m.kind != "sum" for m in self.measures)
+        if told_apart or not self.wholes:
+            return 0
+        sizes = {m.name: max(abs(m.low), abs(m.high)) for m in self.measures}
+        return min(whole.rows([sizes[name] for name in clip.names]) for clip, whole in self.wholes.items())
+
     def sql(self) -> str:
+        busy = self.rows.busy(self.few())
+        return self._of_busy(busy) if busy else self._of_all()
+
+    def _of_busy(self, busy: str) -> str:
+        """Where only these units are looked at."""
+        rows, having = self.rows.loosened()
+        measured = Measured(rows, self.measures)
+        chosen = ["c.u AS u", *(f"s.{key}" for key in rows.keys)]
+        for i, measure in enumerate(self.measures):
+            chosen.append(f"{self._sum(measured, measure)} AS {self.columns[measure.name]}")
+            chosen.append(f"CASE WHEN c.u IS NULL THEN {measured.total(measure)} ELSE 0 END AS a{i}")
+        by = ", ".join(("c.u", *(f"s.{key}" for key in rows.keys)))
+        source = (
+            f"SELECT {', '.join(chosen)} FROM ({measured.select(unit=True)}) AS s LEFT JOIN ({busy}) AS c ON s.u = c.u "
+            f"GROUP BY {by}{f' HAVING {having}' if having else ''}"
+        )
+        told = [
+            f"{self._total(measure, 'ug.u IS NOT NULL')} + COALESCE(SUM(ug.a{i}), 0) AS {self.columns[measure.name]}"
+            for i, measure in enumerate(self.measures)
+        ]
+        return self._joined(source, told, where=" WHERE u IS NOT NULL")
+
+    def _of_all(self) -> str:
+        told = [f"{self._total(measure)} AS {self.columns[measure.name]}" for measure in self.measures]
+        if not self.wholes and self.rows.bounded.presence is None:
+            by = f" GROUP BY {', '.join(f'ug.{key}' for key in self.rows.keys)}" if self.rows.keys else ""
+            chosen = [*(f"ug.{key}" for key in self.rows.keys), *told]
+            return f"SELECT {', '.join(chosen)} FROM ({self.source()}) AS ug{by}"
+        return self._joined(self.source(), told)
+
+    def _joined(self, source: str, told: list[str], where: str = "") -> str:
+        """`ug`, the norms of its units, and its totals `told` beside the weights of those that are over a bound."""
         words, presence = self.rows.words, self.rows.bounded.presence
         wholes = list(self.wholes.items())
         by = f" GROUP BY {', '.join(f'ug.{key}' for key in self.rows.keys)}" if self.rows.keys else ""
-        chosen = [*(f"ug.{key}" for key in self.rows.keys), *(self._total(measure) for measure in self.measures)]
-        if not wholes and presence is None:
-            return f"SELECT {', '.join(chosen)} FROM ({self.source()}) AS ug{by}"
+        chosen = [*(f"ug.{key}" for key in self.rows.keys), *told]
         sizes = [f"{whole.size(self.sizes(clip), words)} AS n{i}" for i, (clip, whole) in enumerate(wholes)]
         weights = [f"{whole.weight(f'n{i}', words)} AS w{i}" for i, (_, whole) in enumerate(wholes)]
         over = [f"n{i} > {whole.threshold}" for i, (_, whole) in enumerate(wholes)]
@@ -77,18 +123,33 @@ class PerUnit:
             weights.append(f"{presence_weight(presence, 'k', 'p')} AS p")
             chosen.append(f"{words.sum(f'COALESCE(h.p, {presence.one})')} AS presence")
         return (
-            f"WITH ug AS{words.materialized} ({self.source()}), "
-            f"t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
+            f"WITH ug AS{words.materialized} ({source}), "
+            f"t AS (SELECT u, {', '.join(sizes)} FROM ug{where} GROUP BY u), "
             f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)}) "
             f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{by}"
         )
 
-    def _total(self, measure: Measure) -> str:
-        words, name = self.rows.words, self.columns[measure.name]
-        value = f"CAST({measure.high} AS BIGINT)" if self.constant(measure) else f"ug.{name}"
+    def _total(self, measure: Measure, where: str = "") -> str:
+        """The sum over the units of a group, weighted; of those that `where` says."""
+        words = self.rows.words
+        value = f"CAST({measure.high} AS BIGINT)" if self.constant(measure) else f"ug.{self.columns[measure.name]}"
         clip = self.clips[measure.name]
-        if clip.exempt:
-            return f"COALESCE(SUM({value}), 0) AS {name}"
-        weight = f"h.w{list(self.wholes).index(clip)}"
-        scaled = words.truncated(f"{words.to_double(value)} * {weight}")
-        return f"COALESCE({words.sum(f'CASE WHEN {weight} IS NULL THEN {value} ELSE {scaled} END')}, 0) AS {name}"
+        if not clip.exempt:
+            weight = f"h.w{list(self.wholes).index(clip)}"
+            value = scaled(value, weight, words)
+        if where:
+            value = f"CASE WHEN {where} THEN {value} END"
+        return f"COALESCE({f'SUM({value})' if clip.exempt else words.sum(value)}, 0)"
+
+    def _scaled(self, value: str, weight: str) -> str:
+        words = self.rows.words
+        return (
+            f"CASE WHEN {weight} IS NULL THEN {value} ELSE "
+            f"{words.truncated(f'{words.to_double(value)} * {weight}')} END"
+        )
+
+
+def scaled(value: str, weight: str, words: Words) -> str:
+    """A whole number times its weight toward zero, or as it is where there is no weight."""
+    times = words.truncated(f"{words.to_double(value)} * {weight}")
+    return f"CASE WHEN {weight} IS NULL THEN {value} ELSE {times} END"

@@ -5,9 +5,10 @@ over the rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tacit.base import InputError
+from tacit.engine.alike import alike, alike_sql
 from tacit.engine.clip import Whole, thresholds, whole_clip
 from tacit.engine.dialect import Dialect
 from tacit.engine.distinct import distinct_sql
@@ -16,16 +17,18 @@ from tacit.engine.per_unit import PerUnit
 from tacit.engine.ranks import counts_sql, ranks_sql
 from tacit.engine.rows import Rows
 from tacit.plan.bounded import Bounded, Clip, Measure
-from tacit.plan.node import Scan
 
 __all__ = ["Statements", "norms_sql", "statements"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statements:
-    """`groups` gives keys, then measures in their order, then presence; each of `ranks` keys, cell and count."""
+    """`groups` gives keys, then measures in their order, then presence; each of `ranks` keys, cell and count.
 
-    groups: str
+    There is no `groups` where it would tell nothing: every key is known in advance, and nothing is measured.
+    """
+
+    groups: str | None
     ranks: tuple[str, ...]
 
 
@@ -37,7 +40,8 @@ def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, str]) ->
         if not clip.exempt and not rows.has_unit:
             raise InputError(f"rows do not name their unit, so each is one: the clip of {name!r} must be exempt")
     ranks = tuple(ranks_sql(rows, ranks, clips[ranks.name]) for ranks in bounded.ranks)
-    return Statements(groups=_groups(rows, clips), ranks=ranks)
+    told = bounded.measures or bounded.presence is not None or not ranks
+    return Statements(groups=_groups(rows, clips) if told else None, ranks=ranks)
 
 
 def norms_sql(bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialect, tables: Mapping[str, str]) -> str:
@@ -95,7 +99,8 @@ def _groups(rows: Rows, clips: Mapping[str, Clip]) -> str:
     clipped = any(not clips[measure.name].exempt for measure in added)
     if rows.has_unit and (units or clipped):
         wholes = {clip: _whole(clip) for clip in map(clips.__getitem__, (m.name for m in added)) if not clip.exempt}
-        groups = PerUnit(rows, added, clips, wholes).sql()
+        per_unit = PerUnit(rows, added, clips, wholes)
+        groups = alike_sql(per_unit) if alike(per_unit) else per_unit.sql()
     else:
         groups = _plain(rows, added)
     columns = [f"m{i}" for i in range(len(added))]
@@ -117,33 +122,15 @@ def _whole(clip: Clip) -> Whole:
 
 def _plain(rows: Rows, measures: tuple[Measure, ...]) -> str:
     """One GROUP BY over the rows, each of which is its own unit, or needs no bounding."""
+    rows, having = rows.loosened()
     measured = Measured(rows, measures)
-    source, column = rows.bounded.source, measured.sole
-    if column is not None and isinstance(source, Scan) and not source.schema[column].nullable:
-        return _sole(rows, measured, source, column)
     columns = [*rows.keys, *(f"{measured.total(measure)} AS m{i}" for i, measure in enumerate(measures))]
     presence = rows.bounded.presence
     if presence is not None:
         columns.append(f"COUNT(*) * {presence.one} AS presence")
     by = f" GROUP BY {', '.join(rows.keys)}" if rows.keys else ""
+    by += f" HAVING {having}" if having else ""
     return f"SELECT {', '.join(columns) or 'COUNT(*) AS one'} FROM ({measured.select(unit=False)}) AS s{by}"
-
-
-def _sole(rows: Rows, measured: Measured, scan: Scan, column: str) -> str:
-    """The same where all measures are over one column of a table that is promised not to be NULL.
-
-    Instead of asking of each row whether it keeps the promise, rows that do not are read as NULL and not counted.
-    """
-    loose = tuple(
-        replace(source, facts=source.facts.but(nullable=True)) if source.name == column else source
-        for source in scan.columns
-    )
-    read = Measured(
-        replace(rows, bounded=replace(rows.bounded, source=replace(scan, columns=loose))), measured.measures
-    )
-    columns = [*rows.keys, *(f"{read.total(m, rows='COUNT(x0)')} AS m{i}" for i, m in enumerate(measured.measures))]
-    by = f" GROUP BY {', '.join(rows.keys)} HAVING COUNT(x0) > 0" if rows.keys else ""
-    return f"SELECT {', '.join(columns)} FROM ({read.select(unit=False)}) AS s{by}"
 
 
 def _beside(rows: Rows, groups: str, columns: list[str], distinct: list[str]) -> str:

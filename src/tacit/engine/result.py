@@ -13,9 +13,36 @@ import pyarrow.compute as pc
 
 from tacit.plan.facts import Type, Value
 
-__all__ = ["Result", "Table", "keys_from", "whole_numbers"]
+__all__ = ["Coded", "Result", "Table", "coded", "keys_from", "whole_numbers"]
 
 Whole = np.ndarray[tuple[int], np.dtype[Any]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Coded(Sequence[Value]):
+    """A column as its different values, and for each row which of them it has: few values are looked at one by one."""
+
+    values: tuple[Value, ...]
+    codes: Whole
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, row: Any) -> Any:
+        found = self.codes[row]
+        return tuple(self.values[code] for code in found) if isinstance(row, slice) else self.values[found]
+
+    def __repr__(self) -> str:
+        return "<Coded>"
+
+
+def coded(values: Sequence[Value]) -> Coded:
+    """A column of Python values, coded."""
+    if isinstance(values, Coded):
+        return values
+    codes: dict[Value, int] = {}
+    found = np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int64, len(values))
+    return Coded(values=tuple(codes), codes=found)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,7 +52,7 @@ class Table:
     Whole numbers are int64 where all of a column fit, else Python ints in an array of objects.
     """
 
-    keys: tuple[tuple[Value, ...], ...]
+    keys: tuple[Sequence[Value], ...]
     columns: Mapping[str, Whole]
 
     def __repr__(self) -> str:
@@ -79,17 +106,18 @@ def _whole(value: Any) -> int:
     return whole
 
 
-def keys_from(values: Sequence[Any], kind: Type) -> tuple[Value, ...]:
+def keys_from(values: Sequence[Any], kind: Type) -> Coded:
     """A key column as Python values of the closed list of types; numbers are exact."""
     if isinstance(values, pa.ChunkedArray):
-        listed = values.to_pylist()
-        if pa.types.is_integer(values.type) and kind is Type.INTEGER:
-            return tuple(listed)
-        values = listed
-    return tuple(None if value is None else _key(value, kind) for value in values)
+        found = values.combine_chunks().dictionary_encode(null_encoding="encode")
+        listed, codes = found.dictionary.to_pylist(), found.indices.to_numpy()
+        return Coded(values=tuple(_key(value, kind) for value in listed), codes=codes.astype(np.int64))
+    return coded([_key(value, kind) for value in values])
 
 
 def _key(value: Any, kind: Type) -> Value:
+    if value is None:
+        return None
     match kind:
         case Type.BOOLEAN:
             return bool(value)

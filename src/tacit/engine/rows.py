@@ -1,12 +1,12 @@
 """The rows of a bounded question: the unit as `u`, keys as `k0 k1 …`, and the values measures need as `x0 x1 …`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
 
-from tacit.engine.dialect import Dialect
+from tacit.engine.dialect import Dialect, constant_sql
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import has_unit, raws, relation_sql, scanned, wholes
 from tacit.engine.scan import inward, raw_name, unit_name, whole_name
@@ -14,8 +14,11 @@ from tacit.engine.words import Words, words_of
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import WHOLE, Type
+from tacit.plan.node import Filter, Node, Scan
 
 __all__ = ["Rows"]
+
+WORTHWHILE = 16  # with fewer rows, most units would be busy
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,44 @@ class Rows:
         columns += [f"{value} AS x{i}" for i, value in enumerate(values)]
         condition = f" WHERE {where}" if where else ""
         return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({self.source}) AS r{condition}"
+
+    def busy(self, few: int) -> str:
+        """SELECT of the units that have more than `few` rows, as `u`; nothing where it is not worthwhile to ask."""
+        if few < WORTHWHILE or self.table is None:
+            return ""
+        unit = unit_name(self.dialect)
+        return f"SELECT {unit} AS u FROM ({self.source}) AS r GROUP BY {unit} HAVING COUNT(*) > {few}"
+
+    @cached_property
+    def table(self) -> Scan | None:
+        """The table, where rows are those of one table, all or some."""
+        node = self.bounded.source
+        while isinstance(node, Filter):
+            node = node.below
+        return node if isinstance(node, Scan) else None
+
+    def loosened(self) -> tuple["Rows", str]:
+        """Rows of which some have a key that is not in its domain, and the condition on the groups that are meant.
+
+        To ask it of few groups is cheaper than of every row. The count in it keeps DuckDB from asking rows after all.
+        """
+        table, conditions = self.table, []
+        if table is None or self.dialect != "duckdb":
+            return self, ""
+        columns = {source.name: source for source in table.columns}
+        for name, key in zip(self.keys, self.bounded.keys, strict=True):
+            facts = key.facts
+            if not isinstance(key.expression, Column) or key.expression.name not in columns:
+                continue
+            if facts.type is Type.TEXT and facts.domain and not facts.nullable:
+                source = columns[key.expression.name]
+                columns[source.name] = replace(source, facts=source.facts.but(domain=None))
+                domain = ", ".join(constant_sql(value, Type.TEXT, self.dialect) for value in source.facts.domain or ())
+                conditions.append(f"CASE WHEN COUNT(*) > 0 THEN {name} IN ({domain}) END")
+        if not conditions:
+            return self, ""
+        loose = _over(self.bounded.source, replace(table, columns=tuple(columns.values())))
+        return replace(self, bounded=replace(self.bounded, source=loose)), " AND ".join(conditions)
 
     def value(self, value: Expression) -> str:
         return expression_sql(value, self.dialect)
@@ -93,3 +134,8 @@ class Rows:
     @cached_property
     def _scanned(self) -> "Mapping[str, tuple[Fraction, Fraction]]":
         return scanned(self.bounded.source)
+
+
+def _over(node: Node, table: Scan) -> Node:
+    """The same filters over another table."""
+    return replace(node, below=_over(node.below, table)) if isinstance(node, Filter) else table

@@ -1,9 +1,10 @@
 """A declared table, read so that its facts are true of every row whatever is stored.
 
-Numbers become doubles; those that are not finite become NULL, the others are clamped to their bounds. Values outside a
-declared domain become NULL. Where a column cannot be NULL, a row in which it would be is left out, as is a row whose
-unit is NULL. Nothing here can fail on a value: casts give NULL where they do not fit, or cannot but fit, since
-`Engine.check` has compared the types.
+Numbers become doubles; those that are not finite become NULL, the others are clamped to their bounds. If the bounds lie
+within ±2^39, a number beyond ±2^40, which nothing measures, is NULL too: one comparison then tells what a number is,
+and the numbers left are whole steps exactly. Values outside a declared domain become NULL. Where a column cannot be
+NULL, a row in which it would be is left out, as is a row whose unit is NULL. Nothing here can fail on a value: casts
+give NULL where they do not fit, or cannot but fit, since `Engine.check` has compared the types.
 
 The unit travels beside the columns under a name of its own, as it is stored: casting it to a double could make two
 people one, and then bounding them together would bound neither.
@@ -21,12 +22,13 @@ from tacit.engine.words import LARGEST_DOUBLE, Words, words_of
 from tacit.plan.facts import Facts, Type, Value, exact_step
 from tacit.plan.node import Scan, Source
 
-__all__ = ["RAW", "UNIT", "WHOLE", "clamped", "inward", "raw_name", "scan_sql", "unit_name", "whole_name"]
+__all__ = ["RAW", "UNIT", "WHOLE", "clamped", "furthest", "inward", "raw_name", "scan_sql", "unit_name", "whole_name"]
 
 UNIT = "tacit unit"
 WHOLE = "tacit whole "
 RAW = "tacit raw "
 EXACT = 2**53
+SENSIBLE = 2**40
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
 START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
 
@@ -48,6 +50,14 @@ def raw_name(name: str, dialect: Dialect) -> str:
 def clamped(facts: Facts) -> bool:
     """Whether reading clamps a number to its bounds, and does no more than that."""
     return facts.type.numeric and facts.bounded and facts.domain is None
+
+
+def furthest(facts: Facts) -> float:
+    """The largest size that a number may have to be one."""
+    if not facts.bounded:
+        return LARGEST_DOUBLE
+    ends = (abs(Fraction(end)) for end in (facts.low, facts.high))  # type: ignore[arg-type]  # numbers
+    return float(SENSIBLE) if max(ends) <= SENSIBLE // 2 else LARGEST_DOUBLE
 
 
 def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
@@ -152,6 +162,8 @@ class _Reading:
         if self.facts.type in (Type.TEXT, Type.BOOLEAN):
             return self.value
         low, high, least, most = self.ends()
+        if (low, high) == (least, most) and not self.facts.nullable:
+            return self.on_step(value)  # the conditions on rows have asked
         cases = [f"WHEN {self.compared} BETWEEN {self.constant(low)} AND {self.constant(high)} THEN {value}"]
         if low != least:
             cases.append(
@@ -181,8 +193,8 @@ class _Reading:
         return self.words.number(float(value)) if double else self.constant(value)  # type: ignore[arg-type]  # numbers
 
     def finite(self, end: Value, sign: str) -> str:
-        """Integers beyond a bound are always numbers; doubles and dates may be infinite, and doubles no number."""
-        return "" if self.facts.type is Type.INTEGER else f" AND {self.compared} {sign} {self.constant(end)}"
+        """Doubles and dates may be infinite, and doubles no number; integers may be too far to be a number."""
+        return "" if end is None else f" AND {self.compared} {sign} {self.constant(end)}"
 
     def ends(self) -> tuple[Value, Value, Value, Value]:
         """The range values are clamped to, and the range of values that are values at all."""
@@ -191,17 +203,19 @@ class _Reading:
             case Type.INTEGER:
                 first, last = (-EXACT if low is None else -int(-Fraction(low) // 1)), EXACT  # type: ignore[arg-type]  # a number
                 last = EXACT if high is None else int(Fraction(high) // 1)  # type: ignore[arg-type]  # a number
+                if furthest(self.facts) == SENSIBLE:
+                    return first, last, -SENSIBLE, SENSIBLE
                 # beyond 2^53 doubles skip integers: there is no value, unless a bound says what to read
                 least = -EXACT if low is None else None
                 most = EXACT if high is None else None
                 return max(first, -EXACT), min(last, EXACT), least, most
             case Type.NUMBER:
                 one, two = inward(None if low is None else Fraction(low), None if high is None else Fraction(high))  # type: ignore[arg-type]  # numbers
-                least_double, most_double = Fraction(-LARGEST_DOUBLE), Fraction(LARGEST_DOUBLE)
+                most_double = Fraction(furthest(self.facts))
                 return (
-                    least_double if one is None else Fraction(one),
+                    -most_double if one is None else Fraction(one),
                     most_double if two is None else Fraction(two),
-                    least_double,
+                    -most_double,
                     most_double,
                 )
             case Type.DATE:
@@ -233,11 +247,11 @@ class _Reading:
                 return [f"{self.raw} IS NOT NULL"]
             case Type.BOOLEAN:
                 return [f"{self.compared} IS NOT NULL"]
-            case Type.INTEGER if self.facts.bounded:
+            case Type.INTEGER if self.facts.bounded and furthest(self.facts) > SENSIBLE:
                 return [f"{self.compared} IS NOT NULL"]
         low, high, least, most = self.ends()
         first = low if least is None else least
         last = high if most is None else most
-        if self.facts.type is Type.INTEGER:  # bounded on one side
+        if self.facts.type is Type.INTEGER and None in (least, most):  # bounded on one side
             return [f"{self.compared} {sign} {end}" for sign, end in ((">=", least), ("<=", most)) if end is not None]
         return [f"{self.compared} BETWEEN {self.constant(first)} AND {self.constant(last)}"]

@@ -5,18 +5,19 @@ With r = floor((x − c)/step + 1/2) − offset of a number x that was not clamp
 high for each row. IEEE subtraction, multiplication, addition and floor keep the order of doubles, so clamping r to what
 the ends of x become is the same, to the last unit, as clamping x and then taking steps.
 
-Exactness: |r| ≤ 2^50 is asked first, and the ends are below 2^31, so every difference is a whole double. What is beyond
-is beyond an end of x, or is no number and becomes NULL. In almost every block of rows the first test holds for all of
-them, and then the engine branches once a block. Spreads up to 2^18 are added as doubles, and the sum is exact for fewer
-than 2^35 rows; wider ones are added as integers.
+Exactness: x is a number only up to `furthest`, whose steps are at most 2^50, and the ends are below 2^31, so every
+difference is a whole double. Rows without a number were left out if the column cannot be NULL; else their spread is
+NULL. Spreads up to 2^18 are added as doubles, and the sum is exact for fewer than 2^35 rows; wider ones are added as
+integers.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.engine.rows import Rows
+from tacit.engine.scan import furthest
 from tacit.engine.steps import divided_sql, factor, steps_of
-from tacit.engine.words import LARGEST_DOUBLE, Words
+from tacit.engine.words import Words
 from tacit.plan.bounded import Measure
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Type, exact_step
@@ -35,25 +36,21 @@ class Spread:
     column: str
     raw: str
     steps: str
-    ends: tuple[float, float]  # of the column
+    furthest: float
+    nullable: bool
     low: int  # of r
     high: int
 
     def sql(self, raw: str, steps: str, words: Words) -> str:
         """The spread of a row, given its columns; NULL where there is no finite value."""
-        first, last = (words.number(end) for end in self.ends)
         wide = self.high - self.low
-        inner = f"ABS({steps} - {words.number(self.low)}) - ABS({steps} - {words.number(self.high)})"
-        least, most = f"-{wide}", str(wide)
-        if wide <= AS_DOUBLES:
-            least, most = words.number(-wide), words.number(wide)
-        else:
-            inner = f"CAST({inner} AS {'INTEGER' if wide <= LARGEST_END else 'BIGINT'})"
-        return (
-            f"CASE WHEN {steps} BETWEEN {words.number(-SURE)} AND {words.number(SURE)} THEN {inner} "
-            f"WHEN {raw} < {first} AND {raw} >= {words.number(-LARGEST_DOUBLE)} THEN {least} "
-            f"WHEN {raw} > {last} AND {raw} <= {words.number(LARGEST_DOUBLE)} THEN {most} END"
-        )
+        spread = f"ABS({steps} - {words.number(self.low)}) - ABS({steps} - {words.number(self.high)})"
+        if wide > AS_DOUBLES:
+            spread = f"CAST({spread} AS {'INTEGER' if wide <= LARGEST_END else 'BIGINT'})"
+        if not self.nullable:
+            return spread
+        least, most = words.number(-self.furthest), words.number(self.furthest)
+        return f"CASE WHEN {raw} BETWEEN {least} AND {most} THEN {spread} END"
 
     def total(self, spread: str) -> str:
         """The sum of steps over rows, from a column of spreads: halving is exact."""
@@ -74,17 +71,22 @@ def spread_of(measure: Measure, rows: Rows) -> Spread | None:
     if column.facts.type is Type.NUMBER and exact_step(column.facts) is not None:
         return None  # reading rounds it first
     raw = rows.raw(column)
-    found = [steps_of(end - shift, measure.step, measure.offset) for end in ends]
-    if raw is None or max(map(abs, found)) > SURE or max(abs(measure.low), abs(measure.high)) > LARGEST_END:
+    if raw is None or max(abs(measure.low), abs(measure.high)) > LARGEST_END:
         return None
-    low, high = (min(max(end, measure.low), measure.high) for end in found)
+    far = furthest(column.facts)
+    if far > SURE or any(abs(steps_of(end - shift, measure.step, measure.offset)) > SURE for end in (-far, far)):
+        return None
+    low, high = (
+        min(max(steps_of(end - shift, measure.step, measure.offset), measure.low), measure.high) for end in ends
+    )
     moved = f"({raw} - {rows.words.number(shift)})" if shift else raw
     steps = divided_sql(moved, measure.step, rows.words)
     if not (column.facts.type is Type.INTEGER and shift.is_integer() and factor(measure.step)[0]):
         steps = f"FLOOR({steps} + {rows.words.number(0.5)})"  # else it is whole as it is
     if measure.offset:
         steps = f"({steps} - {rows.words.number(measure.offset)})"
-    return Spread(column=column.name, raw=raw, steps=steps, ends=ends, low=low, high=high)
+    nullable = column.facts.nullable
+    return Spread(column=column.name, raw=raw, steps=steps, furthest=far, nullable=nullable, low=low, high=high)
 
 
 def _shifted(value: Expression | None) -> tuple[Column | None, float]:

@@ -171,9 +171,10 @@ class BinnedQuantiles(Mechanism):
         block = max(1, BLOCK // self.cells)
         for start in range(0, len(counts), block):
             some = slice(start, start + block)
+            upto = np.cumsum(counts[some], axis=1)
             for i, quantile in enumerate(self.quantiles):
                 for j, (side, offset) in enumerate(self._aims):
-                    misses, unit = self._misses(counts[some], quantile, offset, side)
+                    misses, unit = self._misses(counts[some], upto, quantile, offset, side)
                     drawn = np.array([choose(row, unit, source) for row in misses], dtype=np.int64)
                     found[some, i, j] = np.clip(drawn - (side < 0), 0, self.cells - 1)
         return self._tidied(found, np.ndim(value))
@@ -200,22 +201,25 @@ class BinnedQuantiles(Mechanism):
         whole_numbers = counts.dtype.kind in "iu" or all(type(count) is int for count in counts.ravel().tolist())
         if counts.size and (not whole_numbers or counts.min() < 0):
             raise InputError("counts must be whole numbers of at least 0")
-        great = counts.dtype.kind == "O" or (counts.size and int(counts.max()) >= FITS)
+        great = counts.dtype.kind == "O" or (counts.size and int(counts.max()) * self.cells >= FITS)
         return counts.astype(object if great else np.int64).reshape(-1, self.cells)
 
-    def _misses(self, counts: Array, quantile: Fraction, offset: Fraction, side: int) -> tuple[Array, Fraction]:
-        """By how many units each cell misses q·n + offset, and the exponent of one unit.
+    def _misses(
+        self, counts: Array, upto: Array, quantile: Fraction, offset: Fraction, side: int
+    ) -> tuple[Array, Fraction]:
+        """By how many units each cell misses q·n + offset, and the exponent of one unit. `upto` is the sum of counts.
 
         What aims to one side has a place beyond that end of the range, as if `margin` more mass lay there: a small
         group then answers with the end itself. That mass is public, so it changes no sensitivity.
         """
         parts = lcm(quantile.denominator, offset.denominator)
-        if counts.dtype != object and parts * (int(counts.max(initial=0)) * self.cells + abs(offset) + 1) >= FITS:
-            counts = counts.astype(object)
-        upto = np.cumsum(counts, axis=1) * parts
-        below, total = upto - counts * parts, upto[:, -1:]
-        target = total // parts * int(quantile * parts) + int(offset * parts)
-        misses = np.maximum(np.maximum(below - target, target - upto), 0)
+        if counts.dtype != object and parts * (int(upto.max(initial=0)) + abs(offset) + 1) >= FITS:
+            counts, upto = counts.astype(object), upto.astype(object)
+        total = upto[:, -1:]
+        target = total * int(quantile * parts) + int(offset * parts)
+        past = upto * parts - target  # by how much the end of a cell is past the target; its start, `counts` less
+        misses = np.maximum(np.maximum(past - counts * parts, -past), 0)
+        total = total * parts
         if side:
             beyond = np.maximum(target if side < 0 else total - target, 0)
             misses = np.concatenate([beyond, misses] if side < 0 else [misses, beyond], axis=1)

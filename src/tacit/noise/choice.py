@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.base import InputError
 from tacit.noise.bounds import Enclosure, exp_minus
-from tacit.noise.coin import CUT, estimate_exp
+from tacit.noise.coin import CUT, STEP, estimate_exp
 from tacit.noise.rng import Rng
 from tacit.noise.table import CHUNK
 
@@ -79,13 +79,14 @@ def _decay(gammas: Floats, cuts: int) -> Floats:
 
     γ is right to 704·2^−50 < 2^−40.5 absolutely, and each of the 11 factors is estimated to 2^−43 (`estimate_exp`).
     """
-    result = np.empty_like(gammas)
-    for start in range(0, len(gammas), CHUNK):
-        part = gammas[start : start + CHUNK]
+    result = np.full_like(gammas, STEP[-1] ** cuts)  # beyond the last cut all are the same, and most often most are
+    near = np.flatnonzero(gammas < CUT * cuts)
+    for start in range(0, len(near), CHUNK):
+        part = gammas[near[start : start + CHUNK]]
         product = estimate_exp(part)
         for k in range(1, cuts):
             product *= estimate_exp(np.maximum(part - k * CUT, 0.0))
-        result[start : start + CHUNK] = product
+        result[near[start : start + CHUNK]] = product
     return result
 
 

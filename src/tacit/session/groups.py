@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.engine.result import coded
 from tacit.plan.facts import Value
 
 __all__ = ["Groups"]
@@ -42,12 +43,13 @@ class Groups:
     def sorted(cls, columns: Sequence[Sequence[Value]], rows: Codes) -> "Groups":
         """These rows of some key columns, in the order of their values, NULL last."""
         values, codes = [], []
-        for column in columns:
-            found = [column[row] for row in rows.tolist()]
-            listed = tuple(sorted({value for value in found if value is not None}, key=_ordered))
-            known = {value: code for code, value in enumerate(listed)} | {None: len(listed)}
-            values.append((*listed, None))
-            codes.append(np.fromiter((known[value] for value in found), np.int64, len(found)))
+        for column in map(coded, columns):
+            found = column.codes[rows]
+            listed = [column.values[code] for code in np.unique(found).tolist()]
+            ordered = tuple(sorted((value for value in listed if value is not None), key=_ordered))
+            known = {value: code for code, value in enumerate(ordered)} | {None: len(ordered)}
+            values.append((*ordered, None))
+            codes.append(np.array([known.get(value, -1) for value in column.values], np.int64)[found])
         order = np.lexsort(codes[::-1])
         return cls(values=tuple(values), codes=tuple(code[order] for code in codes), size=len(rows))
 
@@ -62,7 +64,8 @@ class Groups:
         inside = np.full(rows, self.size > 0)
         for values, codes, column in zip(self.values, self.codes, columns, strict=True):
             known = {_as_read(value): code for code, value in enumerate(values)}
-            found = np.fromiter((known.get(value, -1) for value in column), np.int64, rows)
+            seen = coded(column)
+            found = np.array([known.get(value, -1) for value in seen.values], np.int64)[seen.codes]
             inside &= found >= 0
             mine, theirs = mine * len(values) + codes, theirs * len(values) + found
             if not self.complete:  # numbers grow with each key: only the ones that occur are kept

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.base import InputError
 from tacit.base.exact import Exact, opened
-from tacit.engine.result import Result, Whole
+from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.noise import Rng
@@ -122,7 +122,8 @@ def _groups(bounded: Bounded, result: Result, steps: list[tuple[Task, Step]], rn
     for key, column in zip(bounded.keys, result.groups.keys, strict=True):
         if key.values is not None:  # of other rows nothing was promised
             allowed = {Fraction(float(v)) if isinstance(v, Fraction) else v for v in key.values}
-            shown = shown & np.fromiter((value in allowed for value in column), np.bool_, len(column))
+            seen = coded(column)
+            shown = shown & np.array([value in allowed for value in seen.values], np.bool_)[seen.codes]
     return Groups.sorted(result.groups.keys, np.flatnonzero(shown))
 
 
