@@ -1,9 +1,9 @@
 """Sums of clamped steps without a branch for each row: how DuckDB adds up numbers almost as fast as without clamping.
 
 With r = floor((x − c)/step + 1/2) − offset of a number x that was not clamped, and whole ends low ≤ high,
-|r − low| − |r − high| = 2·clamp(r) − (low + high). So the sum of clamp(r) is half the sum of such spreads and of low +
-high for each row. IEEE subtraction, multiplication, addition and floor keep the order of doubles, so clamping r to what
-the ends of x become is the same, to the last unit, as clamping x and then taking steps.
+|r − low| − |r − high| + (low + high) = 2·clamp(r). So the sum of clamp(r) is half the sum of such spreads. IEEE
+subtraction, multiplication, addition and floor keep the order of doubles, so clamping r to what the ends of x become is
+the same, to the last unit, as clamping x and then taking steps.
 
 Exactness: x is a number only up to `furthest`, whose steps are at most 2^50, and the ends are below 2^31, so every
 difference is a whole double. Rows without a number were left out if the column cannot be NULL; else their spread is
@@ -43,10 +43,12 @@ class Spread:
 
     def sql(self, raw: str, steps: str, words: Words) -> str:
         """The spread of a row, given its columns; NULL where there is no finite value."""
-        wide = self.high - self.low
         spread = f"ABS({steps} - {words.number(self.low)}) - ABS({steps} - {words.number(self.high)})"
-        if wide > AS_DOUBLES:
-            spread = f"CAST({spread} AS {'INTEGER' if wide <= LARGEST_END else 'BIGINT'})"
+        if self.low + self.high:
+            spread += f" + {words.number(self.low + self.high)}"
+        largest = 2 * max(abs(self.low), abs(self.high))
+        if largest > AS_DOUBLES:
+            spread = f"CAST({spread} AS {'INTEGER' if largest <= LARGEST_END else 'BIGINT'})"
         if not self.nullable:
             return spread
         least, most = words.number(-self.furthest), words.number(self.furthest)
@@ -54,10 +56,7 @@ class Spread:
 
     def total(self, spread: str) -> str:
         """The sum of steps over rows, from a column of spreads: halving is exact."""
-        total = f"CAST(COALESCE(SUM({spread}), 0) AS HUGEINT)"
-        if self.low + self.high:
-            total += f" + CAST(COUNT({spread}) AS HUGEINT) * {self.low + self.high}"
-        return f"(({total}) // 2)"
+        return f"(CAST(COALESCE(SUM({spread}), 0) AS HUGEINT) // 2)"
 
 
 def spread_of(measure: Measure, rows: Rows) -> Spread | None:

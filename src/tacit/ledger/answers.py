@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Row, bindparam, insert, select
 
 from tacit.base import InputError, LedgerError
 from tacit.ledger.names import checked
@@ -15,6 +15,21 @@ __all__ = ["find", "keep", "recall"]
 
 SHARED = "shared"
 KINDS = ("answer", "failure")
+
+# written once: putting a statement together costs more than SQLite takes to run it
+OF_CHARGE = select(answers).where(answers.c.account == bindparam("account"), answers.c.seq == bindparam("seq"))
+FIRST = (
+    select(answers)
+    .join(accounts)
+    .where(
+        accounts.c.people == bindparam("people"),
+        answers.c.scope.in_([bindparam("shared"), bindparam("own")]),
+        answers.c.program == bindparam("program"),
+        answers.c.version == bindparam("version"),
+    )
+    .order_by(answers.c.seq)
+    .limit(1)
+)
 
 
 def keep(page: Page, receipt: Receipt, release: bytes, *, version: str, kind: str, shared: bool) -> Kept:
@@ -51,20 +66,14 @@ def find(page: Page, receipt: Receipt) -> Kept | None:
 
 
 def _of(page: Page, row: "Row[Any]", seq: int) -> Kept | None:
-    query = select(answers).where(answers.c.account == row.id, answers.c.seq == seq)
-    return _kept(page.connection.execute(query).one_or_none(), row.people)
+    return _kept(page.connection.execute(OF_CHARGE, {"account": row.id, "seq": seq}).one_or_none(), row.people)
 
 
 def recall(page: Page, people: str, analyst: str, program: str, version: str) -> Kept | None:
     """The first release of this program on this version of the data that this analyst may see again."""
-    scope = answers.c.scope.in_([SHARED, analyst_holder(analyst)])
-    query = select(answers).join(accounts).where(accounts.c.people == people, scope, answers.c.program == program)
-    return _kept(
-        page.connection.execute(
-            query.where(answers.c.version == version).order_by(answers.c.seq).limit(1)
-        ).one_or_none(),
-        people,
-    )
+    scopes = {"shared": SHARED, "own": analyst_holder(analyst)}
+    wanted = {"people": people, "program": program, "version": version} | scopes
+    return _kept(page.connection.execute(FIRST, wanted).one_or_none(), people)
 
 
 def _kept(row: "Row[Any] | None", people: str) -> Kept | None:

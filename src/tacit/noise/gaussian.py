@@ -19,7 +19,7 @@ import numpy as np
 from tacit.base import positive
 from tacit.noise.bounds import Enclosure, exp_minus, times
 from tacit.noise.coin import bernoulli_exp_ratio, words_below_exp
-from tacit.noise.laplace import FEW, discrete_laplace
+from tacit.noise.laplace import discrete_laplace
 from tacit.noise.rng import Rng
 from tacit.noise.table import Table, in_chunks
 from tacit.noise.uniform import uniform
@@ -28,6 +28,7 @@ __all__ = ["discrete_gaussian", "discrete_gaussians"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+FEW = 1000  # fewer draws than this do not pay for building a table, which takes as long as 300 to 8,000 of them
 NARROW = 10  # σ below 2^NARROW uses cells of one element
 WIDEST = 2**80  # σ² beyond this goes one by one
 

@@ -32,7 +32,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 DIGIT = 10  # bits a digit
 LEAD = 64  # the leading part is a table of this scale at most
 WIDEST = 2**48  # beyond this scale values may not fit int64
-FEW = 100  # fewer draws than this do not pay for building tables
+FEW = 400  # fewer draws than this do not pay for building tables
 
 
 def geometric(scale: Fraction, rng: Rng) -> int:
