@@ -45,7 +45,8 @@ QUESTIONS = 1000  # that the policy has budget for, so that each has a thousandt
 SMALL = 1_000_000  # rows, for questions about rows
 BETTER, EQUAL = 3.0, 0.95  # targets: times less error about people; about rows the same, within the error of 24 trials
 
-BOUND, AVERAGED = 5000, 600  # of an amount: beyond every one there is, and, where its range matters, the peers' best
+BOUND, AVERAGED = 5000, 1000  # of an amount: beyond every one there is, and where its range matters
+TYPICAL = Fraction(40)  # of an amount: a public guess, for averages
 PEOPLE: dict[str, tuple[str, str, tuple[int, ...], int]] = {
     "COUNT": ("SELECT region AS k, COUNT(*) AS x FROM sales GROUP BY region", "clip_rows", (100, 200, 400, 800), BOUND),
     "SUM": (
@@ -54,7 +55,7 @@ PEOPLE: dict[str, tuple[str, str, tuple[int, ...], int]] = {
         (2000, 4000, 8000, 16000),
         BOUND,
     ),
-    "AVG": ("SELECT region AS k, AVG(amount) AS x FROM sales GROUP BY region", "clip_rows", (2, 5, 10, 20), AVERAGED),
+    "AVG": ("SELECT region AS k, AVG(amount) AS x FROM sales GROUP BY region", "clip_rows", (2, 3, 5, 10), AVERAGED),
     "people": (
         "SELECT product AS k, COUNT(DISTINCT person) AS x FROM sales GROUP BY product",
         "clip_rows",
@@ -174,7 +175,7 @@ def clipped(task: str, engine: DuckDBEngine, data: Path, truth: Mapping[Any, flo
 
     def error(currency: str, clip: int | str, times: int) -> float:
         amount = offers[currency]
-        declared: dict[str, Any] = {"amount": most, cut: _declared(clip)}
+        declared: dict[str, Any] = {"amount": most, cut: _declared(clip), "typical": TYPICAL}
         with session(engine, data, currency=currency, budget=amount, **declared) as opened:
             return ours(opened, sql, amount, truth, times)
 

@@ -83,6 +83,7 @@ def policy(
     clip_rows: Fraction | str = CLIP_ROWS,
     clip: Fraction | str | None = None,
     amount: int = AMOUNT,
+    typical: Fraction | None = None,
 ) -> Policy:
     """The bench data twice: whose sale each is (`sales`), and as if each were another's (`each_sale`)."""
     columns = {
@@ -90,7 +91,7 @@ def policy(
         "product": Column(type=ColumnType.INTEGER, nullable=False),
         "day": Column(type=ColumnType.INTEGER, bounds=(0, DAYS - 1), nullable=False),
     }
-    paid = Column(type=ColumnType.FLOAT, bounds=(0, amount), step=Fraction(1, 100), nullable=False)
+    paid = Column(type=ColumnType.FLOAT, bounds=(0, amount), step=Fraction(1, 100), nullable=False, typical=typical)
     whose = {"person": Column(type=ColumnType.INTEGER, nullable=False), "amount": replace(paid, clip=clip)}
     tables = {
         "sales": Table(source=str(data), unit="person", clip_rows=clip_rows, columns=columns | whose),

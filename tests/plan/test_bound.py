@@ -58,6 +58,25 @@ def test_rows_that_are_units_need_no_clip() -> None:
     assert three.bound == 3
 
 
+def test_averages_are_measured_from_a_typical_value() -> None:
+    """Where that helps: for averages alone, of units whose clip is known."""
+    plan = planned("SELECT AVG(age) FROM visits")
+    count, first = plan.parts[0].measures
+    (recipe,) = plan.recipes
+    assert recipe.middle == 40
+    assert recipe.step * first.high == 80  # to the further end
+    assert count.high == recipe.half == first.high // 16
+    size = root_up(Fraction(count.high**2 + first.high**2))
+    assert only_clip(plan).bound == 3 * size
+    assert not only_clip(plan).by_rows
+    for sql, said in (
+        ("SELECT AVG(age), COUNT(age) FROM visits", ROWS),
+        ("SELECT AVG(age), STDDEV(age) FROM visits", ROWS),
+        ("SELECT AVG(age) FROM visits", FREE),
+    ):
+        assert {recipe.middle for recipe in planned(sql, said).recipes} == {60}
+
+
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_a_row_of_moments(norm: str) -> None:
     plan = planned("SELECT VARIANCE(bonus) FROM staff", Contribution(), norm)

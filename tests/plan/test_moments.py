@@ -35,6 +35,21 @@ def test_a_grid_covers_its_range(one: Fraction, two: Fraction, step: Fraction | 
         assert (step / grid.step).denominator == 1  # declared values stay on it
 
 
+@given(numbers, numbers, steps, numbers)
+def test_a_grid_round_another_number_covers_the_range_too(
+    one: Fraction, two: Fraction, step: Fraction | None, near: Fraction
+) -> None:
+    low, high = min(one, two), max(one, two)
+    at = value(low, high, step)
+    grid = grid_of(at, "x")
+    moved = grid.round(near, at.facts)
+    assert moved.middle - moved.half * moved.step <= low
+    assert moved.middle + moved.half * moved.step >= high
+    assert moved.step == grid.step
+    assert abs(moved.middle - min(max(near, low), high)) <= grid.step
+    assert moved.half <= 2 * grid.half + 1
+
+
 @given(numbers, numbers)
 def test_two_values_have_grids_of_one_size(one: Fraction, two: Fraction) -> None:
     low, high = min(one, two), max(one, two)

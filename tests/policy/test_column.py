@@ -89,6 +89,14 @@ def test_bounds_and_keys_of_two_kinds_are_a_policy_error() -> None:
         Column(type=ColumnType.INTEGER, bounds=(date(2020, 1, 1), date(2021, 1, 1)), keys=(1,))
 
 
+def test_a_typical_value_is_a_number_within_the_bounds() -> None:
+    assert Column(type=ColumnType.FLOAT, bounds=(0, 5000), typical=Fraction(40)).typical == 40
+    with pytest.raises(PolicyError, match=r"typical = 9 lies outside bounds = \[0, 5\]"):
+        Column(type=ColumnType.INTEGER, bounds=(0, 5), typical=Fraction(9))
+    with pytest.raises(PolicyError, match="typical is for a column of type integer, decimal or float"):
+        Column(type=ColumnType.TEXT, typical=Fraction(9))
+
+
 def test_keys_lie_within_the_bounds_and_on_the_grid() -> None:
     with pytest.raises(PolicyError, match=r"keys = \[1, 9\] lie outside bounds = \[0, 5\]"):
         Column(type=ColumnType.INTEGER, bounds=(0, 5), keys=(1, 9))

@@ -26,6 +26,7 @@ MOST_GROUPS = 10**6
 CELLS = 2**14  # of a range whose quantiles are asked for
 ONE = 2**10  # steps of a row that counts one, where a clip may scale it down
 PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than that, or than its square, adds to none
+LIGHT = 16  # times less than the largest value a row counts, where an average is measured from a typical value
 LARGEST_ROW = 2**30  # steps of a row in a sum
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
 
@@ -137,13 +138,20 @@ class _Work:
 
     def moments(self, value: Expression, family: list[Aggregate]) -> None:
         """COUNT, SUM, AVG, VARIANCE of one value, together."""
-        grid = grid_of(value, family[0].text or family[0].function, least=self.one)
+        near = value.facts.typical if self.rows is None and all(a.function == "avg" for a in family) else None
+        if near is not None and self.allowance.clip_norm(family, Fraction(1)) is None:
+            near = None  # a clip that is chosen for most units would cut large values, and pull the average down
+        light = 1 if near is None else LIGHT
+        grid = grid_of(value, family[0].text or family[0].function, least=self.one * light)
+        if near is not None:  # values near the guess fill little of a clip, and rows that count little leave it to them
+            grid = grid.round(near, value.facts)
+        row = grid.half // light
         squares = any(aggregate.function in VARIANCES for aggregate in family)
-        found = [values(self.name(), value, half=grid.half), moment(self.name(), value, grid)]
+        found = [values(self.name(), value, half=row), moment(self.name(), value, grid)]
         if squares:
             found.append(moment(self.name(), value, grid, power=2))
-        sizes = [grid.half, grid.half, grid.half // 2 + 1][: len(found)]
-        self.together(found, sizes, family, grid.step)
+        sizes = [row, grid.half, grid.half // 2 + 1][: len(found)]
+        self.together(found, sizes, family, grid.step, alike=near is None)
         facts = value.facts
         for a in family:
             inside = a.function == "avg"
@@ -153,7 +161,7 @@ class _Work:
                     function=a.function if a.function != "count" else "count",
                     inputs=tuple(measure.name for measure in found),
                     step=grid.step,
-                    half=grid.half,
+                    half=row,
                     middle=grid.middle,
                     low=fraction_of(facts.low) if inside else Fraction(0) if a.function != "sum" else None,
                     high=fraction_of(facts.high) if inside else None,
@@ -292,11 +300,17 @@ class _Work:
         return Bounded(source=self.question.source, keys=keys, measures=(measure,), clips=clips)
 
     def together(
-        self, found: list[Measure], sizes: list[int], family: list[Aggregate], step: Fraction = Fraction(1)
+        self,
+        found: list[Measure],
+        sizes: list[int],
+        family: list[Aggregate],
+        step: Fraction = Fraction(1),
+        *,
+        alike: bool = True,
     ) -> None:
-        """Measures that share a weight; a row's norm is that of their sizes."""
+        """Measures that share a weight; a row's norm is that of their sizes, about, where rows are `alike`."""
         size = Fraction(sum(sizes)) if self.norm == "l1" else root_up(Fraction(sum(s * s for s in sizes)))
-        self.add(found, size, family, step=step)
+        self.add(found, size, family, step=step, alike=alike)
 
     def add(
         self,
@@ -307,6 +321,7 @@ class _Work:
         of: Expression | None = None,
         step: Fraction = Fraction(1),
         exempt: bool = False,
+        alike: bool = True,
     ) -> None:
         """Measures under one clip; `row` is the most that one row counts, or with `exempt` that one unit does."""
         self.measures += found
@@ -316,7 +331,7 @@ class _Work:
         elif self.rows is not None:
             self.clip(names, self.rows * row, exempt=True, row=row)
         else:
-            self.clip(names, self.allowance.clip_norm(family, row, of, step), row=row, by_rows=of is None)
+            self.clip(names, self.allowance.clip_norm(family, row, of, step), row=row, by_rows=of is None and alike)
 
     def clip(
         self,

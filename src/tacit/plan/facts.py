@@ -42,7 +42,7 @@ class Facts:
 
     `low` and `high` bound numbers, dates and timestamps; `step` says all values are multiples of it; `domain` lists
     every value that can occur (NULL apart), in the order groups are shown. `why` is what a person should declare when a
-    fact is missing, in words.
+    fact is missing, in words. `typical` is no fact but a public guess of a usual number, on which only errors depend.
 
     An engine holds numbers as doubles, and a fact speaks of them so: a value v has double(low) ≤ v ≤ double(high), and
     is the double of one in the domain. A step that is a whole number of 1/2^k is exact (see `exact_step`); of another,
@@ -56,6 +56,7 @@ class Facts:
     domain: tuple[Value, ...] | None = None
     nullable: bool = True
     why: str = ""
+    typical: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.low is not None and self.high is not None and self.low > self.high:  # type: ignore[operator]  # one type

@@ -6,6 +6,7 @@ each. So one vector, one clip and one noise serve COUNT, SUM, AVG and VARIANCE o
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, floor
 
 from tacit.base import PolicyError, Refused
 from tacit.plan.bounded import Measure
@@ -27,6 +28,12 @@ class Grid:
     middle: Fraction
     step: Fraction
     half: int
+
+    def round(self, near: Fraction, facts: Facts) -> "Grid":
+        """The same steps round a number near `near`, as many as reach both ends of the range."""
+        low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers, as the type says
+        middle = self.middle + self.step * floor((min(max(near, low), high) - self.middle) / self.step)
+        return Grid(middle, self.step, ceil(max(high - middle, middle - low) / self.step))
 
 
 def grid_of(value: Expression, what: str, *, half: int | None = None, least: int = 1) -> Grid:

@@ -93,6 +93,7 @@ def _facts(column: "Column") -> Facts:
         domain=None if domain is None else tuple(_value(kind, value) for value in domain),
         nullable=column.nullable or str(column.type) == "float",  # NaN is read as NULL, whatever was promised
         why=why,
+        typical=column.typical,
     )
 
 
