@@ -117,7 +117,7 @@ def test_nothing_said_is_an_error_that_says_what_to_declare() -> None:
 def test_units_in_groups(said: Contribution, l1: int | None, l2: int | None) -> None:
     question = asked("SELECT ward, COUNT(DISTINCT patient_id) FROM visits GROUP BY ward")
     for kind, expected in (("l1", l1), ("l2", l2)):
-        allowance = Allowance(said=said, question=question, norm=kind)  # type: ignore[arg-type]
+        allowance = Allowance(said=said, question=question, norm=kind)  # type: ignore[arg-type]  # a word
         assert allowance.in_groups(question.aggregates[0]) == expected
 
 

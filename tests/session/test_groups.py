@@ -57,4 +57,4 @@ def test_finding_is_what_a_dictionary_does(rows: list[tuple[object, ...]], other
     place = {row: number for number, row in enumerate(listed(groups))}
     assert set(place) == set(unique)
     asked = [[row[i] for row in other] for i in range(3)]
-    assert groups.find(asked, len(other)).tolist() == [place.get(row, -1) for row in other]  # type: ignore[arg-type]
+    assert groups.find(asked, len(other)).tolist() == [place.get(row, -1) for row in other]  # type: ignore[arg-type]  # mixed

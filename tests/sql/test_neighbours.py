@@ -360,7 +360,7 @@ def test_most_of_the_grammar_is_answered() -> None:
         try:
             assert question is not None
             how = {"relation": Relation.REPLACE, "unit": "patient", "contribution": CONTRIBUTIONS[2]}
-            price(question, BUDGETS[0], **how)  # type: ignore[arg-type]
+            price(question, BUDGETS[0], **how)  # type: ignore[arg-type]  # of several kinds
         except (AssertionError, TacitError):
             answered.append(False)
         else:

@@ -59,7 +59,7 @@ PARTS = [
     part
     for sql in REPRESENTATIVE
     for norm, said in (("l2", Contribution(rows=Fraction(2))), ("l1", Contribution(rows=PRIVATE)))
-    for part in bound(lower(parse(sql), CATALOG), norm=norm, contribution=said).parts  # type: ignore[arg-type]
+    for part in bound(lower(parse(sql), CATALOG), norm=norm, contribution=said).parts  # type: ignore[arg-type]  # a word
     if part.clips
 ]
 

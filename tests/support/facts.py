@@ -46,16 +46,16 @@ def true_of(facts: Facts, value: Any) -> bool:
     if facts.type.numeric:
         if not isinstance(value, float) or not isfinite(value):
             return False
-        low, high = (None if end is None else float(end) for end in (facts.low, facts.high))  # type: ignore[arg-type]
+        low, high = (None if end is None else float(end) for end in (facts.low, facts.high))  # type: ignore[arg-type]  # numbers
         if facts.type is Type.INTEGER and (value != int(value) or abs(value) > 2**53):
             return False
         inside = (low is None or low <= value) and (high is None or value <= high)
         domain = facts.domain
-        return inside and (domain is None or value in {float(v) for v in domain if v is not None})  # type: ignore[arg-type]
+        return inside and (domain is None or value in {float(v) for v in domain if v is not None})  # type: ignore[arg-type]  # numbers
     if facts.type is Type.DATE and isinstance(value, datetime):
         return False
     kinds = {Type.TEXT: str, Type.BOOLEAN: bool, Type.DATE: date, Type.TIMESTAMP: datetime}
     if not isinstance(value, kinds[facts.type]):
         return False
-    inside = (facts.low is None or facts.low <= value) and (facts.high is None or value <= facts.high)  # type: ignore[operator]
+    inside = (facts.low is None or facts.low <= value) and (facts.high is None or value <= facts.high)  # type: ignore[operator]  # of one type
     return inside and (facts.domain is None or value in facts.domain)
