@@ -36,8 +36,8 @@ lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files
 	$(PIP) install uv
 	cd requirements && for set in run test bench; do \
 		case $$set in run) in="--extra plot run.in";; \
-			test) in="--extra plot --extra postgres --extra spark run.in test.in";; \
-			bench) in="--extra plot --extra postgres --extra spark run.in test.in bench.in";; esac; \
+			test) in="--extra plot --extra postgres --extra spark --extra server run.in test.in";; \
+			bench) in="--extra plot --extra postgres --extra spark --extra server run.in test.in bench.in";; esac; \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--custom-compile-command "make lock" ../pyproject.toml $$in -o $$set.txt || exit 1; \
 	done

@@ -30,6 +30,7 @@ from tacit.mechanism import (
 )
 
 if TYPE_CHECKING:  # the desk brings databases along, which a mechanism does not need: imported when first used
+    from tacit.auditor import audit
     from tacit.policy import Policy
     from tacit.session import Quote, Release, Session, ask
     from tacit.session import open_session as open  # noqa: A004 - read as tacit.open, beside which the builtin stays
@@ -77,6 +78,7 @@ __all__ = [
     "TacitError",
     "__version__",
     "ask",
+    "audit",
     "calibrate",
     "explain",
     "open",
@@ -90,6 +92,7 @@ LATER = {
     "Release": ("tacit.session", "Release"),
     "Session": ("tacit.session", "Session"),
     "ask": ("tacit.session", "ask"),
+    "audit": ("tacit.auditor", "audit"),
     "open": ("tacit.session", "open_session"),
 }
 

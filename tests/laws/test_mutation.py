@@ -6,10 +6,7 @@ draws), and the comparison of samples with the pmf must reject.
 """
 
 import os
-import sys
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
@@ -17,7 +14,7 @@ import tacit.noise
 from support.channel import ClaimError, check, p_value
 from support.draws import draws
 from support.fixed_rng import FixedRng
-from tacit.loss import PLD, ZCDP, Approx, DiscreteLaplace, DiscreteNormal, Loss, Normal, Part, Pure, Response
+from support.mutants import own_modules, resized, samplers, weakened
 from tacit.mechanism import MECHANISMS, Example, Mechanism
 
 FULL = os.environ.get("TACIT_TESTS") == "full"
@@ -29,66 +26,12 @@ TIGHT = [
 ]
 
 
-def resized(claim: Loss, factor: Fraction) -> Loss:
-    """The claim of a mechanism whose noise is 1/factor times as large."""
-
-    def part(p: Part) -> Part:
-        if isinstance(p, Response):
-            return Response(p.epsilon * factor, p.delta)
-        if isinstance(p, DiscreteLaplace):
-            return DiscreteLaplace(p.scale / factor, p.shift)
-        if isinstance(p, DiscreteNormal):
-            return DiscreteNormal(p.variance / factor**2, p.shift)
-        assert isinstance(p, Normal)
-        return Normal(p.square * factor**2)
-
-    if isinstance(claim, ZCDP):
-        return ZCDP(claim.rho * factor**2, delta=claim.slack)
-    if isinstance(claim, Approx) and not isinstance(claim, Pure):
-        return Approx(claim.bound * factor, claim.slack * factor)
-    assert isinstance(claim, PLD)
-    return PLD.of(tuple((part(p), count) for p, count in claim.parts))
-
-
 @pytest.mark.parametrize("example", TIGHT)
 @pytest.mark.parametrize("factor", [Fraction(95, 100), Fraction(105, 100)], ids=["smaller", "larger"])
 def test_a_claim_off_by_five_percent_is_caught(example: Example, factor: Fraction) -> None:
     wrong = Example(example.mechanism, example.left, example.right, resized(example.claim, factor))
     with pytest.raises(ClaimError):
         check(wrong)
-
-
-def own_modules(mechanism: type[Mechanism]) -> list[Any]:
-    names = {cls.__module__ for cls in mechanism.__mro__ if cls.__module__.startswith("tacit.mechanism.")}
-    imported = {
-        value.__module__
-        for name in names
-        for value in vars(sys.modules[name]).values()
-        if getattr(value, "__module__", "").startswith("tacit.mechanism.")
-    }
-    return [sys.modules[name] for name in names | imported]
-
-
-def samplers(mechanism: type[Mechanism]) -> set[str]:
-    """Names of the noise functions that the mechanism's modules can draw from."""
-    found = set()
-    for module in own_modules(mechanism):
-        for name, value in vars(module).items():
-            if callable(value) and getattr(value, "__module__", "").startswith("tacit.noise.") and name.islower():
-                found.add(name)
-    return found - {"rng_or_default", "uniform", "in_chunks", "exp_minus", "estimate_exp", "narrow", "times"}
-
-
-def weakened(function: Callable[..., Any], factor: Fraction, calls: list[int]) -> Callable[..., Any]:
-    """The sampler with its first rational argument (a scale, variance, unit, exponent or probability) changed."""
-
-    def mutant(*args: Any, **kwargs: Any) -> Any:
-        calls.append(1)
-        place = next(i for i, a in enumerate(args) if isinstance(a, Fraction))
-        changed = args[place] * factor
-        return function(*args[:place], changed, *args[place + 1 :], **kwargs)
-
-    return mutant
 
 
 MUTANTS = [(mechanism, name) for mechanism in MECHANISMS for name in sorted(samplers(mechanism))]

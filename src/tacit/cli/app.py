@@ -14,10 +14,13 @@ from tacit import __version__
 from tacit.base import TacitError
 from tacit.cli.accounting import register
 from tacit.cli.asked import register as register_questions
+from tacit.cli.attacked import register as register_attacks
+from tacit.cli.audited import register as register_audit
 from tacit.cli.book import register as register_ledger
 from tacit.cli.budget import register as register_budget
 from tacit.cli.declared import register as register_policy
 from tacit.cli.demo import demo, mechanisms_demo
+from tacit.cli.lab import register as register_lab
 from tacit.cli.mechanisms import as_json, as_markdown, as_table
 
 __all__ = ["app", "main"]
@@ -85,6 +88,9 @@ register(app)
 register_policy(app)
 register_budget(app)
 register_ledger(app)
+register_audit(app)
+register_attacks(app)
+register_lab(app)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "Accuracy",
     "Delta",
     "EpsilonEach",
+    "Html",
     "Json",
     "Mechanism",
     "MechanismOrNone",
@@ -19,6 +20,7 @@ __all__ = [
     "RelationName",
     "Sampling",
     "Scale",
+    "Seed",
     "SensitivityOf",
     "Sigma",
     "Steps",
@@ -75,3 +77,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text."
 Picture = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Also write a picture: FILE.svg or FILE.png.")
 ]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write a report: one HTML page with the picture.")
+]
+Seed = Annotated[str, typer.Option("--seed", metavar="NUMBER", help="Other made-up data. Tacit's noise has no seed.")]

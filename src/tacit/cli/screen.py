@@ -14,7 +14,7 @@ from rich.text import Text
 from tacit.base import TacitError
 from tacit.loss import Interval
 
-__all__ = ["bounds", "down", "drawn", "facts", "patiently", "picture", "print_json", "up"]
+__all__ = ["bounds", "down", "drawn", "facts", "page", "patiently", "picture", "print_json", "reported", "up"]
 
 T = TypeVar("T")
 SPREAD = Decimal("1e-14")  # a closed form is widened by a few roundings, which must not push 10 to 10.0001
@@ -84,3 +84,20 @@ def drawn(console: Console, path: Path, *, quiet: bool) -> None:
     """Say where the picture is, unless the output is for a program."""
     if not quiet:
         console.print(Text.assemble(("• ", "cyan"), f"The picture is in {path}"), soft_wrap=True)
+
+
+def page(path: Path | None) -> None:
+    """Refuse a file that no report can be written to, before anything runs."""
+    if path is None:
+        return
+    try:
+        from tacit.plot.report import report_path
+    except ImportError as missing:
+        raise TacitError(f"--html needs {missing.name}, which is not installed: pip install 'tacit[plot]'") from missing
+    report_path(path)
+
+
+def reported(console: Console, path: Path, *, quiet: bool) -> None:
+    """Say where the report is, unless the output is for a program."""
+    if not quiet:
+        console.print(Text.assemble(("• ", "cyan"), f"The report is in {path}"), soft_wrap=True)

@@ -1,5 +1,6 @@
 """A chart as a file: SVG or PNG, complete in itself."""
 
+from io import StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -7,7 +8,7 @@ import altair as alt
 
 from tacit.base import InputError
 
-__all__ = ["FORMATS", "picture_path", "write"]
+__all__ = ["FORMATS", "picture_path", "svg", "write"]
 
 Format = Literal["svg", "png"]
 FORMATS: dict[str, Format] = {".svg": "svg", ".png": "png"}
@@ -29,3 +30,10 @@ def write(chart: alt.TopLevelMixin, path: Path) -> None:
         chart.save(str(path), format=kind, scale_factor=2 if kind == "png" else 1)
     except OSError as error:
         raise InputError(f'cannot write "{path}": {error.strerror}') from error
+
+
+def svg(chart: alt.TopLevelMixin) -> str:
+    """The chart as the text of an SVG picture."""
+    drawn = StringIO()
+    chart.save(drawn, format="svg")
+    return drawn.getvalue()

@@ -1,0 +1,132 @@
+"""Make a table k-anonymous the classic way: coarser values from hierarchies, and rows that still stand out dropped.
+
+The search is optimal: of all combinations of levels it returns one of least loss (Iyengar 2002): the average, over all
+cells, of the share of other values that a label now stands for as well, a dropped cell counting as everything.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.attack.classes import Codes, Data, Integers, chosen, combined, encoded, table_of
+from tacit.attack.hierarchy import Hierarchy
+from tacit.base import InputError
+
+__all__ = ["Generalised", "generalise"]
+
+NODES = 100_000  # combinations of levels; a larger lattice is for mondrian
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generalised:
+    """The table without dropped rows, the level of each quasi-identifier, and what it cost.
+
+    `kept` says which rows of the original remain, in their order; `loss` lies between 0 and 1; `looked` counts the
+    combinations of levels that had to be tried.
+    """
+
+    table: pa.Table
+    levels: Mapping[str, int]
+    kept: NDArray[np.bool_]
+    loss: float
+    looked: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One column on one level: the number of each value's label, its loss, and the average loss of a row."""
+
+    of: Integers
+    labels: list[Any]
+    lost: NDArray[np.float64]
+    average: float
+
+
+def generalise(data: Data, hierarchies: Mapping[str, Hierarchy], *, k: int, suppress: float = 0.0) -> Generalised:
+    """The k-anonymous table of least loss that drops at most the share `suppress` of all rows."""
+    table = table_of(data)
+    names = chosen(table, list(hierarchies), "hierarchies")
+    if k < 1 or not 0 <= suppress <= 1:
+        raise InputError(f"k is {k} and suppress {suppress}: k is at least 1, suppress a share between 0 and 1")
+    if table.num_rows < k:
+        raise InputError(f"the table has fewer than {k} rows: nothing made of it is {k}-anonymous")
+    if prod(hierarchies[name].top + 1 for name in names) > NODES:
+        raise InputError(f"there are over {NODES:,} combinations of levels: use fewer levels, or mondrian")
+    columns = [encoded(table.column(name)) for name in names]
+    ladders = [_ladder(codes, hierarchies[name], name) for codes, name in zip(columns, names, strict=True)]
+    levels, loss, looked = _search(columns, ladders, k, int(suppress * table.num_rows))
+    steps = [ladder[level] for ladder, level in zip(ladders, levels, strict=True)]
+    kept = ~_small(steps, [codes.of for codes in columns], np.ones(table.num_rows, np.int64), k)
+    shown = table
+    for name, codes, step, level in zip(names, columns, steps, levels, strict=True):
+        if level:
+            labels = pa.array(step.labels, pa.string()).take(pa.array(codes.of))
+            shown = shown.set_column(shown.column_names.index(name), name, labels)
+    return Generalised(
+        table=shown.filter(pa.array(kept)),
+        levels=dict(zip(names, levels, strict=True)),
+        kept=kept,
+        loss=loss,
+        looked=looked,
+    )
+
+
+def _search(
+    columns: Sequence[Codes], ladders: Sequence[Sequence[Step]], k: int, allowed: int
+) -> tuple[tuple[int, ...], float, int]:
+    """The best levels, their loss, and how many were tried, starting where the least is lost.
+
+    Dropping rows only adds to the loss of a combination, so once the next one's loss without dropping is no less than
+    the best found, neither it nor any after it can win. The topmost is always k-anonymous, so one is found.
+    """
+    _, who, weights = np.unique(combined(columns).of, return_index=True, return_counts=True)
+    first = [codes.of[who] for codes in columns]  # one row for each combination of values, weighing as many as it has
+    least = {
+        node: sum(ladder[level].average for ladder, level in zip(ladders, node, strict=True)) / len(ladders)
+        for node in product(*(range(len(ladder)) for ladder in ladders))
+    }
+    best, found, looked = tuple(len(ladder) - 1 for ladder in ladders), 1.0, 0
+    for node in sorted(least, key=least.__getitem__):
+        if least[node] >= found:
+            break
+        looked += 1
+        steps = [ladder[level] for ladder, level in zip(ladders, node, strict=True)]
+        small = _small(steps, first, weights, k)
+        if weights[small].sum() > allowed:
+            continue
+        lost = np.mean([step.lost[codes] for step, codes in zip(steps, first, strict=True)], axis=0)
+        loss = float((weights * np.where(small, 1.0, lost)).sum() / weights.sum())
+        if loss < found:
+            best, found = node, loss
+    return best, found, looked
+
+
+def _ladder(codes: Codes, hierarchy: Hierarchy, name: str) -> list[Step]:
+    """All levels of one column; each must only join what the one below it kept apart."""
+    assert codes.values is not None
+    values = codes.values.to_pylist()
+    share = np.bincount(codes.of, minlength=codes.size) / len(codes.of)
+    ladder: list[Step] = []
+    for level in range(hierarchy.top + 1):
+        labels = hierarchy.labels(values, level)
+        number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+        of = np.array([number[label] for label in labels], np.int64)
+        lost = (np.bincount(of)[of] - 1) / max(1, len(values) - 1)
+        if ladder and len(set(zip(ladder[-1].of, of, strict=True))) > len(set(ladder[-1].of)):
+            raise InputError(f'level {level} of "{name}" parts values that level {level - 1} had joined')
+        ladder.append(Step(of, labels, lost, float(share @ lost)))
+    return ladder
+
+
+def _small(steps: Sequence[Step], columns: Sequence[Integers], weights: Integers, k: int) -> NDArray[np.bool_]:
+    """Which rows are in a class of fewer than k."""
+    shown = [Codes(step.of[codes], int(step.of.max()) + 1) for step, codes in zip(steps, columns, strict=True)]
+    _, group = np.unique(combined(shown).of, return_inverse=True)
+    found: NDArray[np.bool_] = np.bincount(group, weights=weights)[group] < k
+    return found

@@ -1,0 +1,101 @@
+"""Unknown bits from noisy sums over known subsets, by linear means: least squares, and linear programmes by HiGHS."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csc_array, eye_array, hstack
+from scipy.sparse.linalg import lsqr
+
+from tacit.base import InputError, TacitError
+
+__all__ = ["Array", "least_absolute", "least_largest", "least_squares", "subset_sums"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+KEPT = 2.5  # rows a bit in the first programme: at the optimum hardly more than one a bit is tight
+GAP = 1e-3
+ROUNDS = 50
+
+
+def subset_sums(queries: Any, answers: Any) -> tuple[Array, Array]:
+    """Queries as a matrix of 0 and 1, a row each, with an answer for each row; anything else is refused."""
+    rows, sums = np.asarray(queries), np.asarray(answers, dtype=float)
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise InputError("queries must be a matrix with a row for each query and a column for each person")
+    if sums.shape != (len(rows),):
+        raise InputError(f"answers must hold a number for each of the {len(rows)} queries, not shape {sums.shape}")
+    if not ((rows == 0) | (rows == 1)).all():
+        raise InputError("queries must hold 0 and 1 only: a person is in a subset, or is not")
+    if not np.isfinite(sums).all():
+        raise InputError("answers must be finite numbers")
+    return rows.astype(np.float32 if rows.size > 10**7 else np.float64), sums
+
+
+def least_squares(queries: Array, answers: Array) -> Array:
+    """The x with the least squared error, by LSQR: products with the matrix alone, so that thousands of bits are fine.
+
+    The first half of Dinur and Nissim's (2003) idea as Dwork, McSherry and Talwar (2007) and others use it.
+    """
+    return np.asarray(lsqr(queries, answers, atol=1e-6, btol=1e-6, iter_lim=200)[0])
+
+
+def least_absolute(queries: Array, answers: Array) -> Array:
+    """The x in [0, 1]ⁿ with the least sum of |error| (L1), from the dual programme, which has a row a bit, not a query.
+
+    Primal: min Σ|b − Ax|, 0 ≤ x ≤ 1. Dual: max b·y − Σw with Aᵀy − w ≤ 0, |y| ≤ 1, w ≥ 0; x are its shadow prices.
+    """
+    count, bits = queries.shape
+    rows: Any = hstack([csc_array(queries.T.astype(float)), -eye_array(bits)])
+    price = np.concatenate([-answers, np.ones(bits)])
+    solved = _solve(price, rows, np.zeros(bits), [(-1, 1)] * count + [(0, None)] * bits)
+    return np.asarray(np.clip(-solved.ineqlin.marginals, 0, 1))
+
+
+def least_largest(queries: Array, answers: Array) -> Array:
+    """The x in [0, 1]ⁿ whose largest |error| (L∞) is within 0.1 % of the least there is.
+
+    Few of the constraints |b − Ax| ≤ t matter: the programme starts with those a least-squares point is worst at, and
+    takes in what its solution violates. What it finds before it has all is a lower bound on t, so the gap is known.
+    """
+    bits = queries.shape[1]
+    signed = np.concatenate([queries, -queries]).astype(float)
+    goal = np.concatenate([answers, -answers])  # signed @ x + t >= goal
+    point = _boxed(queries, answers)
+    kept = np.zeros(len(goal), dtype=bool)
+    kept[np.argsort(signed @ point - goal)[: int(KEPT * bits)]] = True
+    price = np.concatenate([np.zeros(bits), [1.0]])
+    for _ in range(ROUNDS):
+        rows = np.column_stack([-signed[kept], -np.ones(int(kept.sum()))])
+        solved = _solve(price, csc_array(rows), -goal[kept], [(0, 1)] * bits + [(0, None)])
+        point, largest = solved.x[:bits], solved.x[bits]
+        short = goal - signed @ point
+        beyond = np.flatnonzero((short > largest * (1 + GAP) + 1e-6) & ~kept)
+        if not beyond.size:
+            return np.asarray(np.clip(point, 0, 1))
+        kept[beyond[np.argsort(-short[beyond])[:bits]]] = True
+    raise TacitError("the linear programme was not solved in time: give fewer queries, or use least squares")
+
+
+def _boxed(queries: Array, answers: Array) -> Array:
+    """About the x in [0, 1]ⁿ with the least squared error: accelerated projected gradient (Beck and Teboulle 2009)."""
+    normal, goal = queries.T @ queries, queries.T @ answers
+    steepest = float(np.linalg.norm(normal, ord=2))
+    point = ahead = np.full(len(goal), 0.5)
+    pace = 1.0
+    for _ in range(300):
+        fresh = np.clip(ahead - (normal @ ahead - goal) / steepest, 0, 1)
+        quicker = (1 + sqrt(1 + 4 * pace**2)) / 2
+        ahead = fresh + (pace - 1) / quicker * (fresh - point)
+        point, pace = fresh, quicker
+    return np.asarray(point)
+
+
+def _solve(price: Array, rows: Any, most: Array, bounds: list[Any]) -> Any:
+    """min price·x with rows·x ≤ most, by HiGHS; interior points, since the matrix is half full."""
+    solve: Any = linprog  # its stub knows no sparse matrix
+    solved = solve(price, A_ub=rows.tocsc(), b_ub=most, bounds=bounds, method="highs-ipm")
+    if solved.status != 0:
+        raise TacitError(f"the linear programme was not solved: {solved.message}")
+    return solved

@@ -1,0 +1,3 @@
+"""The service: many analysts, one budget."""
+
+__all__: list[str] = []

@@ -1,0 +1,43 @@
+"""The hand-written gradients against finite differences, and what a network refuses."""
+
+import numpy as np
+import pytest
+
+from tacit.attack.chance import chance
+from tacit.attack.network import Array, Network
+from tacit.base import InputError
+
+
+@pytest.mark.parametrize("hidden", [(), (5,), (5, 4)])
+@pytest.mark.parametrize("shape", [(7,), (3, 4)])
+def test_gradients_are_those_of_the_loss(hidden: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    source = chance(3)
+    blank = Network.blank(4, 3, hidden=hidden, seed=2)
+    network = Network(tuple(w + source.normal(size=w.shape) / 2 for w in blank.weights))
+    x, y = source.normal(size=(*shape, 4)), source.integers(-1, 3, size=shape)
+    for which, layer in enumerate(network.layers(x, y)):
+        a, b = (v.reshape(-1, v.shape[-1]) for v in (layer.inputs, layer.back))
+        for place in [(0, 0), (2, 1), (-1, 2)]:
+            assert (a.T @ b)[place] == pytest.approx(slope(network, x, y, which, place), rel=1e-5, abs=1e-8)
+
+
+def slope(network: Network, x: Array, y: Array, which: int, place: tuple[int, int], step: float = 1e-6) -> float:
+    ends = []
+    for sign in (1, -1):
+        weights = [w.copy() for w in network.weights]
+        weights[which][place] += sign * step
+        ends.append(float(Network(tuple(weights)).losses(x, y).sum()))
+    return (ends[0] - ends[1]) / (2 * step)
+
+
+def test_a_single_layer_starts_undecided() -> None:
+    network = Network.blank(2, 4)
+    assert np.allclose(network.predict_proba(np.ones((3, 2))), 0.25)
+    assert network.parameters == 3 * 4
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(InputError, match="takes 2 features, the data have 3"):
+        Network.blank(2, 4).predict_proba(np.ones((1, 3)))
+    with pytest.raises(InputError, match="classes"):
+        Network.blank(2, 1)
