@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench import accounting, accuracy, ledger, ledger_postgres, ledger_verify, noise, sql
+from bench import accounting, accuracy, anonymity, ledger, ledger_postgres, ledger_verify, noise, sql
 
 BENCHMARKS: dict[str, "Benchmark"] = {
     "noise": noise,
@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "ledger_verify": ledger_verify,
     "sql": sql,
     "accuracy": accuracy,
+    "anonymity": anonymity,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 

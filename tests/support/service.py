@@ -65,6 +65,7 @@ class Running:
     service: Service
     url: str
     tokens: dict[str, str] = field(repr=False)
+    wire_port: int | None = None
 
     def client(self, who: str | None = None, **more: Any) -> httpx.Client:
         headers = {} if who is None else {"Authorization": f"Bearer {self.tokens[who]}"}
@@ -100,7 +101,8 @@ def running(folder: Path, **settings: Any) -> Iterator[Running]:
             assert thread.is_alive(), "the service did not start"
             sleep(0.01)
         port = uvicorn.servers[0].sockets[0].getsockname()[1]
-        yield Running(service, f"http://127.0.0.1:{port}", tokens)
+        wire = uvicorn.config.loaded_app.state.wire if config.wire else None
+        yield Running(service, f"http://127.0.0.1:{port}", tokens, wire and wire.sockets[0].getsockname()[1])
     finally:
         uvicorn.should_exit = True
         thread.join()

@@ -61,13 +61,14 @@ def _claimed(claim: Loss | Number, delta: Number | None) -> tuple[float, float]:
         at = 0.0 if delta is None else float(non_negative(delta, "delta"))
         epsilon = float(non_negative(claim, "claim"))
     else:
+        exact: Number = CURVE
         if delta is not None:
-            at = float(non_negative(delta, "delta"))
+            exact = non_negative(delta, "delta")
         elif isfinite(float(claim.epsilon(0))):
-            at = 0.0
-        else:
-            at = float(claim.slack) if isinstance(claim, Approx) else CURVE
-        epsilon = float(claim.epsilon(at))
+            exact = 0
+        elif isinstance(claim, Approx):
+            exact = claim.slack  # its double may lie below, where there is no epsilon
+        epsilon, at = float(claim.epsilon(exact)), float(exact)
     if at:
         between(at, "delta", 0, 1)
     if not isfinite(epsilon):
