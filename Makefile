@@ -5,11 +5,14 @@ BIN    := $(VENV)/bin
 PIP     = $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.stamp
 
-.PHONY: run test test-all check bench docs lock clean help
+.PHONY: run serve test test-all check bench docs lock clean help
 .DEFAULT_GOAL := run
 
 run: $(STAMP)-run        ## a short tour on data it generates
 	$(BIN)/tacit demo
+
+serve: $(STAMP)-serve    ## the service with the demo dataset, on this machine alone
+	$(BIN)/tacit serve --wire 127.0.0.1:8322
 
 test: $(STAMP)-test      ## every test, long ones in their fast form
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
@@ -34,8 +37,9 @@ docs: $(STAMP)-test      ## rewrite what is generated: the list of mechanisms an
 
 lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files
 	$(PIP) install uv
-	cd requirements && for set in run test bench; do \
+	cd requirements && for set in run serve test bench; do \
 		case $$set in run) in="--extra plot run.in";; \
+			serve) in="--extra plot --extra postgres --extra server run.in";; \
 			test) in="--extra plot --extra postgres --extra spark --extra server run.in test.in";; \
 			bench) in="--extra plot --extra postgres --extra spark --extra server run.in test.in bench.in";; esac; \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

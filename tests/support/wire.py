@@ -19,6 +19,7 @@ from pyarrow.parquet import write_table
 
 from tacit.server.desk import Desk
 from tacit.server.people import People
+from tacit.server.shelf import Shelf
 from tacit.server.state import State
 from tacit.server.wire import Limits, serve_wire
 
@@ -121,6 +122,7 @@ class Clinic:
         for name, role in (("ana", "analyst"), ("bob", "analyst"), ("eve", "analyst"), ("cleo", "curator")):
             self.people.add(name, role)
             self.tokens[name] = self.people.issue(name)
+        self.shelf = Shelf(self.people.state)
         self.desk = Desk([folder / "tacit.toml"])
 
     def close(self) -> None:
@@ -144,6 +146,7 @@ class Served:
             port=0,
             ssl=self._context,
             limits=self._limits,
+            shelf=self.clinic.shelf,
         )
         self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self.port = server.sockets[0].getsockname()[1]

@@ -22,6 +22,7 @@ from tacit.cli.declared import register as register_policy
 from tacit.cli.demo import demo, mechanisms_demo
 from tacit.cli.lab import register as register_lab
 from tacit.cli.mechanisms import as_json, as_markdown, as_table
+from tacit.cli.served import register as register_service
 
 __all__ = ["app", "main"]
 
@@ -88,6 +89,7 @@ register(app)
 register_policy(app)
 register_budget(app)
 register_ledger(app)
+register_service(app)
 register_audit(app)
 register_attacks(app)
 register_lab(app)

@@ -1,0 +1,245 @@
+"""`tacit serve`: the service, with the demo dataset if no other is named; and `tacit people`: who may come in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tacit.base import InputError, TacitError
+from tacit.cli.options import Json
+from tacit.cli.screen import print_json
+from tacit.cli.story import ANALYST, built
+
+if TYPE_CHECKING:
+    from tacit.server.config import Config
+    from tacit.server.people import People
+
+__all__ = ["register"]
+
+CURATOR = "admin"
+DEMO = f"""
+[analysts.{CURATOR}]
+limit = 1
+"""
+
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="The service's settings, in TOML.", show_default=False)
+]
+StateFolder = Annotated[
+    Path | None, typer.Option("--state", metavar="FOLDER", help="Where people and releases are kept.")
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name that policies know them by.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(serve)
+    group = typer.Typer(help="Who may come in: people, roles and tokens of the service.", no_args_is_help=True)
+    for command in (add, token, revoke, bar, link):
+        group.command(no_args_is_help=True)(command)
+    group.command("list")(listed)
+    app.add_typer(group, name="people")
+
+
+def serve(
+    config: ConfigFile = None,
+    policy: Annotated[
+        list[Path] | None, typer.Option("--policy", metavar="FILE", help="A dataset to serve; may be repeated.")
+    ] = None,
+    listen: Annotated[str | None, typer.Option("--listen", metavar="HOST:PORT", help="Where to be reached.")] = None,
+    wire: Annotated[
+        str | None,
+        typer.Option("--wire", metavar="HOST:PORT", help="Where psql and its kin come in. Default: nowhere."),
+    ] = None,
+    state: StateFolder = None,
+    workers: Annotated[int | None, typer.Option("--workers", metavar="NUMBER", help="Processes that serve.")] = None,
+) -> None:
+    """Serve datasets to many analysts. Without a dataset the made-up clinic of the tour is served.
+
+    Example: tacit serve --policy tacit.toml
+    """
+    settings = _settings(config, state)
+    if policy:
+        settings = replace(settings, datasets=tuple(path.absolute() for path in policy))
+    if listen is not None:
+        settings = replace(settings, listen=listen)
+    if wire is not None:
+        settings = replace(settings, wire=wire)
+    if workers is not None:
+        settings = replace(settings, workers=workers)
+    demo = not settings.datasets
+    if demo:
+        settings = replace(settings, datasets=(_clinic(settings.state / "demo"),))
+    with _extra():
+        from tacit.server.run import run
+    with _people(settings) as people:
+        secret = people.first(CURATOR)
+        shown = people.issue(_added(people, ANALYST), label="demo").text if secret and demo else None
+    _greet(settings, secret, shown)
+    run(settings)
+
+
+def _clinic(folder: Path) -> Path:
+    """The demo dataset, built the first time."""
+    policy = folder / "tacit.toml"
+    if not policy.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            built(folder)
+            with policy.open("a", encoding="utf-8") as file:
+                file.write(DEMO)
+        except OSError as error:
+            raise InputError(f'the demo cannot be written to "{folder}": {error.strerror}') from None
+    return policy
+
+
+def _added(people: "People", name: str) -> str:
+    return people.add(name, "analyst").name
+
+
+def _greet(settings: "Config", secret: str | None, token: str | None) -> None:
+    console = Console()
+    host, port = settings.address
+    at = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+    console.print(Text(f"tacit serves at {at}"), soft_wrap=True)
+    if settings.wire_address is not None:
+        there, gate = settings.wire_address
+        console.print(Text(f"psql: psql -h {there} -p {gate} -U {ANALYST} -d clinic, with a token as password"))
+    if secret is not None:
+        console.print(Text(f"Sign in once, as {CURATOR}: {at}/signin?link={secret}"), soft_wrap=True)
+    if token is not None:
+        console.print(Text(f"A token of {ANALYST}, shown this once: {token}"), soft_wrap=True)
+    if secret is None:
+        console.print(Text(f"Sign in: make a link with `tacit people link {CURATOR}`"), soft_wrap=True)
+
+
+# --- people
+
+
+def add(
+    name: Name,
+    role: Annotated[
+        str, typer.Option("--role", metavar="ROLE", help="curator, analyst or auditor.", show_default=True)
+    ] = "analyst",
+    config: ConfigFile = None,
+    state: StateFolder = None,
+) -> None:
+    """Somebody new. What they may ask is for each dataset's policy to say.
+
+    Example: tacit people add ben --role analyst
+    """
+    with _people(_settings(config, state)) as people:
+        made = people.add(name, role)
+    typer.echo(f"{made.name} is {made.role} now; give them a token with `tacit people token {made.name}`.")
+
+
+def token(
+    name: Name,
+    days: Annotated[int, typer.Option("--days", metavar="NUMBER", help="How long it works.")] = 90,
+    label: Annotated[str, typer.Option("--label", metavar="TEXT", help="What it is for.")] = "",
+    config: ConfigFile = None,
+    state: StateFolder = None,
+) -> None:
+    """A new token, shown this once.
+
+    Example: tacit people token ben --days 30 --label notebook
+    """
+    if not 1 <= days <= 3660:
+        raise InputError(f"--days must be 1 to 3660, not {days}")
+    with _people(_settings(config, state)) as people:
+        made = people.issue(name, label=label, life=timedelta(days=days))
+    typer.echo(made.text)
+
+
+def revoke(
+    prefix: Annotated[str, typer.Argument(metavar="TOKEN", help="Its 12 digits after tacit_, or all of it.")],
+    config: ConfigFile = None,
+    state: StateFolder = None,
+) -> None:
+    """Make a token useless, at once.
+
+    Example: tacit people revoke 0123456789ab
+    """
+    with _people(_settings(config, state)) as people:
+        gone = people.revoke(prefix)
+    typer.echo(f"The token {gone.prefix} of {gone.person} works no more.")
+
+
+def bar(name: Name, config: ConfigFile = None, state: StateFolder = None) -> None:
+    """Let somebody in no more; the name stays theirs.
+
+    Example: tacit people bar ben
+    """
+    with _people(_settings(config, state)) as people:
+        people.bar(name)
+    typer.echo(f"{name} is let in no more.")
+
+
+def link(name: Name, config: ConfigFile = None, state: StateFolder = None) -> None:
+    """A link that signs somebody in with a browser, once, within a day.
+
+    Example: tacit people link admin
+    """
+    with _people(_settings(config, state)) as people:
+        made = people.link(name)
+    typer.echo(f"/signin?link={made}")
+
+
+def listed(as_json: Json = False, config: ConfigFile = None, state: StateFolder = None) -> None:
+    """Everybody, and their tokens that still work.
+
+    Example: tacit people list
+    """
+    with _people(_settings(config, state)) as people:
+        found: list[dict[str, Any]] = [
+            {
+                "name": who.name,
+                "role": who.role,
+                "may_come_in": let_in,
+                "tokens": _working(people, who.name),
+            }
+            for who, let_in in people.everybody()
+        ]
+    if as_json:
+        print_json(Console(), {"people": found})
+        return
+    for one in found:
+        barred = "" if one["may_come_in"] else ", barred"
+        typer.echo(f"{one['name']}: {one['role']}{barred}; tokens: {', '.join(one['tokens']) or 'none'}")
+
+
+def _working(people: "People", name: str) -> list[str]:
+    return [issued.prefix for issued in people.issued(name) if people.alive(issued.prefix)]
+
+
+def _settings(config: Path | None, state: Path | None) -> "Config":
+    from tacit.server.config import Config
+
+    found = Config.read(config)
+    return found if state is None else replace(found, state=state.absolute())
+
+
+@contextmanager
+def _people(settings: "Config") -> Iterator["People"]:
+    from tacit.server.people import People
+    from tacit.server.state import State
+
+    state = State(settings.store)
+    try:
+        yield People(state)
+    finally:
+        state.close()
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as missing:
+        raise TacitError(f"serving needs {missing.name}, which is not installed: pip install 'tacit[server]'") from None

@@ -1,0 +1,150 @@
+"""`/v1/datasets/…/quote` and `…/ask`: a question, at once or as a job; and `/v1/jobs`."""
+
+import json
+from hashlib import sha256
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi.responses import JSONResponse
+from sqlalchemy import select
+
+from tacit.server.asked import ANSWERED, Question, answered, media
+from tacit.server.identify import Serving, allowed
+from tacit.server.jobs import Job
+from tacit.server.opened import Watch
+from tacit.server.people import Identity
+from tacit.server.problem import Problem
+from tacit.server.service import Service
+from tacit.server.state import keys
+from tacit.session import Release
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1")
+
+Looks = Annotated[Identity, Depends(allowed("look"))]
+Asks = Annotated[Identity, Depends(allowed("ask"))]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Names the charge: the same key with the same question never pays twice.",
+        examples=["7d1f0c52-first-try"],
+    ),
+]
+Prefer = Annotated[str | None, Header(description="`respond-async` answers at once with a job.", max_length=200)]
+
+QUOTED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "What it would cost, the error to expect, and what would be left. Free.",
+        "content": {
+            "application/json": {
+                "example": {
+                    "cost": {"epsilon": "0.5", "delta": "0"},
+                    "left": {"epsilon": "1.5", "delta": "0.000001"},
+                    "enough": True,
+                    "expected": [{"column": "visits", "error": 120.0, "words": "± 120"}],
+                    "notes": [],
+                    "columns": [{"name": "ward", "type": "text"}, {"name": "visits", "type": "integer"}],
+                }
+            }
+        },
+    }
+}
+TAKEN: dict[int | str, dict[str, Any]] = {
+    202: {
+        "description": "It was taken as a job (`Prefer: respond-async`).",
+        "content": {"application/json": {"example": {"id": "0f3c5a", "state": "queued", "dataset": "clinic"}}},
+    }
+}
+
+
+@router.post("/datasets/{dataset}/quote", responses=QUOTED, tags=["ask"])
+def quote(dataset: str, question: Question, who: Asks, service: Serving) -> JSONResponse:
+    """What a question would cost. Free: nothing is looked at."""
+    found = service.desk.quote(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
+    output = found.priced.question.output
+    columns = [{"name": name, "type": expression.facts.type.value} for name, expression in output]
+    service.metrics.question(dataset, "quoted")
+    return JSONResponse({**found.json(), "columns": columns})
+
+
+@router.post("/datasets/{dataset}/ask", responses={**ANSWERED, **TAKEN}, tags=["ask"])
+def ask(
+    dataset: str,
+    question: Question,
+    request: Request,
+    who: Asks,
+    service: Serving,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Response:
+    """The answer, after it is paid for. Asked again it is free, with the same noise."""
+    form = media(request)
+    service.desk.opened(who, dataset)
+    if key is not None:
+        _claim(service, who, dataset, key, question)
+
+    def work(watch: Watch) -> tuple[str, Release]:
+        found = service.desk.ask(
+            who, dataset, question.sql, **question.offer(), confidence=question.confidence, key=key, watch=watch
+        )
+        return service.shelf.lay(who, dataset, question.sql, found), found
+
+    service.metrics.question(dataset, "asked")
+    if prefer is not None and "respond-async" in [part.strip().lower() for part in prefer.split(",")]:
+        service.desk.quote(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
+        name = service.jobs.start(who, dataset, lambda watch: work(watch)[0])
+        headers = {"Location": f"/v1/jobs/{name}", "Preference-Applied": "respond-async"}
+        return JSONResponse(_job(service.jobs.find(who, name)), status_code=202, headers=headers)
+    name, found = work(Watch())
+    return answered(found, form, name=name, cached=found.cached)
+
+
+def _claim(service: Service, who: Identity, dataset: str, key: str, question: Question) -> None:
+    """A key belongs to the question it was first used for: another one is refused, before anything is charged."""
+    asked = sha256(json.dumps(question.model_dump(mode="json"), sort_keys=True).encode()).digest()
+    place = (keys.c.owner == who.name) & (keys.c.dataset == dataset) & (keys.c.key == key)
+    if service.state.insert_once(keys, owner=who.name, dataset=dataset, key=key, question=asked):
+        return
+    with service.state.reading() as connection:
+        first = connection.execute(select(keys.c.question).where(place)).scalar_one()
+    if first != asked:
+        raise Problem(
+            422,
+            "key-reused",
+            "This key is another question's",
+            "this Idempotency-Key was used with another question or offer: nothing was charged; choose a new key",
+        )
+
+
+@router.get("/jobs", tags=["jobs"])
+def list_jobs(who: Looks, service: Serving) -> JSONResponse:
+    """Your newest jobs."""
+    return JSONResponse({"items": [_job(job) for job in service.jobs.listed(who)]})
+
+
+@router.get("/jobs/{job}", tags=["jobs"])
+def one_job(job: str, who: Looks, service: Serving) -> JSONResponse:
+    """How far a job is; when it is done, the release it made."""
+    return JSONResponse(_job(service.jobs.find(who, job)))
+
+
+@router.delete("/jobs/{job}", tags=["jobs"])
+def cancel_job(job: str, who: Looks, service: Serving) -> JSONResponse:
+    """Stop a job. Nothing is given back: what was charged stays charged."""
+    return JSONResponse(_job(service.jobs.cancel(who, job)))
+
+
+def _job(job: Job) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": job.id, "dataset": job.dataset, "state": job.state, "created": job.created}
+    if job.share is not None:
+        found["progress"] = job.share
+    if job.release is not None:
+        found["release"] = f"/v1/releases/{job.release}"
+    if job.problem is not None:
+        found["problem"] = job.problem
+    return found

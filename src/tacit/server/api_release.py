@@ -1,0 +1,125 @@
+"""`/v1/releases`: answers that were given, their certificates, and the proof that they were paid for."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+
+from tacit.base import Denied
+from tacit.ledger.entry import genesis
+from tacit.server.asked import ANSWERED, answered, media
+from tacit.server.identify import Serving, allowed
+from tacit.server.known import tables_of
+from tacit.server.people import Identity
+from tacit.server.problem import Problem
+from tacit.server.service import Service
+from tacit.server.shelf import Laid, May
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/releases", tags=["releases"])
+
+Looks = Annotated[Identity, Depends(allowed("look"))]
+Asks = Annotated[Identity, Depends(allowed("ask"))]
+Cursor = Annotated[str | None, Query(max_length=64, description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+class Sharing(BaseModel):
+    """Whether a release is shown to everybody who may ask the tables it was made from."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"shared": True}]})
+    shared: bool
+
+
+@router.get("")
+def list_releases(
+    who: Looks, service: Serving, cursor: Cursor = None, limit: Limit = 50, shared: bool = False
+) -> JSONResponse:
+    """Your releases, the newest first; with `shared=true`, what others share with you."""
+    if shared:
+        found = service.shelf.shared(who, _may(service, who), after=cursor, limit=limit)
+    else:
+        found = service.shelf.listed(who, after=cursor, limit=limit)
+    more = found[-1].id if len(found) == limit else None
+    return JSONResponse({"items": [laid.head() for laid in found], "next": more})
+
+
+@router.get("/{release}", responses=ANSWERED)
+def one_release(release: str, request: Request, who: Looks, service: Serving) -> Response:
+    """An answer again, as JSON, CSV or Arrow. Free."""
+    form = media(request)
+    laid = _found(service, who, release)
+    return answered(laid.release, form, name=laid.id, cached=True, sql=laid.sql, shared=laid.shared, owner=laid.owner)
+
+
+@router.get("/{release}/certificate")
+def certificate(release: str, who: Looks, service: Serving) -> JSONResponse:
+    """How an answer was made and what it promises."""
+    return JSONResponse(_found(service, who, release).release.certificate())
+
+
+@router.get("/{release}/proof")
+def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
+    """The entry of the ledger that paid for your release, with what its hash is made of.
+
+    SHA-256 of `before`, `seq`, `time` and the hash of `body` is `digest`; whoever keeps the digest can later ask an
+    auditor whether the chain still has it.
+    """
+    laid = _found(service, who, release)
+    if laid.owner != who.name:
+        raise Problem(403, "not-yours", "Not your release", "the proof of a charge is its owner's")
+    opened = service.desk.opened(who, laid.dataset)
+    people = opened.policy.dataset.identity
+    if laid.release.facts.get("ledger", {}).get("id") != opened.ledger.store.ledger:
+        raise Problem(409, "other-ledger", "Paid for elsewhere", "the dataset has another ledger now than it had then")
+    entries = list(opened.ledger.log(people, after=max(0, laid.entry - 2), limit=2))
+    own = next((entry for entry in entries if entry.seq == laid.entry), None)
+    if own is None or json.loads(own.body).get("analyst") != who.name:
+        raise Problem(409, "no-entry", "Not in the ledger", "the ledger has no such charge of yours: tell an auditor")
+    before = next((e.digest for e in entries if e.seq == laid.entry - 1), genesis(opened.ledger.store.ledger, people))
+    head = opened.ledger.standing(people)
+    found: dict[str, Any] = {"ledger": opened.ledger.store.ledger, "people": people, "seq": own.seq, "time": own.time}
+    found |= {"body": own.body, "before": before.hex(), "digest": own.digest.hex()}
+    return JSONResponse({**found, "head": {"seq": head.seq, "digest": head.head.hex()}})
+
+
+@router.put("/{release}/sharing")
+def share(release: str, wish: Sharing, who: Asks, service: Serving) -> JSONResponse:
+    """Show your release to everybody who may ask the tables it was made from, or no longer."""
+    laid = _found(service, who, release)
+    if laid.owner != who.name:
+        raise Problem(403, "not-yours", "Not your release", "only its owner shares a release")
+    tables = _tables(service, who, laid) if wish.shared else set()
+    service.shelf.share(who, release, shared=wish.shared, tables=tables)
+    return JSONResponse({"id": release, "shared": wish.shared})
+
+
+def _found(service: Service, who: Identity, release: str) -> Laid:
+    return service.shelf.find(who, release, _may(service, who))
+
+
+def _may(service: Service, who: Identity) -> May:
+    def may(dataset: str, tables: set[str]) -> bool:
+        try:
+            policy = service.desk.opened(who, dataset).policy
+        except Denied:
+            return False
+        return who.role != "analyst" or tables <= tables_of(policy, who.name)
+
+    return may
+
+
+def _tables(service: Service, who: Identity, laid: Laid) -> set[str]:
+    """The tables a release was made from, as the ledger has them in the program that was paid for."""
+    opened = service.desk.opened(who, laid.dataset)
+    entries = opened.ledger.log(opened.policy.dataset.identity, after=laid.entry - 1, limit=1)
+    own = next(iter(entries), None)
+    try:
+        if own is not None:
+            return {str(table) for table in json.loads(own.body)["program"]["tables"]}
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise Problem(409, "no-entry", "Not in the ledger", "the ledger does not say what this release was made from")

@@ -1,0 +1,136 @@
+"""The application: routes, what surrounds them, and how every error looks."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from tacit.base import TacitError
+from tacit.policy import DATASET
+from tacit.server import api_ask, api_data, api_people, api_release, signin
+from tacit.server.guard import Guard
+from tacit.server.identify import Serving, allowed
+from tacit.server.limits import BodyLimit
+from tacit.server.log import event
+from tacit.server.people import Identity
+from tacit.server.problem import MEDIA, Problem, response
+from tacit.server.service import Service
+from tacit.server.wire import serve_wire
+
+__all__ = ["application"]
+
+ABOUT = """Ask real data real questions; answers are differentially private, and priced before they are paid for.
+
+Send `Authorization: Bearer <token>`. Errors are `application/problem+json`. A quote is free; an answer is paid for
+before anything is looked at, and the same question asked again is free."""
+
+EVERY: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "What is wrong, and what to do.",
+        "content": {
+            MEDIA: {
+                "example": {
+                    "type": "urn:tacit:problem:over-budget",
+                    "title": "The budget does not allow it",
+                    "status": 403,
+                    "detail": 'analyst:ana of "patients" has 0.1 epsilon left now, and this program costs 0.5 epsilon',
+                }
+            }
+        },
+    }
+}
+
+Watches = Annotated[Identity, Depends(allowed("watch"))]
+
+
+def application(service: Service) -> FastAPI:
+    """The application over what is open. It closes it when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        event("started", datasets=len(service.config.datasets))
+        wire = await _wire(service)
+        app.state.wire = wire
+        yield
+        if wire is not None:
+            wire.close()
+        await run_in_threadpool(service.close)
+        event("stopped")
+
+    app = FastAPI(
+        title="tacit",
+        version="1",
+        description=ABOUT,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,  # those pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        responses=EVERY,
+    )
+    app.state.service = service
+    for part in (api_data, api_ask, api_release, api_people, signin):
+        app.include_router(part.router)
+    app.add_api_route("/healthz", healthz, methods=["GET"], tags=["operations"])
+    app.add_api_route("/metrics", metrics, methods=["GET"], tags=["operations"], response_class=PlainTextResponse)
+    app.add_exception_handler(TacitError, _refused)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _framework)
+    app.add_middleware(BodyLimit, most=service.config.body)
+    app.add_middleware(Guard, metrics=service.metrics, secure=service.config.secure)  # last added is outermost
+    return app
+
+
+async def _wire(service: Service) -> asyncio.Server | None:
+    """The door for PostgreSQL's clients, if there is one."""
+    config, place = service.config, service.config.wire_address
+    if place is None:
+        return None
+    guarded = None
+    if config.certificate is not None and config.private_key is not None:
+        guarded = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        guarded.load_cert_chain(config.certificate, config.private_key)
+    return await serve_wire(service.desk, service.people, host=place[0], port=place[1], ssl=guarded)
+
+
+def healthz(service: Serving) -> JSONResponse:
+    """Whether this worker can do its work."""
+    good = service.state.ready()
+    return JSONResponse({"status": "ok" if good else "unavailable"}, status_code=200 if good else 503)
+
+
+def metrics(who: Watches, service: Serving) -> PlainTextResponse:
+    """Counters in Prometheus' text format, for curators and auditors. Nothing in them depends on data."""
+    spent = {}
+    for dataset in service.desk.datasets(who):
+        standing = service.desk.standing(who, dataset)
+        balance = standing.balance(DATASET)
+        if balance is not None:
+            scale = 10**standing.currency.decimals
+            spent[dataset, standing.currency.value] = (balance.spent.spend / scale, balance.limit.spend / scale)
+    return PlainTextResponse(service.metrics.text(spent), media_type="text/plain; version=0.0.4")
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, TacitError)
+    return response(error)
+
+
+async def _malformed(_: Request, error: Exception) -> Response:
+    """What was wrong with a request, by place; what was sent is not repeated."""
+    assert isinstance(error, RequestValidationError)
+    found = ["/".join(str(step) for step in one["loc"]) + ": " + one["msg"] for one in error.errors()[:10]]
+    return response(Problem(422, "request", "The request is malformed", "; ".join(found)))
+
+
+async def _framework(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    names = {404: ("no-route", "There is nothing here"), 405: ("method", "Not this method")}
+    name, title = names.get(error.status_code, ("request", "The request cannot be read"))
+    return response(Problem(error.status_code, name, title, title.lower(), error.headers))

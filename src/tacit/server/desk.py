@@ -1,0 +1,240 @@
+"""The one desk behind every door: each dataset is opened once, and everybody asks through it.
+
+Whoever asks sees the datasets whose policy names them, and in those the tables they may ask; a dataset that is not
+theirs does not exist for them. A policy is read again when its file changes, and if that fails nobody is answered.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from time import monotonic, sleep
+
+from tacit.base import Denied, InputError, Number, PolicyError, TacitError
+from tacit.ledger import Standing
+from tacit.loss import Cost
+from tacit.policy import Policy
+from tacit.policy.account import DATASET, analyst_holder, group_holder
+from tacit.server.known import catalog_of, holder_of, known_to
+from tacit.server.opened import Opened, Stopped, Watch, places_of, read_policy, stamp_of
+from tacit.server.people import Identity
+from tacit.server.state import Unavailable
+from tacit.session import Quote, Release
+from tacit.session.offer import CONFIDENCE
+from tacit.sql import lower, parse
+
+__all__ = ["Cancelled", "Desk", "NoDataset"]
+
+PATIENCE = 10.0  # seconds that closing waits for questions to stop
+
+
+class NoDataset(Denied):
+    """There is no such dataset, or not for whoever asks; which of the two is not told."""
+
+
+class Cancelled(TacitError):  # noqa: N818 - says what is the case, as Denied does
+    """The question was stopped. What was charged for it stays charged."""
+
+
+class Desk:
+    """Open datasets by name. Thread safe; close it when the service ends.
+
+    `padding` in seconds: the time of an answer for which data was read is rounded up to a multiple of it.
+    """
+
+    def __init__(self, policies: Iterable[Path], *, padding: float = 0.0) -> None:
+        self.padding = padding
+        self._lock = threading.Lock()
+        self._opened: dict[str, Opened] = {}
+        self._retired: list[Opened] = []
+        self._door, self._asking, self._closed = threading.Condition(), set[Watch](), False
+        try:
+            for path in policies:
+                opened = Opened(path)
+                name = opened.policy.dataset.name
+                if name in self._opened:
+                    opened.close()
+                    raise InputError(f'two policies are of a dataset "{name}": give one of them another name')
+                self._opened[name] = opened
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Stop what is being asked, as after a crash: charges stand, and asking again does not pay again. Then let go.
+
+        An engine is not closed under a question: that would look like a failure of its own, which is stored.
+        """
+        with self._door:
+            self._closed = True
+            asking = list(self._asking)
+        for watch in asking:
+            watch.stop()
+        with self._door:
+            self._door.wait_for(lambda: not self._asking, timeout=PATIENCE)
+        with self._lock:
+            every, self._opened, self._retired = [*self._opened.values(), *self._retired], {}, []
+        for opened in every:
+            opened.close()
+
+    # --- what there is
+
+    def datasets(self, who: Identity) -> list[str]:
+        """The datasets that this person may know of."""
+        found = []
+        for name in sorted(self._opened):
+            with suppress(NoDataset, Unavailable):  # one whose rules are broken hides no other
+                self.opened(who, name)
+                found.append(name)
+        return found
+
+    def opened(self, who: Identity, dataset: str) -> Opened:
+        """The dataset as its policy says now, if this person may know of it."""
+        opened = self._current(dataset)
+        if opened is None or (who.role == "analyst" and holder_of(opened.policy, who.name) is None):
+            raise NoDataset(f'there is no dataset "{dataset}" that you may ask: `GET /v1/datasets` lists those you may')
+        return opened
+
+    def _current(self, dataset: str) -> Opened | None:
+        opened = self._opened.get(dataset)
+        if opened is None or stamp_of(opened.path) == opened.stamp:
+            return opened
+        with self._lock:
+            opened = self._opened.get(dataset)
+            if opened is None:
+                return None
+            stamp = stamp_of(opened.path)
+            if stamp != opened.stamp:
+                try:
+                    self._opened[dataset] = self._renewed(opened, stamp)
+                except TacitError:
+                    pass
+                else:
+                    return self._opened[dataset]
+                raise Unavailable(f'the rules of "{dataset}" cannot be read now: its curator can run `tacit check`')
+            return opened
+
+    def _renewed(self, opened: Opened, stamp: tuple[int, ...]) -> Opened:
+        policy = read_policy(opened.path)
+        if policy.dataset.name != opened.policy.dataset.name:
+            raise PolicyError("the dataset has another name now: start the service again")
+        if places_of(policy) == opened.places():
+            return opened.renewed(policy, stamp)
+        fresh = Opened(opened.path)
+        self._retired.append(opened)  # somebody may be using it: it is closed at the end
+        return fresh
+
+    def policy(self, who: Identity, dataset: str) -> Policy:
+        """What is declared, as far as this person may know: no places, no hidden columns, nobody else's limits."""
+        return known_to(who, self.opened(who, dataset).policy)
+
+    # --- asking
+
+    def quote(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> Quote:
+        """What `ask` would cost and how well it would be answered. Free; nothing is looked at."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy), Watch())
+        return session.quote(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
+
+    def ask(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        key: str | None = None,
+        watch: Watch | None = None,
+    ) -> Release:
+        """The answer, after it is paid for. `watch` can stop it, and is told how far it is."""
+        _may_ask(who)
+        began, watch = monotonic(), watch or Watch()
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy), watch)
+        stopped = watch.stopped
+        try:
+            if not stopped:
+                with self._inside(watch):
+                    return session.ask(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
+        except Stopped:
+            stopped = True
+        finally:
+            if watch.ran and self.padding:
+                spent = monotonic() - began
+                sleep(max(0.0, ceil(spent / self.padding) * self.padding - spent))
+        raise Cancelled("this question was stopped; what was charged stays, and asking it again does not pay again")
+
+    @contextmanager
+    def _inside(self, watch: Watch) -> Iterator[None]:
+        """Counted among those who are being answered."""
+        with self._door:
+            if self._closed:
+                raise Unavailable("the service is stopping: ask again in a moment")
+            self._asking.add(watch)
+        try:
+            yield
+        finally:
+            with self._door:
+                self._asking.discard(watch)
+                self._door.notify_all()
+
+    def columns(self, who: Identity, dataset: str, sql: str) -> list[tuple[str, str]]:
+        """Names and types of the answer's columns, from the plan: nothing runs and nothing is charged."""
+        _may_ask(who)
+        question = lower(parse(sql), catalog_of(who, self.opened(who, dataset).policy))
+        return [(name, expression.facts.type.value) for name, expression in question.output]
+
+    # --- what was spent
+
+    def left(self, who: Identity, dataset: str) -> Cost:
+        """What this person may still spend; `Denied` if the policy lets them spend nothing."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        return opened.session(who.name, catalog_of(who, opened.policy), Watch()).left()
+
+    def standing(self, who: Identity, dataset: str) -> Standing:
+        """The whole account, for those who watch over it."""
+        if who.role == "analyst":
+            raise Denied("what others spent is for curators and auditors to see")
+        opened = self.opened(who, dataset)
+        return opened.ledger.standing(opened.policy.dataset.identity)
+
+    def budget(self, who: Identity, dataset: str) -> Standing:
+        """The account, with the balances that bind this person; curators and auditors see all of them.
+
+        What others spent together shows in the dataset's own balance, which everybody is bound by.
+        """
+        opened = self.opened(who, dataset)
+        whole = opened.ledger.standing(opened.policy.dataset.identity)
+        if who.role != "analyst":
+            return whole
+        holder = holder_of(opened.policy, who.name)
+        groups = () if holder is None else holder.groups
+        mine = {DATASET, analyst_holder(who.name), *(group_holder(group) for group in groups)}
+        balances = tuple(
+            balance if balance.holder == analyst_holder(who.name) else replace(balance, last=None)
+            for balance in whole.balances
+            if balance.holder in mine
+        )
+        return replace(whole, balances=balances, sources=())
+
+
+def _may_ask(who: Identity) -> None:
+    if who.role == "auditor":
+        raise Denied("an auditor looks and does not ask: ask as an analyst, with another name")

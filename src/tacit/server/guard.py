@@ -1,0 +1,84 @@
+"""The outermost layer: headers on every response, a line in the log, and nothing of an unexpected error gets out."""
+
+import logging
+import sys
+import traceback
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.server.log import event
+from tacit.server.metrics import Metrics, outcome_of
+from tacit.server.problem import Problem, response
+
+__all__ = ["Guard"]
+
+POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+POLICY += "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+
+class Guard:
+    """Wraps the whole application."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, secure: bool) -> None:
+        self.app, self.metrics = app, metrics
+        found = dict(HEADERS)
+        if secure:
+            found["strict-transport-security"] = "max-age=31536000"
+        self.headers = [(name.encode(), value.encode()) for name, value in found.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status = 0
+
+        async def dressed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(h for h in self.headers if h[0] not in own)]
+            await send(message)
+
+        scope.setdefault("state", {})
+        try:
+            await self.app(scope, receive, dressed)
+        except Exception as error:
+            event("fault", level=logging.ERROR, error=type(error).__name__, at=_place(error))
+            if not status:
+                await response(FAULT)(scope, receive, dressed)
+        finally:
+            self._note(scope, status)
+
+    def _note(self, scope: Scope, status: int) -> None:
+        route = getattr(scope.get("route"), "path", "unknown")
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self.metrics.request(method, route, status)
+        who: Any = scope["state"].get("who")
+        event("request", method=method, route=route, outcome=outcome_of(status), who=who)
+
+
+METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
+FAULT = Problem(
+    500,
+    "internal",
+    "The service failed",
+    "this is a fault of the service; asking again with the same Idempotency-Key never pays twice",
+)
+
+
+def _place(error: BaseException) -> str:
+    """The line of code an error came from: its message might hold anything."""
+    frames = traceback.extract_tb(error.__traceback__ or sys.exc_info()[2])
+    return "?" if not frames else f"{frames[-1].name}:{frames[-1].lineno}"

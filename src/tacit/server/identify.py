@@ -1,0 +1,88 @@
+"""Who is calling: a token in the Authorization header, or a browser's session, guarded against forged requests."""
+
+import hmac
+from collections.abc import Callable
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+
+from tacit.server.people import Identity
+from tacit.server.problem import Problem
+from tacit.server.rights import RIGHTS, Right
+from tacit.server.service import Service
+from tacit.server.tokens import digest
+
+__all__ = ["COOKIE", "GUARD", "Serving", "allowed", "guard_of", "same_site", "service_of"]
+
+COOKIE = "tacit_session"
+GUARD = "X-CSRF-Token"
+SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+def service_of(request: Request) -> Service:
+    """What this worker holds open."""
+    found: Service = request.app.state.service
+    return found
+
+
+Serving = Annotated[Service, Depends(service_of)]
+
+
+def allowed(right: Right) -> Callable[[Request], Identity]:
+    """A dependency that lets in who has this right, and counts everybody."""
+
+    def identified(request: Request) -> Identity:
+        service = service_of(request)
+        who = _known(request, service)
+        request.state.who = who.name
+        service.rate.take(who.name)
+        if who.role not in RIGHTS[right]:
+            roles = " or ".join(sorted(RIGHTS[right]))
+            raise Problem(403, "role", "Not with this role", f"this is for {roles}, and you are {who.role}")
+        return who
+
+    return identified
+
+
+def _known(request: Request, service: Service) -> Identity:
+    address = request.client.host if request.client else "?"
+    header, session = request.headers.get("authorization"), request.cookies.get(COOKIE)
+    if header is not None:
+        scheme, _, token = header.partition(" ")
+        who = service.people.by_token(token.strip()) if scheme.lower() == "bearer" else None
+    elif session is not None:
+        who = service.people.by_session(session)
+        if who is not None and request.method not in SAFE:
+            _not_forged(request, session)
+    else:
+        who = None
+    if who is None:
+        service.failures.take(address)
+        raise Problem(
+            401,
+            "who",
+            "Who are you?",
+            "send `Authorization: Bearer <token>` with a token that is neither revoked nor past its time, or sign in",
+            {"WWW-Authenticate": 'Bearer realm="tacit"'},
+        )
+    return who
+
+
+def guard_of(session: str) -> str:
+    """What a page of ours sends along and another site's cannot know."""
+    return digest(f"tacit guard {session}").hex()
+
+
+def _not_forged(request: Request, session: str) -> None:
+    sent = request.headers.get(GUARD, "")
+    if not (hmac.compare_digest(sent.encode(), guard_of(session).encode()) and same_site(request)):
+        raise Problem(403, "forged", "Not from our own pages", f"send {GUARD} as `GET /v1/me` tells it")
+
+
+def same_site(request: Request) -> bool:
+    """Whether a browser says that the request comes from a page of this very service; no browser, no saying."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("host")

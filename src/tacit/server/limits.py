@@ -1,0 +1,90 @@
+"""How much one caller may take: requests in a minute, and bytes in a request."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.server.problem import Problem, response
+
+__all__ = ["BodyLimit", "Rate"]
+
+MOST = 50_000  # callers that are remembered
+
+
+class Rate:
+    """A bucket for each caller, filled evenly: `per_minute` requests, and as many at once after a minute of silence."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = monotonic) -> None:
+        self.per_minute, self._clock, self._lock = per_minute, clock, threading.Lock()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what is left, and when that was so
+
+    def take(self, caller: str) -> None:
+        """Count a request; a `Problem` if there were too many."""
+        left = self._left(caller)
+        if left < 0:
+            wait = max(1, round(-left * 60 / self.per_minute + 0.5))
+            raise Problem(
+                429,
+                "rate",
+                "Too many requests",
+                f"at most {self.per_minute} a minute: wait {wait} s",
+                {"Retry-After": str(wait)},
+            )
+
+    def _left(self, caller: str) -> float:
+        with self._lock:
+            time = self._clock()
+            left, before = self._buckets.pop(caller, (float(self.per_minute), time))
+            left = min(float(self.per_minute), left + (time - before) * self.per_minute / 60) - 1
+            self._buckets[caller] = (left + 1 if left < 0 else left, time)  # a refused request is not counted
+            if len(self._buckets) > MOST:
+                self._buckets.popitem(last=False)
+            return left
+
+
+class BodyLimit:
+    """Refuses a request whose body is larger than `most` bytes: by what it says, and by what then comes."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self.app, self.most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        said = dict(scope["headers"]).get(b"content-length", b"0")
+        if not said.isdigit() or len(said) > 15 or int(said) > self.most:
+            await response(self._refusal())(scope, receive, send)
+            return
+        seen, begun = 0, False
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > self.most:
+                    raise _TooLarge
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, counted, noted)
+        except _TooLarge:
+            if not begun:
+                await response(self._refusal())(scope, receive, send)
+
+    def _refusal(self) -> Problem:
+        detail = f"a request has at most {self.most} bytes here"
+        return Problem(413, "body", "The request is too large", detail, {"Connection": "close"})
+
+
+class _TooLarge(BaseException):
+    """Passes through every handler on its way out."""

@@ -1,0 +1,101 @@
+"""Every way in which the service says no, as one table: class of error, HTTP status, name, SQLSTATE.
+
+Problems are RFC 9457's `application/problem+json`. What happened before the data was looked at may be told in full;
+errors of the ledger and of the service's own database are told in one fixed sentence, since they can hold addresses.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fastapi.responses import JSONResponse
+
+from tacit.base import (
+    CorruptLedger,
+    Denied,
+    EngineError,
+    InputError,
+    LedgerError,
+    OutcomeUnknown,
+    OverBudget,
+    PolicyError,
+    RandomnessError,
+    Refused,
+    TacitError,
+)
+from tacit.server.desk import Cancelled, NoDataset
+from tacit.server.state import Unavailable
+
+__all__ = ["MEDIA", "TABLE", "Kind", "Problem", "kind_of", "problem_of", "response"]
+
+MEDIA = "application/problem+json"
+AGAIN = "asking again with the same Idempotency-Key never pays twice"
+
+
+class Kind(NamedTuple):
+    """How one class of error is told. `text` stands in for the error's own where that is not for everybody."""
+
+    status: int
+    name: str
+    title: str
+    sqlstate: str
+    text: str = ""
+
+
+TABLE: dict[type[TacitError], Kind] = {
+    NoDataset: Kind(404, "no-dataset", "There is no such dataset", "3D000"),
+    OverBudget: Kind(403, "over-budget", "The budget does not allow it", "53400"),
+    Denied: Kind(403, "denied", "The policy does not allow it", "42501"),
+    Refused: Kind(422, "refused", "This has no private answer", "0A000"),
+    PolicyError: Kind(422, "undeclared", "A declaration is missing", "42P17"),
+    InputError: Kind(422, "input", "An argument is wrong", "22023"),
+    Cancelled: Kind(409, "cancelled", "The question was stopped", "57014"),
+    EngineError: Kind(500, "engine", "The engine could not answer", "XX000"),
+    OutcomeUnknown: Kind(
+        503, "outcome-unknown", "Whether it was charged is not known", "08007", f"the ledger did not answer; {AGAIN}"
+    ),
+    CorruptLedger: Kind(
+        503, "ledger-damaged", "The ledger is damaged", "XX001", "nothing is answered until its curator has looked"
+    ),
+    LedgerError: Kind(
+        503, "ledger", "The ledger cannot be used now", "53000", f"the ledger cannot take this charge now; {AGAIN}"
+    ),
+    Unavailable: Kind(503, "unavailable", "The service cannot do this now", "57P03"),
+    RandomnessError: Kind(500, "randomness", "There is no randomness to draw from", "XX000", "nothing was released"),
+    TacitError: Kind(503, "unavailable", "The service cannot do this now", "57P03"),
+}
+
+
+def kind_of(error: TacitError) -> Kind:
+    """The line of the table for an error: the nearest class that has one."""
+    return next(TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)
+
+
+class Problem(TacitError):  # noqa: N818 - RFC 9457's own word
+    """A problem of the request itself, which no class of the tree stands for."""
+
+    def __init__(
+        self, status: int, name: str, title: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.name, self.title, self.headers = status, name, title, dict(headers or {})
+
+
+def problem_of(error: TacitError) -> dict[str, Any]:
+    """An error as RFC 9457 writes it."""
+    if isinstance(error, Problem):
+        return _body(error.status, error.name, error.title, str(error))
+    kind = kind_of(error)
+    return _body(kind.status, kind.name, kind.title, kind.text or str(error))
+
+
+def _body(status: int, name: str, title: str, detail: str) -> dict[str, Any]:
+    return {"type": f"urn:tacit:problem:{name}", "title": title, "status": status, "detail": detail}
+
+
+def response(error: TacitError) -> JSONResponse:
+    """The same as a response."""
+    body = problem_of(error)
+    headers = dict(error.headers) if isinstance(error, Problem) else {}
+    if body["status"] == 503:
+        headers.setdefault("Retry-After", "2")
+    return JSONResponse(body, status_code=body["status"], media_type=MEDIA, headers=headers)

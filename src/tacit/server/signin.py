@@ -1,0 +1,86 @@
+"""Coming in with a browser: a one-time link, a session in a cookie, and a small page that says where one is."""
+
+from html import escape
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from tacit.server.identify import COOKIE, Serving, allowed, guard_of, same_site
+from tacit.server.people import BROWSER_LIFE, Identity
+from tacit.server.problem import Problem
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+Looks = Annotated[Identity, Depends(allowed("look"))]
+
+
+@router.get("/signin", include_in_schema=False)
+def door(link: Annotated[str, Query(max_length=100)] = "") -> HTMLResponse:
+    """A button. To look at the page uses nothing up, since programs look at links before people do."""
+    return HTMLResponse(
+        _page(
+            "Sign in to tacit",
+            f'<form method="post" action="/signin"><input type="hidden" name="link" value="{escape(link)}">'
+            "<button>Sign in</button></form><p>The link works once.</p>",
+        )
+    )
+
+
+@router.post("/signin", include_in_schema=False)
+async def sign_in(request: Request, service: Serving) -> Response:
+    """A session for whoever has a link that was not used. Its name is new, whatever cookie came along."""
+    if not same_site(request):
+        raise Problem(403, "forged", "Not from our own pages", "open the sign-in link itself")
+    sent = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5)
+    link, old = (sent.get("link") or [""])[0], request.cookies.get(COOKIE)
+    address = request.client.host if request.client else "?"
+    session = await run_in_threadpool(service.people.sign_in, link, instead_of=old)
+    if session is None:
+        service.failures.take(address)
+        raise Problem(
+            403, "link", "This link does not work", "it was used, or is past its time: ask a curator for another"
+        )
+    answer = RedirectResponse("/", status_code=303)
+    life = int(BROWSER_LIFE.total_seconds())
+    answer.set_cookie(
+        COOKIE, session, max_age=life, httponly=True, secure=service.config.secure, samesite="strict", path="/"
+    )
+    return answer
+
+
+@router.post("/signout", include_in_schema=False)
+def sign_out(request: Request, who: Looks, service: Serving) -> Response:
+    """End the session."""
+    session = request.cookies.get(COOKIE)
+    if session is not None:
+        service.people.sign_out(session)
+    answer = Response(status_code=204)
+    answer.delete_cookie(COOKIE, path="/")
+    return answer
+
+
+@router.get("/v1/me", tags=["people"])
+def me(request: Request, who: Looks) -> JSONResponse:
+    """Who you are; in a browser also what to send as X-CSRF-Token."""
+    session = request.cookies.get(COOKIE) if "authorization" not in request.headers else None
+    return JSONResponse({"name": who.name, "role": who.role, "csrf": None if session is None else guard_of(session)})
+
+
+@router.get("/", include_in_schema=False)
+def home(who: Looks, service: Serving) -> HTMLResponse:
+    """Where one is."""
+    names = "".join(f"<li>{escape(name)}</li>" for name in service.desk.datasets(who)) or "<li>none</li>"
+    text = f"<p>You are {escape(who.name)}, {escape(who.role)}. Datasets:</p><ul>{names}</ul>"
+    return HTMLResponse(_page("tacit", f'{text}<p>The interface: <a href="/v1/openapi.json">/v1/openapi.json</a></p>'))
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"></head><body><h1>{escape(title)}</h1>{body}</body></html>'
+    )

@@ -1,0 +1,203 @@
+"""What the service keeps beside the ledgers: who there is, what was released to whom, and what is still running.
+
+SQLite in the state folder, or PostgreSQL where several machines serve. No budget is in here: losing it all costs
+nobody any privacy, only their tokens and their lists of answers.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import time_ns
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+    insert,
+    select,
+)
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+
+from tacit.base import InputError, TacitError
+
+__all__ = [
+    "State",
+    "Unavailable",
+    "browsers",
+    "jobs",
+    "keys",
+    "links",
+    "metadata",
+    "now",
+    "people",
+    "releases",
+    "tokens",
+]
+
+metadata = MetaData()
+Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what it calls INTEGER
+
+people = Table(
+    "tacit_people",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("barred", BigInteger),  # since when; a person is never deleted, since the ledger knows the name
+    Column("salt", LargeBinary, nullable=False),  # of SCRAM, one for all of a person's tokens
+)
+tokens = Table(
+    "tacit_tokens",
+    metadata,
+    Column("prefix", Text, primary_key=True),
+    Column("person", ForeignKey("tacit_people.name"), nullable=False, index=True),
+    Column("digest", LargeBinary, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("revoked", BigInteger),
+    Column("iterations", Integer, nullable=False),
+    Column("stored_key", LargeBinary, nullable=False),
+    Column("server_key", LargeBinary, nullable=False),
+)
+links = Table(
+    "tacit_links",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("person", ForeignKey("tacit_people.name"), nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("used", BigInteger),
+)
+browsers = Table(
+    "tacit_browsers",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("person", ForeignKey("tacit_people.name"), nullable=False, index=True),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+)
+releases = Table(
+    "tacit_releases",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("owner", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("entry", BigInteger, nullable=False),  # of the charge, in the chain of the dataset's people
+    Column("time", BigInteger, nullable=False),
+    Column("sql", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("tables", Text, nullable=False),  # JSON: what a reader must be allowed to ask, once it is shared
+    Index("tacit_releases_owner", "owner", "number"),
+)
+jobs = Table(
+    "tacit_jobs",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("owner", Text, nullable=False, index=True),
+    Column("dataset", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("process", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("release", Text),
+    Column("problem", Text),
+)
+keys = Table(
+    "tacit_keys",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("dataset", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("question", LargeBinary, nullable=False),  # a hash of what the key was first used for
+)
+
+
+class Unavailable(TacitError):  # noqa: N818 - says what is the case, as Denied does
+    """The service cannot do this now; nothing was charged for it."""
+
+
+def now() -> int:
+    """µs since 1970."""
+    return time_ns() // 1000
+
+
+class State:
+    """One database, shared by all threads and workers."""
+
+    def __init__(self, where: str | Path) -> None:
+        on_server = isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://"))
+        try:
+            url = make_url(str(where)).set(drivername="postgresql+psycopg") if on_server else f"sqlite:///{where}"
+            self.engine = create_engine(url, pool_pre_ping=on_server, pool_size=20, max_overflow=40)
+        except (ArgumentError, ValueError):
+            raise InputError("database is no address: write postgresql://user@host/name") from None
+        if not on_server:
+            event.listen(self.engine, "connect", _settings)
+        try:
+            with self.writing() as connection:
+                metadata.create_all(connection)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to look something up with."""
+        with _failing_plainly(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, committed when the block ends and undone if it raises."""
+        with _failing_plainly(), self.engine.begin() as connection:
+            yield connection
+
+    def insert_once(self, table: Table, **values: Any) -> bool:
+        """Add a row unless one of its name is there; whether it was added."""
+        with _failing_plainly():
+            try:
+                with self.engine.begin() as connection:
+                    connection.execute(insert(table).values(**values))
+            except IntegrityError:
+                return False
+        return True
+
+    def ready(self) -> bool:
+        """Whether the database answers."""
+        try:
+            with self.reading() as connection:
+                return bool(connection.execute(select(1)).scalar_one() == 1)
+        except Unavailable:
+            return False
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+@contextmanager
+def _failing_plainly() -> Iterator[None]:
+    """Errors of the database, which can hold values and addresses, become one sentence."""
+    try:
+        yield
+    except DBAPIError as error:
+        kind = type(error.orig).__name__
+        raise Unavailable(f"the service's own database cannot be used now ({kind}): try again later") from None
+
+
+def _settings(connection: Any, _: Any) -> None:
+    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "busy_timeout = 10000"):
+        connection.execute(f"PRAGMA {setting}")

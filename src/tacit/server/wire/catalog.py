@@ -1,0 +1,205 @@
+"""Questions to the catalogue (psql's \\d, reflection, schema browsers), answered from declared facts alone.
+
+The client's SQL runs in a sealed SQLite in memory that holds nothing but the policy's names and types. It may only
+read, and may neither run for long nor give much.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from tacit.policy import Policy
+from tacit.server.people import Identity
+from tacit.server.wire.catalog_fill import CLASSES, FIRST, NAMESPACES, TYPES, comments, fill, listed
+from tacit.server.wire.catalog_sql import to_sqlite
+from tacit.server.wire.fault import Fault
+from tacit.server.wire.parameter import listed as array_items
+from tacit.server.wire.setting import Settings
+from tacit.server.wire.value import Field
+
+__all__ = ["look_up"]
+
+STEPS = 1000  # of SQLite's machine between two looks at the clock
+MOST_STEPS = 5_000  # looks: a second or so
+MOST_ROWS = 20_000
+LENGTH = 1_000_000
+READING = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+COSTLY = {"randomblob", "zeroblob", "load_extension", "printf", "format", "fts3_tokenizer", "replace"}
+NOTHING = (
+    "pg_get_expr pg_get_indexdef pg_get_constraintdef pg_get_viewdef pg_get_serial_sequence pg_get_partkeydef "
+    "pg_get_statisticsobjdef_columns pg_get_function_result pg_get_function_arguments pg_get_triggerdef "
+    "pg_get_ruledef shobj_description pg_tablespace_location pg_get_function_identity_arguments array_upper "
+    "array_length pg_table_size pg_relation_size pg_total_relation_size pg_size_pretty pg_get_functiondef age"
+)
+VISIBLE = "pg_table_is_visible pg_type_is_visible pg_function_is_visible pg_collation_is_visible pg_opclass_is_visible"
+GRANTED = "has_table_privilege has_schema_privilege has_database_privilege has_column_privilege"
+
+
+def look_up(
+    tree: exp.Expr, fields: Sequence[Field], policy: Policy, who: Identity, settings: Settings
+) -> list[tuple[Any, ...]]:
+    """The rows of a catalogue question."""
+    named = {"user": who.name, "schema": "public", "database": policy.dataset.name}
+    sql = to_sqlite(tree, named)
+    with closing(sqlite3.connect(":memory:")) as base:
+        if tree.find(exp.Table) is not None:  # SELECT 1 needs none of it
+            fill(base, policy, who, settings.all())
+        for name, arity, function in _functions(policy, who, settings):
+            base.create_function(name, arity, function)
+        base.create_aggregate("tacit_array", 1, cast(Any, _Gathered))  # sqlite3 takes texts too
+        _seal(base)
+        try:
+            found = base.execute(sql).fetchmany(MOST_ROWS + 1)
+        except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
+            raise Fault(
+                "0A000",
+                f"this question to the catalogue cannot be answered: {error}",
+                "the catalogue shows what the policy declares, and knows what psql and SQLAlchemy ask of it",
+            ) from None
+    if len(found) > MOST_ROWS:
+        raise Fault("54000", f"this question to the catalogue has more than {MOST_ROWS:,} rows")
+    if any(len(row) != len(fields) for row in found[:1]):
+        raise Fault("0A000", "this question to the catalogue has other columns than it seems: name them one by one")
+    return [tuple(_fitting(value, field) for value, field in zip(row, fields, strict=True)) for row in found]
+
+
+def _seal(base: sqlite3.Connection) -> None:
+    base.execute("PRAGMA case_sensitive_like = ON")
+    base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
+    base.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200)
+    base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 2)
+    left = MOST_STEPS
+
+    def watch() -> int:
+        nonlocal left
+        left -= 1
+        return int(left <= 0)
+
+    def allow(action: int, _: str | None, second: str | None, *__: str | None) -> int:
+        function = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in COSTLY
+        return sqlite3.SQLITE_OK if action in READING and not function else sqlite3.SQLITE_DENY
+
+    base.set_progress_handler(watch, STEPS)
+    base.set_authorizer(allow)
+
+
+def _fitting(value: Any, field: Field) -> Any:
+    """A value of SQLite's as the column's type holds it."""
+    if value is None or field.kind.name == "text":
+        return value
+    if field.kind.element is not None:
+        return _items(value)
+    try:
+        return (
+            bool(int(value))
+            if field.kind.name == "bool"
+            else float(value)
+            if "float" in field.kind.name
+            else int(value)
+        )
+    except (TypeError, ValueError):
+        raise Fault("0A000", f'column "{field.name}" of this question to the catalogue is of another type') from None
+
+
+class _Gathered:
+    """array_agg: a text that holds the values one after another."""
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+
+    def step(self, value: Any, /) -> None:
+        if len(self.values) < MOST_ROWS:
+            self.values.append("" if value is None else str(value))
+
+    def finalize(self) -> str:
+        return APART.join(self.values)
+
+
+APART = "\x1f"
+
+
+def _items(value: Any) -> list[str]:
+    """The elements of an array: of ours, or of one that the client wrote as {a,b}."""
+    text = "" if value is None else str(value)
+    if text.startswith("{") and text.endswith("}"):
+        return [str(one) for one in array_items(text) if one is not None]
+    return text.split(APART) if text else []
+
+
+def _matches(value: Any, pattern: Any, *, ignore_case: bool = False) -> int | None:
+    """A regular expression, by an engine that takes time in proportion to the text, whatever the pattern."""
+    if value is None or pattern is None:
+        return None
+    try:
+        found = pc.match_substring_regex(pa.array([str(value)]), str(pattern), ignore_case=ignore_case)
+    except pa.ArrowInvalid:
+        return 0
+    return int(found[0].as_py())
+
+
+def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[str, int, Callable[..., Any]]]:
+    oids = {
+        "regclass": {**{name: FIRST + i for i, name in enumerate(listed(policy))}, **CLASSES},
+        "regtype": {name: oid for oid, both in TYPES.items() for name in both[:2]},
+        "regnamespace": NAMESPACES,
+    }
+    names = {kind: {oid: name for name, oid in found.items()} for kind, found in oids.items()}
+
+    def oid(kind: str, value: Any) -> int | None:
+        text = str(value).rpartition(".")[2].strip('"')
+        return int(text) if text.lstrip("-").isdigit() else oids.get(kind, {}).get(text)
+
+    def name(kind: str, value: Any) -> str | None:
+        number = oid(kind, value)
+        return None if number is None else names.get(kind, {}).get(number, str(number))
+
+    def typed(number: Any, _: Any = None) -> str:
+        found = TYPES.get(number)
+        return "-" if found is None else found[1]
+
+    told: dict[tuple[int, int], str] = {}
+
+    def commented(table: Any, column: Any = 0) -> str | None:
+        if not told:
+            told.update(comments(policy, who))
+        return told.get((table, column))
+
+    def setting(key: Any, _: Any = None) -> str:
+        return settings.show(str(key))
+
+    found: list[tuple[str, int, Callable[..., Any]]] = [
+        ("tacit_matches", 2, _matches),
+        ("tacit_imatches", 2, lambda value, pattern: _matches(value, pattern, ignore_case=True)),
+        ("tacit_oid", 2, oid),
+        ("tacit_name", 2, name),
+        ("tacit_list", -1, lambda *values: APART.join("" if one is None else str(one) for one in values)),
+        ("tacit_join", -1, lambda value, sign, *_: None if value is None else str(sign).join(_items(value))),
+        ("tacit_member", 2, lambda one, many: int(str(one) in _items(many))),
+        ("format_type", -1, typed),
+        ("to_regtype", 1, lambda value: oid("regtype", value)),
+        ("to_regclass", 1, lambda value: oid("regclass", value)),
+        ("pg_get_userbyid", 1, lambda number: "tacit" if number == 10 else who.name),
+        ("pg_encoding_to_char", 1, lambda _: "UTF8"),
+        ("version", 0, lambda: f"PostgreSQL {settings.show('server_version')}"),
+        ("current_schemas", 1, lambda _: "public"),
+        ("current_setting", -1, setting),
+        ("set_config", 3, lambda _, value, __: value),
+        ("col_description", 2, commented),
+        ("obj_description", -1, lambda table, *_: commented(table)),
+        ("quote_ident", 1, lambda text: None if text is None else '"' + str(text).replace('"', '""') + '"'),
+        ("pg_backend_pid", 0, lambda: 0),
+        ("pg_is_in_recovery", 0, lambda: 0),
+        ("pg_relation_is_publishable", 1, lambda _: 0),
+    ]
+    found += [(each, -1, lambda *_: None) for each in NOTHING.split()]
+    return found + [(each, -1, lambda *_: 1) for each in (VISIBLE + " " + GRANTED).split()]

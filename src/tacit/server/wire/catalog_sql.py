@@ -1,0 +1,227 @@
+"""A client's question to the catalogue, from PostgreSQL's SQL to SQLite's.
+
+What has no counterpart and would only ever meet empty tables (elements of arrays, series) becomes NULL or no rows;
+everything else that SQLite does not know, it refuses.
+"""
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from tacit.server.wire.catalog_tables import TABLES
+from tacit.server.wire.fault import Fault
+from tacit.server.wire.lex import pieces
+from tacit.sql.parse import MOST_CHARACTERS, MOST_TOKENS
+
+__all__ = ["is_catalog", "read_catalog", "to_sqlite"]
+
+MOST_OPEN = 40  # brackets within brackets; the longest of psql's own has a dozen
+SCHEMAS = {schema for schema, _ in TABLES}
+NAMES = {name for schema, name in TABLES if schema == "pg_catalog"}
+INTEGERS = ("INT", "BIGINT", "SMALLINT", "TINYINT", "OID")
+TEXTS = ("TEXT", "VARCHAR", "CHAR", "NAME", "BPCHAR")
+REGISTERED = ("regclass", "regtype", "regnamespace", "regproc", "regrole")
+
+
+def read_catalog(sql: str) -> exp.Expr | None:
+    """The tree of a statement, if it can be read as PostgreSQL's SQL and is one SELECT (or UNION, or VALUES)."""
+    depth = 0
+    for piece in pieces(sql):
+        depth += (piece.text in "([") - (piece.text in ")]") if piece.kind == "other" else 0
+        if depth > MOST_OPEN or len(sql) > MOST_CHARACTERS:
+            return None
+    try:
+        dialect = Dialect.get_or_raise("postgres")
+        tokens = dialect.tokenize(sql)
+        if len(tokens) > MOST_TOKENS:
+            return None
+        found = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
+    except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError):
+        return None
+    tree = found[0] if len(found) == 1 else None
+    return tree if isinstance(tree, exp.Query) else None
+
+
+def is_catalog(tree: exp.Expr) -> bool:
+    """Whether it names no table, or tables of the catalogue only."""
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        schema, name = table.db.lower(), table.name.lower()
+        if not isinstance(table.this, exp.Identifier):
+            continue  # a function
+        if schema in SCHEMAS or (not schema and (name in own or name in NAMES)):
+            continue
+        if not schema and name.startswith("pg_"):
+            continue
+        return False
+    return True
+
+
+def to_sqlite(tree: exp.Expr, named: Mapping[str, str]) -> str:
+    """The same question for SQLite. `named` has current_user and its like."""
+    literals = {kind: exp.Literal.string(named[name]) for kind, name in CURRENT.items()}
+
+    def step(node: exp.Expr) -> exp.Expr:
+        for kind, rewrite in REWRITES.items():
+            if isinstance(node, kind):
+                return rewrite(node)
+        found = literals.get(type(node))
+        return node if found is None else found.copy()
+
+    try:
+        root = tree.copy()
+        for node in reversed(list(root.dfs())):  # what is inside comes first
+            changed = step(node)
+            if changed is not node:
+                root = changed if node is root else root
+                node.replace(changed)
+        text = root.sql(dialect="sqlite", unsupported_level=ErrorLevel.IGNORE)
+    except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError, KeyError):
+        raise Fault("0A000", "this question to the catalogue is not understood") from None
+    return text
+
+
+CURRENT: dict[type[exp.Expr], str] = {
+    exp.CurrentSchema: "schema",
+    exp.CurrentUser: "user",
+    exp.SessionUser: "user",
+    exp.CurrentDatabase: "database",
+    exp.CurrentCatalog: "database",
+}
+
+
+def _function(name: str, *arguments: exp.Expr | None) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=[one for one in arguments if one is not None])
+
+
+def _dot(node: exp.Expr) -> exp.Expr:
+    """pg_catalog.f(x) is f(x)."""
+    inner: exp.Expr = node.expression
+    return inner if isinstance(inner, exp.Func) else node
+
+
+def _operator(node: exp.Expr) -> exp.Expr:
+    sign = str(node.args.get("operator")).rpartition(".")[2]
+    plain = node.expression
+    pattern = plain.this if isinstance(plain, exp.Collate) else plain
+    wanted = {"~": "tacit_matches", "!~": "tacit_matches", "~*": "tacit_imatches", "!~*": "tacit_imatches"}.get(sign)
+    if wanted is not None:
+        found = _function(wanted, node.this, pattern)
+        return exp.Not(this=found) if sign.startswith("!") else found
+    if sign == "=":
+        return exp.EQ(this=node.this, expression=pattern)
+    raise Fault("0A000", f"the operator {sign} is not understood")
+
+
+def _cast(node: exp.Expr) -> exp.Expr:
+    kind = _type(node.args["to"])
+    inner: exp.Expr = node.this
+    if kind in REGISTERED:
+        return _function("tacit_oid", exp.Literal.string(kind), inner)
+    if kind.upper() in TEXTS:
+        if isinstance(inner, exp.Anonymous) and inner.name == "tacit_oid":
+            return _function("tacit_name", *inner.expressions)
+        return exp.Cast(this=inner, to=exp.DataType.build("TEXT"))
+    if kind.upper() in INTEGERS:
+        return exp.Cast(this=inner, to=exp.DataType.build("BIGINT"))
+    return inner
+
+
+def _type(kind: exp.Expr) -> str:
+    """The bare name of a type."""
+    inside = kind.args.get("kind")
+    if isinstance(inside, exp.Expr):
+        return str(inside.name).lower()
+    if isinstance(inside, str):
+        return inside.rpartition(".")[2].strip('"').lower()
+    found = kind.this
+    return str(getattr(found, "value", found)).lower()
+
+
+def _equal(node: exp.Expr) -> exp.Expr:
+    """x = ANY (…): a list, a question, or an array."""
+    if not isinstance(node.expression, exp.Any):
+        return node
+    inner = node.expression.this
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if isinstance(inner, exp.Array) and not _asks(inner):
+        return exp.In(this=node.this, expressions=inner.expressions)
+    if isinstance(inner, exp.Subquery | exp.Query):
+        return exp.In(this=node.this, query=inner if isinstance(inner, exp.Subquery) else exp.Subquery(this=inner))
+    return _function("tacit_member", node.this, inner)
+
+
+def _asks(array: exp.Expr) -> bool:
+    return len(array.expressions) == 1 and isinstance(array.expressions[0], exp.Query)
+
+
+def _array(node: exp.Expr) -> exp.Expr:
+    if isinstance(node.parent.parent if isinstance(node.parent, exp.Paren) else node.parent, exp.Any):
+        return node  # x = ANY (ARRAY[…]) as a whole becomes x IN (…)
+    if not _asks(node):
+        return _function("tacit_list", *node.expressions)
+    asked = node.expressions[0].copy()
+    asked.selects[0].replace(exp.alias_(asked.selects[0].unalias().copy(), "one"))
+    inner = exp.Subquery(this=asked, alias=exp.TableAlias(this=exp.to_identifier("many")))
+    gathered = _function("coalesce", _function("tacit_array", exp.column("one")), exp.Literal.string(""))
+    return exp.Subquery(this=exp.Select(expressions=[gathered]).from_(inner))
+
+
+def _gathered(node: exp.Expr) -> exp.Expr:
+    inner = node.this
+    return _function("tacit_array", inner.this if isinstance(inner, exp.Order) else inner)
+
+
+def _table(node: exp.Expr) -> exp.Expr:
+    """unnest(…) and series as tables: no rows, since there are no arrays in this catalogue."""
+    if not isinstance(node.this, exp.Func):
+        if node.args.get("db") is None and node.args.get("catalog") is None:
+            return node
+        node.set("catalog", None)
+        return node
+    name = node.alias or "empty"
+    columns = node.args["alias"].columns if node.args.get("alias") else []
+    first = columns[0].name if columns else name
+    nothing = exp.select(exp.alias_(exp.null(), first, quoted=True)).where(exp.false())
+    return exp.Subquery(this=nothing, alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def _anonymous(node: exp.Expr) -> exp.Expr:
+    name = str(node.this).lower()
+    if name in RENAMED:
+        return _function(RENAMED[name], *node.expressions)
+    if name in ("generate_subscripts", "unnest"):
+        return exp.null()
+    return node
+
+
+RENAMED = {
+    "json_build_object": "json_object",
+    "bool_and": "min",
+    "bool_or": "max",
+    "every": "min",
+    "array_to_string": "tacit_join",
+    "array_agg": "tacit_array",
+    "string_agg": "group_concat",
+}
+
+REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
+    exp.Dot: _dot,
+    exp.Operator: _operator,
+    exp.RegexpLike: lambda node: _function("tacit_matches", node.this, node.expression),
+    exp.RegexpILike: lambda node: _function("tacit_imatches", node.this, node.expression),
+    exp.Collate: lambda node: node.this,
+    exp.ByteString: lambda node: exp.Literal.string(node.name),
+    exp.Cast: _cast,
+    exp.EQ: _equal,
+    exp.Array: _array,
+    exp.ArrayAgg: _gathered,
+    exp.ArrayToString: lambda node: _function("tacit_join", node.this, node.expression),
+    exp.Bracket: lambda node: exp.null(),
+    exp.Explode: lambda node: exp.null() if not isinstance(node.parent, exp.Table) else node,
+    exp.Table: _table,
+    exp.Anonymous: _anonymous,
+}

@@ -1,0 +1,377 @@
+"""One client's session after it came in: simple queries, prepared statements, portals, and the state between them."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tacit.server.opened import Watch
+from tacit.server.people import People
+from tacit.server.wire import reply
+from tacit.server.wire.enter import Call, Entered
+from tacit.server.wire.fault import Fault, fault_of
+from tacit.server.wire.lex import filled, places, split
+from tacit.server.wire.link import Link
+from tacit.server.wire.message import (
+    Bind,
+    Close,
+    Describe,
+    Execute,
+    Flush,
+    Message,
+    Parse,
+    Password,
+    Query,
+    Sync,
+    Terminate,
+    broken,
+    read,
+)
+from tacit.server.wire.parameter import PLACEHOLDERS, decoded, literal
+from tacit.server.wire.setting import REPORTED
+from tacit.server.wire.statement import Command, Statement, read_statement
+from tacit.server.wire.value import Field, encoded
+
+__all__ = ["Conversation"]
+
+MOST_PLACES = 1000
+TEXT = 25
+CLAUSE = re.compile("differential_privacy", re.IGNORECASE)
+QUIET = ("warning", "error")
+IDLE, INSIDE, FAILED = "I", "T", "E"
+
+
+@dataclass
+class Prepared:
+    """A statement with a name. `fields` are what the client was told that it gives."""
+
+    sql: str
+    kinds: tuple[int, ...]
+    described: bool = False
+    fields: Sequence[Field] | None = None
+
+
+@dataclass
+class Portal:
+    """A statement with its values. `rows` are those that were not sent yet, as bytes; None before it ran."""
+
+    prepared: Prepared
+    statement: Statement | None
+    results: tuple[int, ...]
+    known: bool = False
+    fields: Sequence[Field] | None = None
+    rows: list[bytes] | None = None
+    tag: str = ""
+    notes: tuple[str, ...] = ()
+    changed: tuple[str, ...] = field(default=())
+
+
+class Conversation:
+    """What the client says, in its order. `call` runs what may block, elsewhere."""
+
+    def __init__(self, link: Link, entered: Entered, people: People, call: Call) -> None:
+        self._link, self._door, self._token, self._people, self._call = (
+            link,
+            entered.door,
+            entered.token,
+            people,
+            call,
+        )
+        self._statements: dict[str, Prepared] = {}
+        self._portals: dict[str, Portal] = {}
+        self._status = IDLE
+        self._skipping = False
+        self._watch: Watch | None = None
+
+    @property
+    def name(self) -> str:
+        """Whose it is."""
+        return self._door.who.name
+
+    def cancel(self) -> None:
+        """Stop what is running, from another thread. What was charged stays charged."""
+        watch = self._watch
+        if watch is not None:
+            watch.stop()
+
+    async def hold(self) -> None:
+        """Until the client leaves, or has to."""
+        await self._ready()
+        while True:
+            tag, data = await self._link.frame()
+            try:
+                message = read(tag, data)
+            except Fault as fault:
+                if fault.fatal:
+                    raise
+                await self._unreadable(tag, fault)
+                continue
+            if isinstance(message, Terminate):
+                return
+            await self._take(message)
+
+    async def _unreadable(self, tag: bytes, fault: Fault) -> None:
+        """A message that can be told apart, but not read."""
+        if self._skipping:
+            return
+        self._fail(fault)
+        if tag == b"Q":
+            await self._ready()
+        else:
+            self._skipping = True
+
+    async def _ready(self) -> None:
+        self._link.put(reply.ready(self._status))
+        await self._link.flush()
+
+    async def _take(self, message: Message) -> None:
+        if isinstance(message, Sync):
+            self._skipping = False
+            if self._status == IDLE:
+                self._portals.clear()
+            await self._ready()
+        elif self._skipping:
+            pass  # after a fault everything up to Sync is
+        elif isinstance(message, Flush):
+            await self._link.flush()
+        elif isinstance(message, Query):
+            await self._guarded(self._query(message))
+            await self._ready()
+        elif isinstance(message, Password):
+            raise broken("a proof came when none was asked for")
+        else:
+            self._skipping = not await self._guarded(self._extended(message))
+
+    async def _guarded(self, step: Any) -> bool:
+        """Whether it went well; if not, the client was told."""
+        try:
+            await step
+        except (OSError, TimeoutError, EOFError):
+            raise
+        except Exception as error:
+            fault = fault_of(error)
+            if fault.fatal:
+                raise fault from None
+            self._fail(fault)
+            return False
+        return True
+
+    def _fail(self, fault: Fault) -> None:
+        self._link.put(reply.response(fault))
+        if self._status == INSIDE:
+            self._status = FAILED
+
+    # --- simple queries
+
+    async def _query(self, query: Query) -> None:
+        texts = split(query.sql)
+        if not texts:
+            self._link.put(reply.EMPTY_QUERY)
+        for text in texts:
+            portal = Portal(Prepared(text, ()), await self._call(partial(read_statement, text)), ())
+            await self._run(portal)
+            if portal.fields is not None:
+                self._link.put(reply.row_description(portal.fields, _formats((), portal.fields)))
+            await self._send(portal, 0)
+
+    # --- the extended protocol
+
+    async def _extended(self, message: Message) -> None:
+        match message:
+            case Parse():
+                self._parse(message)
+                self._link.put(reply.PARSE_COMPLETE)
+            case Bind():
+                await self._bind(message)
+                self._link.put(reply.BIND_COMPLETE)
+            case Describe():
+                await self._describe(message)
+            case Execute(name, most):
+                portal = self._portal(name)
+                if portal.rows is None:
+                    await self._run(portal)
+                await self._send(portal, most)
+            case Close(is_portal, name):
+                (self._portals if is_portal else self._statements).pop(name, None)
+                self._link.put(reply.CLOSE_COMPLETE)
+
+    def _parse(self, message: Parse) -> None:
+        if message.name and message.name in self._statements:
+            raise Fault("42P05", "there is a prepared statement of that name already")
+        texts = split(message.sql)
+        if len(texts) > 1:
+            raise Fault("42601", "a prepared statement is one statement, not several")
+        sql = texts[0] if texts else ""
+        count = max(places(sql), len(message.kinds))
+        if count > MOST_PLACES:
+            raise Fault("54000", f"a statement has at most {MOST_PLACES} parameters")
+        self._room(self._statements, message.name)
+        kinds = message.kinds + (0,) * (count - len(message.kinds))
+        self._statements[message.name] = Prepared(sql, kinds)
+
+    def _room(self, held: dict[str, Any], name: str) -> None:
+        if name not in held and len(held) >= self._link.limits.statements:
+            raise Fault("53400", "too many prepared statements or portals are open: close some")
+
+    async def _bind(self, message: Bind) -> None:
+        prepared = self._prepared(message.statement)
+        if message.portal and message.portal in self._portals:
+            raise Fault("42P03", "there is a portal of that name already")
+        if len(message.values) != len(prepared.kinds):
+            raise Fault("08P01", f"{len(message.values)} values are bound, and {len(prepared.kinds)} are wanted")
+        if any(form not in (0, 1) for form in (*message.formats, *message.results)):
+            raise Fault("08P01", "a format is 0 for text or 1 for binary")
+        forms = _spread(message.formats, len(message.values))
+        self._room(self._portals, message.portal)
+
+        def bound() -> Statement | None:
+            given = zip(message.values, prepared.kinds, forms, strict=True)
+            return _filled(prepared.sql, [decoded(data, oid, form) for data, oid, form in given])
+
+        portal = Portal(prepared, await self._call(bound), message.results)
+        self._portals[message.portal] = portal
+
+    async def _describe(self, message: Describe) -> None:
+        if message.portal:
+            portal = self._portal(message.name)
+            await self._know(portal)
+            fields, formats = portal.fields, portal.results
+        else:
+            prepared = self._prepared(message.name)
+            samples = [PLACEHOLDERS.get(oid, "") for oid in prepared.kinds]
+            sample = Portal(prepared, await self._call(lambda: _filled(prepared.sql, samples)), ())
+            await self._know(sample)
+            prepared.described, prepared.fields = True, sample.fields
+            fields, formats = sample.fields, ()
+            self._link.put(reply.parameter_description([oid or TEXT for oid in prepared.kinds]))
+        if fields is None:
+            self._link.put(reply.NO_DATA)
+        else:
+            self._link.put(reply.row_description(fields, _formats(formats, fields)))
+
+    def _prepared(self, name: str) -> Prepared:
+        if name not in self._statements:
+            raise Fault("26000", "there is no prepared statement of that name")
+        return self._statements[name]
+
+    def _portal(self, name: str) -> Portal:
+        if name not in self._portals:
+            raise Fault("34000", "there is no portal of that name")
+        return self._portals[name]
+
+    # --- both
+
+    async def _blocking(self, work: Callable[[], Any]) -> Any:
+        """Run it where it may block, if the token is still good."""
+
+        def checked() -> Any:
+            if not self._people.alive(self._token):
+                raise Fault("28000", "the token of this connection is not good any more", fatal=True)
+            try:
+                return work()
+            except (OSError, EOFError) as error:
+                raise fault_of(error) from None  # not the client's connection, which fails by the same classes
+
+        return await self._call(checked)
+
+    async def _know(self, portal: Portal) -> None:
+        """What a portal gives, from its plan."""
+        if not portal.known:
+            statement = portal.statement
+            if statement is not None:
+                portal.fields = await self._blocking(lambda: self._door.fields(statement))
+            portal.known = True
+
+    async def _run(self, portal: Portal) -> None:
+        statement = portal.statement
+        self._allowed(statement)
+        await self._know(portal)
+        if portal.prepared.described and portal.prepared.fields != portal.fields:
+            raise Fault("0A000", "this statement gives other columns than when it was prepared: prepare it again")
+        if statement is None:
+            portal.rows = []
+            return
+        if isinstance(statement, Command):
+            self._command(statement)
+        formats = _formats(portal.results, portal.fields or ())
+        watch = self._watch = Watch()
+
+        def work() -> list[bytes]:
+            result = self._door.run(statement, portal.fields, watch)
+            portal.tag, portal.notes, portal.changed = result.tag, result.notes, result.changed
+            kinds = [each.kind for each in portal.fields or ()]
+            return [
+                reply.data_row(
+                    [encoded(value, kind, form) for value, kind, form in zip(row, kinds, formats, strict=True)]
+                )
+                for row in result.rows
+            ]
+
+        try:
+            portal.rows = await self._blocking(work)
+        finally:
+            self._watch = None
+        if portal.tag in ("COMMIT", "ROLLBACK") and isinstance(statement, Command) and statement.word == "end":
+            portal.tag = "ROLLBACK" if self._status == FAILED else portal.tag
+            self._status = IDLE
+
+    def _allowed(self, statement: Statement | None) -> None:
+        if self._status == FAILED and not (isinstance(statement, Command) and statement.word in ("end", "back")):
+            raise Fault("25P02", "the transaction has failed: everything is ignored until ROLLBACK")
+
+    def _command(self, command: Command) -> None:
+        if command.word == "begin" or (command.word == "back" and self._status == FAILED):
+            self._status = INSIDE
+        elif command.word == "discard":
+            self._statements.clear()
+        elif command.word == "deallocate":
+            if not command.name:
+                self._statements.clear()
+            elif self._statements.pop(command.name, None) is None:
+                raise Fault("26000", "there is no prepared statement of that name")
+
+    async def _send(self, portal: Portal, most: int) -> None:
+        """Rows, at most so many where that is above 0, and what ends them."""
+        if portal.statement is None:
+            self._link.put(reply.EMPTY_QUERY)
+            return
+        rows = portal.rows or []
+        if 0 < most < len(rows):
+            await self._link.put_all(rows[:most])
+            portal.rows = rows[most:]
+            self._link.put(reply.SUSPENDED)
+            return
+        await self._link.put_all(rows)
+        portal.rows = []
+        settings = self._door.settings
+        if settings.show("client_min_messages").lower() not in QUIET:
+            for note in portal.notes:
+                self._link.put(reply.notice(note))
+        for name in portal.changed:
+            if name in REPORTED:
+                self._link.put(reply.parameter_status(REPORTED[name], settings.show(name)))
+        portal.notes, portal.changed = (), ()
+        self._link.put(reply.complete(portal.tag))
+
+
+def _filled(sql: str, values: Sequence[Any]) -> Statement | None:
+    """The statement with its values; None if it is empty."""
+    if not sql:
+        return None
+    if CLAUSE.search(sql) and any(isinstance(value, str) and set(value) & {"'", "\\"} for value in values):
+        raise Fault("0A000", "with DIFFERENTIAL_PRIVACY, text that is bound has no quotes and no backslashes")
+    return read_statement(filled(sql, [literal(value) for value in values]))
+
+
+def _spread(forms: Sequence[int], count: int) -> Sequence[int]:
+    """One format for each: none is text for all, one is for all."""
+    if len(forms) in (0, 1):
+        return [forms[0] if forms else 0] * count
+    if len(forms) != count:
+        raise Fault("08P01", "there are formats for another number of values")
+    return forms
+
+
+def _formats(forms: Sequence[int], fields: Sequence[Field]) -> Sequence[int]:
+    return _spread(forms, len(fields))

@@ -1,0 +1,189 @@
+"""One connection's way to the desk: what a statement gives back, and running it. Every call here may block."""
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.base import TacitError
+from tacit.plan.expression import Column
+from tacit.server.desk import Desk
+from tacit.server.opened import Watch
+from tacit.server.people import Identity
+from tacit.server.shelf import Shelf
+from tacit.server.wire.catalog import look_up
+from tacit.server.wire.catalog_type import fields_of
+from tacit.server.wire.fault import Fault
+from tacit.server.wire.lex import unqualified
+from tacit.server.wire.setting import Settings
+from tacit.server.wire.statement import Catalogued, Command, Explain, Question, Reset, Set, Show, Statement
+from tacit.server.wire.value import KINDS, Field, kind_of
+from tacit.session import Quote, Release
+from tacit.session.show import spelled
+
+__all__ = ["Door", "Result"]
+
+TEXT, FLOAT = KINDS["text"], KINDS["float8"]
+NUMBERS = ("int8", "float8")
+LISTING = re.compile("histogram|mode|top", re.IGNORECASE)  # in the names of all functions that give lists
+BUDGET = ("holder", "currency", "limit", "spent", "left")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What running gave: rows under fields (None where a statement has none), a tag, and remarks for the analyst."""
+
+    tag: str
+    fields: Sequence[Field] | None = None
+    rows: Sequence[tuple[Any, ...]] = ()
+    notes: tuple[str, ...] = ()
+    changed: tuple[str, ...] = field(default=())
+
+
+class Door:
+    """One analyst at one dataset, with what the connection has set. Releases are laid on the shelf, if there is one."""
+
+    def __init__(self, desk: Desk, who: Identity, dataset: str, settings: Settings, shelf: Shelf | None = None) -> None:
+        self.desk, self.who, self.dataset, self.settings, self.shelf = desk, who, dataset, settings, shelf
+
+    # --- describing: nothing runs and nothing is charged
+
+    def fields(self, statement: Statement) -> list[Field] | None:
+        """The columns that a statement gives; None if it gives no rows."""
+        match statement:
+            case Question(sql):
+                return self._asked(self._plain(sql))
+            case Catalogued(tree):
+                return fields_of(tree)
+            case Explain():
+                return [Field("QUERY PLAN", TEXT)]
+            case Show("tacit.budget"):
+                return [Field(name, FLOAT if name in BUDGET[2:] else TEXT) for name in BUDGET]
+            case Show("all"):
+                return [Field("name", TEXT), Field("setting", TEXT)]
+            case Show(name):
+                return [Field(name, TEXT)]
+        return None
+
+    def _asked(self, sql: str) -> list[Field]:
+        columns = self.desk.columns(self.who, self.dataset, sql)
+        listed, noisy = self._shapes(sql)
+        found = []
+        for name, kind in columns:
+            plain = kind_of(kind)
+            shape = KINDS.get(f"{listed[name] or plain.name}[]", TEXT) if name in listed else plain
+            found.append(Field(name, shape))
+            if self.settings.intervals and name in noisy and shape.name in NUMBERS:
+                found += [Field(f"{name}_low", FLOAT, 0), Field(f"{name}_high", FLOAT, 1)]
+        return found
+
+    def _shapes(self, sql: str) -> tuple[dict[str, str], set[str]]:
+        """The columns that hold lists (of what, where it is not the column's own type), and those that are noisy.
+
+        Both are in the priced plan, which is only made where it can matter. Where a question has no price yet, asking
+        it fails before it is charged.
+        """
+        if not self.settings.intervals and not LISTING.search(sql):
+            return {}, set()
+        with suppress(TacitError):
+            quote = self.desk.quote(self.who, self.dataset, sql, **self.settings.offer())
+            return _lists(quote), {expected.column for expected in quote.expected}
+        return {}, set()
+
+    def _plain(self, sql: str) -> str:
+        return unqualified(sql, ("public",))
+
+    # --- running
+
+    def run(self, statement: Statement, fields: Sequence[Field] | None, watch: Watch) -> Result:
+        """What a statement gives, under the fields it was described with."""
+        match statement:
+            case Question(sql):
+                return self._ask(self._plain(sql), fields or (), watch)
+            case Catalogued(tree):
+                policy = self.desk.policy(self.who, self.dataset)
+                rows = look_up(tree, fields or (), policy, self.who, self.settings)
+                return Result(f"SELECT {len(rows)}", fields, rows)
+            case Explain(sql, as_json):
+                quote = self.desk.quote(self.who, self.dataset, self._plain(sql), **self.settings.offer())
+                lines = [json.dumps(quote.json(), indent=2)] if as_json else _lines(quote)
+                return Result("EXPLAIN", fields, [(line,) for line in lines])
+            case Show("tacit.budget"):
+                return Result("SHOW", fields, self._budget())
+            case Show("all"):
+                return Result("SHOW", fields, self.settings.all())
+            case Show(name):
+                return Result("SHOW", fields, [(self.settings.show(name),)])
+            case Set(name, value):
+                return Result("SET", changed=(self.settings.set(name, value),))
+            case Reset(None):
+                self.settings.reset()
+                return Result("RESET", changed=tuple(name for name, _ in self.settings.all()))
+            case Reset(name):
+                return Result("RESET", changed=(self.settings.set(name or "", None),))
+            case Command(tag):
+                return Result(tag)
+        raise Fault("XX000", "this statement is not understood")
+
+    def _ask(self, sql: str, fields: Sequence[Field], watch: Watch) -> Result:
+        release = self.desk.ask(self.who, self.dataset, sql, watch=watch, **self.settings.offer())
+        if self.shelf is not None:
+            self.shelf.lay(self.who, self.dataset, sql, release)
+        rows = list(zip(*_columns(release, fields), strict=True)) if fields else []
+        return Result(f"SELECT {len(rows)}", fields, rows, tuple(release.notes))
+
+    def _budget(self) -> list[tuple[Any, ...]]:
+        standing = self.desk.budget(self.who, self.dataset)
+        currency = standing.currency
+        unit = 10**currency.decimals
+        return [
+            (b.holder, currency.value, b.limit.spend / unit, b.window_spent.spend / unit, b.left.spend / unit)
+            for b in standing.balances
+        ]
+
+
+def _columns(release: Release, fields: Sequence[Field]) -> list[list[Any]]:
+    """The answer's columns in the order of the fields; the ends of an interval come after their number."""
+    names = list(release.table.column_names)
+    if [each.name for each in fields if each.end is None] != names:
+        raise Fault("XX000", "the answer has other columns than the plan; the same question again is free")
+    found: list[list[Any]] = []
+    place = -1
+    for each in fields:
+        if each.end is None:
+            place += 1
+            found.append(_fitted(release.table.column(place).to_pylist(), each))
+        else:
+            ends = release.intervals.get(names[place])
+            found.append([None] * release.table.num_rows if ends is None else list(ends[each.end]))
+    return found
+
+
+def _fitted(values: list[Any], each: Field) -> list[Any]:
+    """Values of the column's type; a list that has no type here is written as JSON."""
+    if each.kind is TEXT:
+        return [json.dumps(value) if isinstance(value, list) else value for value in values]
+    if any(isinstance(value, list) != (each.kind.element is not None) for value in values if value is not None):
+        raise Fault("XX000", "the answer is of another type than the plan says; the same question again is free")
+    return values
+
+
+def _lists(quote: Quote) -> dict[str, str]:
+    recipes = {recipe.name: recipe for recipe in quote.priced.planned.recipes}
+    found = {}
+    for name, expression in quote.priced.question.output:
+        recipe = recipes.get(expression.name) if isinstance(expression, Column) else None
+        if recipe is not None and recipe.function == "histogram":
+            found[name] = "int8"
+        elif recipe is not None and recipe.top is not None:
+            found[name] = ""
+    return found
+
+
+def _lines(quote: Quote) -> list[str]:
+    """The quote as EXPLAIN shows it."""
+    after = f"{spelled(quote.left)} would be left" if quote.enough else "the budget does not allow it"
+    expected = [f"{each.column}: {each.words}" for each in quote.expected]
+    return [f"costs {spelled(quote.cost)}; {after}", *expected, *quote.notes]

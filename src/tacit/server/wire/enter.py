@@ -1,0 +1,148 @@
+"""The way in: encryption, a name, a token proven by SCRAM, and a dataset."""
+
+import shlex
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.server.desk import Desk
+from tacit.server.people import Identity, People
+from tacit.server.shelf import Shelf
+from tacit.server.wire import reply
+from tacit.server.wire.door import Door
+from tacit.server.wire.fault import Fault
+from tacit.server.wire.link import Link
+from tacit.server.wire.message import Cancel, Encrypt, Startup, broken
+from tacit.server.wire.scram import MECHANISM, Exchange
+from tacit.server.wire.setting import REPORTED, Settings
+
+__all__ = ["Entered", "enter", "opened"]
+
+Call = Callable[[Callable[[], Any]], Awaitable[Any]]
+SASL = 4096  # the largest message of an authentication
+ITSELF = ("user", "database", "options", "replication")
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Somebody who came in, and the prefix of the token they did it with."""
+
+    door: Door
+    token: str
+
+
+async def opened(link: Link, context: ssl.SSLContext | None) -> Startup | Cancel:
+    """The first message that is not about encryption. Where there is TLS, nothing else is spoken."""
+    encrypted = False
+    for _ in range(3):
+        first = await link.opening()
+        if isinstance(first, Encrypt):
+            if first.tls and context is not None and not encrypted:
+                await link.encrypt(context)
+                encrypted = True
+            else:
+                link.refuse_encryption()
+            continue
+        if context is not None and not encrypted and isinstance(first, Startup):
+            raise Fault("28000", "this server speaks TLS only", "connect with sslmode=require or better", fatal=True)
+        return first
+    raise broken("encryption was asked for again and again")
+
+
+async def enter(
+    link: Link, startup: Startup, desk: Desk, people: People, call: Call, shelf: Shelf | None = None
+) -> Entered:
+    """Authenticate, choose the dataset, and tell the client what it needs to know."""
+    asked = startup.parameters
+    name = asked.get("user", "")
+    if not name:
+        raise Fault("28000", "no user was named", "the user is the analyst's name, the password a token", fatal=True)
+    if asked.get("replication", "false").lower() not in ("false", "off", "no", "0"):
+        raise Fault("0A000", "there is nothing to replicate here", fatal=True)
+    if startup.newer or startup.minor:
+        link.put(reply.negotiate(startup.newer))
+    token = await _authenticate(link, name, people, call)
+    who: Identity | None = await call(lambda: people.named(name))
+    if who is None:
+        raise Fault("28000", "this person may not come in", fatal=True)
+    dataset = _chosen(asked.get("database") or name, name, await call(lambda: desk.datasets(who)))
+    settings = _settings(name, asked)
+    link.put(reply.authentication(0))
+    for key, spelled in REPORTED.items():
+        link.put(reply.parameter_status(spelled, settings.show(key)))
+    return Entered(Door(desk, who, dataset, settings, shelf), token)
+
+
+async def _authenticate(link: Link, name: str, people: People, call: Call) -> str:
+    exchange = Exchange(name, await call(lambda: people.scram(name)))
+    link.put(reply.authentication(10, MECHANISM.encode() + b"\0\0"))
+    await link.flush()
+    first = await _password(link)
+    mechanism, _, rest = first.partition(b"\0")
+    if mechanism != MECHANISM.encode() or len(rest) < 4 or struct.unpack("!i", rest[:4])[0] != len(rest) - 4:
+        raise broken(f"{MECHANISM} is the only way to authenticate")
+    link.put(reply.authentication(11, exchange.challenge(rest[4:])))
+    await link.flush()
+    proven = exchange.verify(await _password(link))
+    if proven is None:
+        hint = "the user is the analyst's name, and the password a token that is still good"
+        raise Fault("28P01", "the user or the token is wrong", hint, fatal=True)
+    last, keys = proven
+    link.put(reply.authentication(12, last))
+    return keys.token
+
+
+async def _password(link: Link) -> bytes:
+    tag, data = await link.frame(SASL)
+    if tag != b"p":
+        raise broken("the proof of a token was expected")
+    return data
+
+
+def _chosen(database: str, name: str, datasets: list[str]) -> str:
+    """The dataset of that name. psql takes the user's name where none is given: then the only one there is."""
+    if database in datasets:
+        return database
+    if database == name and len(datasets) == 1:
+        return datasets[0]
+    hint = f"yours are {', '.join(datasets)}" if datasets else "no policy names you yet"
+    raise Fault("3D000", f'there is no dataset "{database[:100]}" for you', hint, fatal=True)
+
+
+def _settings(name: str, asked: dict[str, str]) -> Settings:
+    settings = Settings(name)
+    wanted = [(key, value) for key, value in asked.items() if key not in ITSELF]
+    try:
+        wanted += _options(asked.get("options", ""))
+        for key, value in wanted:
+            settings.set(key, value)
+    except Fault as fault:
+        raise Fault(fault.state, fault.message, fault.hint, fatal=True) from None
+    return settings
+
+
+def _options(text: str) -> list[tuple[str, str]]:
+    """The settings in `-c name=value --name=value`, as PGOPTIONS has them."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise Fault("22023", "the options cannot be read") from None
+    found = []
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word == "-c" and place + 1 < len(words):
+            place += 1
+            word = words[place]
+        elif word.startswith("-c"):
+            word = word[2:]
+        elif word.startswith("--"):
+            word = word[2:].replace("-", "_")
+        else:
+            raise Fault("22023", "options are written as -c name=value")
+        key, _, value = word.partition("=")
+        found.append((key, value))
+        place += 1
+    return found

@@ -1,0 +1,116 @@
+"""Bytes to and from one client, within limits: how large a message is, how long it takes, how long nothing comes."""
+
+import asyncio
+import ssl
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tacit.server.wire.fault import Fault
+from tacit.server.wire.message import Opening, broken, read_opening
+
+__all__ = ["Limits", "Link"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one server gives its clients: counts, bytes and seconds."""
+
+    connections: int = 256
+    each: int = 24  # connections of one person: fewer than threads, so that nobody can take them all
+    threads: int = 32
+    message: int = 1 << 20
+    startup_message: int = 10_000
+    statements: int = 500  # prepared ones, and portals, of one connection
+    startup: float = 10.0  # from the first byte to the end of authentication
+    within: float = 30.0  # from the first byte of a message to its last, and for a client to take what is sent
+    idle: float = 3600.0  # between two messages
+
+
+HEAD = 5
+CHUNK = 1 << 16
+
+
+class Link:
+    """One client."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
+        self._reader, self._writer, self.limits = reader, writer, limits
+        self._waiting = bytearray()
+
+    # --- in
+
+    async def opening(self) -> Opening:
+        """A first message, which has no tag."""
+        (size,) = struct.unpack("!i", await self._reader.readexactly(4))
+        if not 8 <= size <= self.limits.startup_message:
+            raise broken("the first message has an impossible length")
+        return read_opening(await self._reader.readexactly(size - 4))
+
+    async def frame(self, most: int | None = None) -> tuple[bytes, bytes]:
+        """The next message, not yet read. Whoever sends nothing, or too slowly, or too much, is told and put out."""
+        try:
+            async with asyncio.timeout(self.limits.idle):
+                tag = await self._reader.readexactly(1)
+        except TimeoutError:
+            raise Fault("57P05", "nothing came for too long: connect again", fatal=True) from None
+        try:
+            async with asyncio.timeout(self.limits.within):
+                (size,) = struct.unpack("!i", await self._reader.readexactly(HEAD - 1))
+                if size < HEAD - 1:
+                    raise broken("a message has an impossible length")
+                if size > (self.limits.message if most is None else most):
+                    raise Fault("54000", "a message is too large", fatal=True)
+                data = await self._reader.readexactly(size - HEAD + 1)
+        except TimeoutError:
+            raise Fault("08P01", "a message took too long to come", fatal=True) from None
+        return tag, data
+
+    # --- out
+
+    def put(self, data: bytes) -> None:
+        """To be sent with the next flush."""
+        self._waiting += data
+
+    async def put_all(self, parts: list[bytes]) -> None:
+        """The same for much: it is sent as it fills."""
+        for part in parts:
+            self._waiting += part
+            if len(self._waiting) > CHUNK:
+                await self.flush()
+
+    async def flush(self) -> None:
+        data, self._waiting = bytes(self._waiting), bytearray()
+        self._writer.write(data)
+        async with asyncio.timeout(self.limits.within):
+            await self._writer.drain()
+
+    async def encrypt(self, context: ssl.SSLContext) -> None:
+        """Go on in TLS. Bytes that came before it are not taken for encrypted ones: they end the connection."""
+        transport = self._writer.transport
+        assert isinstance(transport, asyncio.Transport)  # of a socket
+        transport.pause_reading()
+        early = asyncio.ensure_future(self._reader.read(1))
+        await asyncio.wait([early], timeout=0.001)
+        if early.done():
+            raise broken("bytes came before encryption began")
+        early.cancel()
+        with suppress(asyncio.CancelledError):
+            await early
+        self._writer.write(b"S")
+        await self._writer.start_tls(context)
+
+    def refuse_encryption(self) -> None:
+        self._writer.write(b"N")
+
+    async def close(self, last: bytes = b"") -> None:
+        """Say the last words, if anybody listens."""
+        with suppress(OSError, RuntimeError, TimeoutError):
+            if last and not self._writer.is_closing():
+                self.put(last)
+                async with asyncio.timeout(1):
+                    await self.flush()
+        self._writer.close()
+        with suppress(OSError, RuntimeError, TimeoutError, asyncio.CancelledError):
+            async with asyncio.timeout(1):
+                await self._writer.wait_closed()

@@ -1,0 +1,230 @@
+"""What a client sends: bytes become one of a few messages, or are refused. Nothing here waits or acts."""
+
+import struct
+from dataclasses import dataclass
+
+from tacit.server.wire.fault import Fault
+
+__all__ = [
+    "Bind",
+    "Cancel",
+    "Close",
+    "Describe",
+    "Encrypt",
+    "Execute",
+    "Flush",
+    "Message",
+    "Opening",
+    "Parse",
+    "Password",
+    "Query",
+    "Startup",
+    "Sync",
+    "Terminate",
+    "read",
+    "read_opening",
+]
+
+VERSION = 3 << 16
+CANCEL, SSL, GSS = 80877102, 80877103, 80877104
+
+
+@dataclass(frozen=True)
+class Startup:
+    """The first message: who, which database, and settings. `newer` are options of the protocol that we do not know."""
+
+    parameters: dict[str, str]
+    newer: tuple[str, ...] = ()
+    minor: int = 0
+
+
+@dataclass(frozen=True)
+class Encrypt:
+    """May we speak TLS (or GSS)?"""
+
+    tls: bool
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Stop what the connection with this number and secret is doing."""
+
+    number: int
+    secret: bytes
+
+
+Opening = Startup | Encrypt | Cancel
+
+
+@dataclass(frozen=True)
+class Query:
+    sql: str
+
+
+@dataclass(frozen=True)
+class Parse:
+    name: str
+    sql: str
+    kinds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Bind:
+    portal: str
+    statement: str
+    formats: tuple[int, ...]
+    values: tuple[bytes | None, ...]
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Describe:
+    portal: bool
+    name: str
+
+
+@dataclass(frozen=True)
+class Execute:
+    portal: str
+    most: int
+
+
+@dataclass(frozen=True)
+class Close:
+    portal: bool
+    name: str
+
+
+@dataclass(frozen=True)
+class Password:
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Sync:
+    pass
+
+
+@dataclass(frozen=True)
+class Flush:
+    pass
+
+
+@dataclass(frozen=True)
+class Terminate:
+    pass
+
+
+Message = Query | Parse | Bind | Describe | Execute | Close | Password | Sync | Flush | Terminate
+
+
+def broken(why: str) -> Fault:
+    """The end of a connection that does not keep to the protocol."""
+    return Fault("08P01", f"this is not PostgreSQL's protocol: {why}", fatal=True)
+
+
+class Body:
+    """The inside of one message, read from left to right and to its end."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.place = data, 0
+
+    def take(self, count: int) -> bytes:
+        if count < 0 or self.place + count > len(self.data):
+            raise broken("a message is shorter than it says")
+        found = self.data[self.place : self.place + count]
+        self.place += count
+        return found
+
+    def short(self) -> int:
+        return int(struct.unpack("!h", self.take(2))[0])
+
+    def long(self) -> int:
+        return int(struct.unpack("!i", self.take(4))[0])
+
+    def text(self) -> str:
+        end = self.data.find(b"\0", self.place)
+        if end < 0:
+            raise broken("a text does not end")
+        found = self.take(end - self.place)
+        self.place += 1
+        try:
+            return found.decode()
+        except UnicodeDecodeError:
+            raise Fault("22021", "a text is not UTF-8, the only encoding that is spoken here") from None
+
+    def shorts(self) -> tuple[int, ...]:
+        return tuple(self.short() for _ in range(self.count()))
+
+    def count(self) -> int:
+        return struct.unpack("!H", self.take(2))[0]  # type: ignore[no-any-return]  # one unsigned number
+
+    def value(self) -> bytes | None:
+        size = self.long()
+        return None if size == -1 else self.take(size)
+
+    def which(self) -> bool:
+        kind = self.take(1)
+        if kind not in (b"S", b"P"):
+            raise broken("there are statements and portals only")
+        return kind == b"P"
+
+    def end(self) -> None:
+        if self.place != len(self.data):
+            raise broken("a message is longer than what is in it")
+
+
+def read_opening(data: bytes) -> Opening:
+    """The first message, without its length."""
+    body = Body(data)
+    code = body.long()
+    if code in (SSL, GSS):
+        body.end()
+        return Encrypt(code == SSL)
+    if code == CANCEL:
+        found = Cancel(body.long(), body.take(4))
+        body.end()
+        return found
+    if code >> 16 != VERSION >> 16:
+        raise Fault("0A000", "only version 3 of PostgreSQL's protocol is spoken here", fatal=True)
+    pairs: dict[str, str] = {}
+    while name := body.text():
+        pairs[name] = body.text()
+    body.end()
+    newer = tuple(name for name in pairs if name.startswith("_pq_."))
+    return Startup({name: value for name, value in pairs.items() if name not in newer}, newer, code & 0xFFFF)
+
+
+def read(tag: bytes, data: bytes) -> Message:
+    """A message after the first, without its tag and length."""
+    body = Body(data)
+    found = _message(tag, body)
+    body.end()
+    return found
+
+
+def _message(tag: bytes, body: Body) -> Message:
+    match tag:
+        case b"Q":
+            return Query(body.text())
+        case b"P":
+            return Parse(body.text(), body.text(), tuple(body.long() & 0xFFFFFFFF for _ in range(body.count())))
+        case b"B":
+            portal, statement, formats = body.text(), body.text(), body.shorts()
+            values = tuple(body.value() for _ in range(body.count()))
+            return Bind(portal, statement, formats, values, body.shorts())
+        case b"D":
+            return Describe(body.which(), body.text())
+        case b"E":
+            return Execute(body.text(), body.long())
+        case b"C":
+            return Close(body.which(), body.text())
+        case b"p":
+            return Password(body.take(len(body.data)))
+        case b"S":
+            return Sync()
+        case b"H":
+            return Flush()
+        case b"X":
+            return Terminate()
+    raise broken(f"a message of kind {tag!r} is not understood")

@@ -1,0 +1,152 @@
+"""What a connection has set: its own price and accuracy, and what PostgreSQL's clients set at the start."""
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from tacit.server.wire.fault import Fault
+
+__all__ = ["REPORTED", "VERSION", "Settings"]
+
+VERSION = "15.0"
+
+STANDARD = {
+    "server_version": f"{VERSION} (tacit)",
+    "server_version_num": "150000",
+    "server_encoding": "UTF8",
+    "client_encoding": "UTF8",
+    "application_name": "",
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "postgres",
+    "timezone": "UTC",
+    "integer_datetimes": "on",
+    "standard_conforming_strings": "on",
+    "is_superuser": "off",
+    "session_authorization": "",
+    "in_hot_standby": "off",
+    "default_transaction_read_only": "on",
+    "transaction_read_only": "on",
+    "transaction_isolation": "read committed",
+    "default_transaction_isolation": "read committed",
+    "default_table_access_method": "heap",
+    "max_identifier_length": "63",
+    "lc_collate": "C",
+    "lc_ctype": "C",
+    "search_path": "public",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "client_min_messages": "notice",
+    "synchronous_commit": "on",
+    "row_security": "off",
+    "jit": "off",
+    "geqo": "off",
+    "enable_seqscan": "on",
+    "plan_cache_mode": "auto",
+    "xmloption": "content",
+    "tcp_keepalives_idle": "0",
+    "tcp_user_timeout": "0",
+}
+FIXED = {"server_version", "server_version_num", "server_encoding", "integer_datetimes", "is_superuser"}
+REPORTED = {
+    "server_version": "server_version",
+    "server_encoding": "server_encoding",
+    "client_encoding": "client_encoding",
+    "application_name": "application_name",
+    "datestyle": "DateStyle",
+    "intervalstyle": "IntervalStyle",
+    "timezone": "TimeZone",
+    "integer_datetimes": "integer_datetimes",
+    "standard_conforming_strings": "standard_conforming_strings",
+    "is_superuser": "is_superuser",
+    "session_authorization": "session_authorization",
+    "in_hot_standby": "in_hot_standby",
+    "default_transaction_read_only": "default_transaction_read_only",
+}
+"""What a client is told of by ParameterStatus, as it spells it."""
+
+PRICES = ("tacit.epsilon", "tacit.rho", "tacit.error")
+OWN = {**dict.fromkeys(PRICES, ""), "tacit.confidence": "0.95", "tacit.intervals": "off"}
+UTF8 = ("UTF8", "UNICODE", "SQLASCII")
+ONLY = {"standard_conforming_strings": "on", "integer_datetimes": "on"}
+LONGEST = 1000
+MOST = 100
+
+
+class Settings:
+    """By name in small letters, each a text."""
+
+    def __init__(self, user: str) -> None:
+        self._start = {**STANDARD, **OWN, "session_authorization": user}
+        self._now = dict(self._start)
+
+    def show(self, name: str) -> str:
+        key = name.lower()
+        if key not in self._now:
+            raise Fault("42704", f'there is no setting "{name}"', "SHOW ALL lists them; SHOW tacit.budget is ours")
+        return self._now[key]
+
+    def all(self) -> list[tuple[str, str]]:
+        return sorted(self._now.items())
+
+    def set(self, name: str, value: str | None) -> str:
+        """Set it, or back to its default with None; the name in small letters."""
+        key = name.lower()
+        custom = "." in key and not key.startswith("tacit.")
+        if key not in self._now and (not custom or len(self._now) > MOST + len(self._start)):
+            hint = f"ours are {', '.join(OWN)}" if key.startswith("tacit.") else ""
+            raise Fault("42704", f'there is no setting "{name}"', hint)
+        if value is None:
+            self._now[key] = self._start.get(key, "")
+            return key
+        if key in FIXED:
+            raise Fault("55P02", f'"{key}" cannot be changed')
+        if len(value) > LONGEST:
+            raise Fault("22023", f'"{key}" is at most {LONGEST} characters long')
+        self._now[key] = _checked(key, value.strip())
+        if key in PRICES:
+            self._now.update({other: "" for other in PRICES if other != key})
+        return key
+
+    def reset(self) -> None:
+        self._now = dict(self._start)
+
+    @property
+    def intervals(self) -> bool:
+        return self._now["tacit.intervals"] == "on"
+
+    def offer(self) -> dict[str, Any]:
+        """The arguments of `ask` and `quote`."""
+        named = {name.removeprefix("tacit."): self._now[name] for name in PRICES if self._now[name]}
+        return {**named, "confidence": self._now["tacit.confidence"]}
+
+
+def _checked(key: str, value: str) -> str:
+    if key == "client_encoding":
+        if re.sub(r"\W|_", "", value).upper() not in UTF8:
+            raise Fault("22023", "only UTF8 is spoken here: set client_encoding to UTF8")
+        return "UTF8"
+    if key == "tacit.intervals":
+        lowered = value.lower()
+        if lowered in ("on", "true", "yes", "1", "t"):
+            return "on"
+        if lowered in ("off", "false", "no", "0", "f"):
+            return "off"
+        raise Fault("22023", "tacit.intervals is on or off")
+    if key in PRICES or key == "tacit.confidence":
+        _positive(key, value)
+    elif key in ONLY and value.lower() not in ("on", "true", "1", "yes"):
+        raise Fault("22023", f'"{key}" can only be on')
+    return value
+
+
+def _positive(key: str, value: str) -> None:
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        number = Decimal("nan")
+    top = 1 if key == "tacit.confidence" else Decimal(10) ** 12
+    if not (number.is_finite() and 0 < number < top and number.adjusted() > -40 and len(value) < 60):
+        raise Fault("22023", f"{key} is a number above 0" + (" and below 1" if top == 1 else "") + ", such as 0.5")

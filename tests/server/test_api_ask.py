@@ -1,0 +1,205 @@
+"""Quotes, answers, keys and jobs, over a real socket."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from support.service import COUNT, Running, running
+from tacit.session import Release
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Iterator[Running]:
+    with running(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One for all questions that are refused: nothing is ever spent there."""
+    with running(tmp_path_factory.mktemp("idle")) as found:
+        yield found
+
+
+def spent(clinic: Running, who: str = "ana") -> Decimal:
+    found = clinic.call(who, "GET", "/v1/datasets/clinic/budget").json()
+    mine = [holder for holder in found["holders"] if holder["holder"] == f"analyst:{who}"]
+    return Decimal(mine[0]["spent"]["epsilon"])
+
+
+def finished(clinic: Running, who: str, where: str) -> dict[str, Any]:
+    for _ in range(500):
+        found: dict[str, Any] = clinic.call(who, "GET", where).json()
+        if found["state"] not in ("queued", "running"):
+            return found
+        sleep(0.02)
+    raise AssertionError("the job does not end")
+
+
+def test_a_quote_is_free_and_says_what_asking_then_costs(clinic: Running) -> None:
+    quoted = clinic.call("ana", "POST", "/v1/datasets/clinic/quote", json={"sql": COUNT, "epsilon": "0.5"}).json()
+    assert quoted["cost"]["epsilon"] == "0.5"
+    assert quoted["left"]["epsilon"] == "1.5"
+    assert [(c["name"], c["type"]) for c in quoted["columns"]] == [("ward", "text"), ("visits", "integer")]
+    assert spent(clinic) == 0
+    asked = clinic.ask("ana", epsilon=0.5)
+    assert asked.json()["facts"]["cost"]["epsilon"] == "0.5"
+    assert asked.json()["cached"] is False
+    assert spent(clinic) == Decimal("0.5")
+
+
+def test_the_same_question_again_is_free_and_the_same(clinic: Running) -> None:
+    first, again = clinic.ask("ana").json(), clinic.ask("ana").json()
+    assert again["cached"]
+    assert again["rows"] == first["rows"]
+    assert again["id"] == first["id"]
+    assert spent(clinic) == Decimal("0.1")
+
+
+def test_an_answer_as_json_csv_and_arrow(clinic: Running) -> None:
+    told = clinic.ask("ana").json()
+    arrow = clinic.ask("ana", headers={"Accept": "application/vnd.apache.arrow.stream"})
+    assert arrow.headers["content-type"] == "application/vnd.apache.arrow.stream"
+    assert arrow.headers["tacit-release"] == told["id"]
+    release = Release.from_bytes(arrow.content)
+    assert release.json() == {key: value for key, value in told.items() if key not in ("id", "cached")}
+    with pa.ipc.open_stream(arrow.content) as reader:
+        assert reader.read_all().column("visits").to_pylist() == [row[1] for row in told["rows"]]
+    csv = clinic.ask("ana", headers={"Accept": "text/csv;q=0.9, text/html"})
+    assert csv.headers["content-type"].startswith("text/csv")
+    assert csv.text.splitlines()[0] == '"ward","visits","visits_low","visits_high"'
+    assert spent(clinic) == Decimal("0.1")
+
+
+def test_a_form_that_there_is_not_is_refused_before_anything_is_paid(clinic: Running) -> None:
+    answer = clinic.ask("ana", headers={"Accept": "image/png"})
+    assert (answer.status_code, answer.json()["type"]) == (406, "urn:tacit:problem:accept")
+    assert spent(clinic) == 0
+
+
+def test_a_key_never_pays_twice_even_when_the_data_changed(clinic: Running) -> None:
+    headers = {"Idempotency-Key": "first-try"}
+    first = clinic.ask("ana", headers=headers).json()
+    data = clinic.service.config.datasets[0].parent / "visits.parquet"
+    data.touch()  # another version of the data: without the key this is a new question
+    again = clinic.ask("ana", headers=headers).json()
+    assert again["rows"] == first["rows"]
+    assert spent(clinic) == Decimal("0.1")
+    assert clinic.ask("ana").json()["cached"] is False
+    assert spent(clinic) == Decimal("0.2")
+
+
+def test_a_key_of_another_question_is_refused_and_charges_nothing(clinic: Running) -> None:
+    headers = {"Idempotency-Key": "one"}
+    clinic.ask("ana", headers=headers)
+    other = clinic.ask("ana", "SELECT COUNT(*) FROM visits", headers=headers)
+    assert (other.status_code, other.json()["type"]) == (422, "urn:tacit:problem:key-reused")
+    more = clinic.ask("ana", headers=headers, epsilon=0.2)
+    assert more.status_code == 422
+    assert spent(clinic) == Decimal("0.1")
+    assert clinic.ask("ben", headers=headers, epsilon=0.2).status_code == 200  # keys are each one's own
+
+
+def test_one_key_sent_many_times_at_once_pays_once(clinic: Running) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(clinic.ask, "ana", headers={"Idempotency-Key": "race"}) for _ in range(16)]
+    answers = [future.result() for future in asked]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({str(answer.json()["rows"]) for answer in answers}) == 1
+    assert spent(clinic) == Decimal("0.1")
+
+
+def test_many_analysts_never_spend_more_than_there_is(clinic: Running) -> None:
+    def one(number: int) -> int:
+        return clinic.ask(("ana", "ben")[number % 2], f"SELECT COUNT(*) AS n FROM visits WHERE age > {number}",
+                          epsilon=0.4).status_code  # fmt: skip
+
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(one, range(16)))
+    assert set(codes) == {200, 403}
+    found = clinic.call("cora", "GET", "/v1/datasets/clinic/budget").json()
+    total = next(holder for holder in found["holders"] if holder["holder"] == "dataset")
+    assert Decimal(total["spent"]["epsilon"]) == Decimal("0.4") * codes.count(200) <= 3
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "name"),
+    [
+        ({"sql": "SELECT * FROM visits", "epsilon": 1}, 422, "refused"),
+        ({"sql": "DROP TABLE visits", "epsilon": 1}, 422, "refused"),
+        ({"sql": COUNT}, 422, "refused"),
+        ({"sql": COUNT, "epsilon": 1, "rho": 1}, 422, "input"),
+        ({"sql": COUNT, "epsilon": 2.5}, 403, "denied"),
+        ({"sql": "SELECT MEDIAN(patient_id) FROM visits", "epsilon": 1}, 422, "undeclared"),
+        ({"sql": COUNT, "epsilon": 0}, 422, "request"),
+        ({"sql": COUNT, "epsilon": "1e-999999999"}, 422, "request"),
+        ({"sql": COUNT, "epsilon": "1e999999999"}, 422, "request"),
+        ({"sql": COUNT, "epsilon": "NaN"}, 422, "request"),
+        ({"sql": COUNT, "epsilon": 1, "confidence": 1}, 422, "request"),
+        ({"sql": COUNT, "epsilon": 1, "noise": False}, 422, "request"),
+        ({"sql": "", "epsilon": 1}, 422, "request"),
+        ([], 422, "request"),
+    ],
+)
+def test_every_refusal_is_a_problem_and_costs_nothing(idle: Running, body: Any, status: int, name: str) -> None:
+    answer = idle.call("ana", "POST", "/v1/datasets/clinic/ask", json=body)
+    assert (answer.status_code, answer.json()["type"]) == (status, f"urn:tacit:problem:{name}"), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert spent(idle) == 0
+
+
+def test_the_end_of_the_budget(clinic: Running) -> None:
+    assert clinic.ask("ana", epsilon=1.5).status_code == 200
+    over = clinic.ask("ana", "SELECT COUNT(*) FROM visits", epsilon=0.6)
+    assert (over.status_code, over.json()["type"]) == (403, "urn:tacit:problem:over-budget")
+    assert "has 0.5 epsilon" in over.json()["detail"]
+
+
+def test_tables_that_are_not_ones_own_do_not_exist(clinic: Running) -> None:
+    assert clinic.ask("ana", "SELECT COUNT(*) FROM staff", epsilon=0.1).status_code == 200
+    hidden = clinic.ask("ben", "SELECT COUNT(*) FROM staff", epsilon=0.1)
+    never = clinic.ask("ben", "SELECT COUNT(*) FROM stuff", epsilon=0.1)
+    assert hidden.status_code == never.status_code == 422
+    assert hidden.json()["detail"].replace("staff", "stuff") == never.json()["detail"]
+
+
+def test_a_job_ends_with_a_release(clinic: Running) -> None:
+    taken = clinic.ask("ana", headers={"Prefer": "respond-async"})
+    assert taken.status_code == 202
+    done = finished(clinic, "ana", taken.headers["location"])
+    assert done["state"] == "done"
+    assert clinic.call("ana", "GET", done["release"]).json()["columns"] == ["ward", "visits"]
+    assert clinic.ask("ana").json()["cached"]
+    assert [job["id"] for job in clinic.call("ana", "GET", "/v1/jobs").json()["items"]] == [done["id"]]
+    assert clinic.call("ben", "GET", taken.headers["location"]).status_code == 404
+    assert clinic.call("ben", "DELETE", taken.headers["location"]).status_code == 404
+    assert clinic.call("ben", "GET", "/v1/jobs").json() == {"items": []}
+
+
+def test_what_is_refused_is_refused_before_it_is_a_job(clinic: Running) -> None:
+    answer = clinic.ask("ana", "SELECT * FROM visits", headers={"Prefer": "respond-async"}, epsilon=1)
+    assert answer.status_code == 422
+    assert clinic.call("ana", "GET", "/v1/jobs").json() == {"items": []}
+
+
+def test_to_cancel_gives_nothing_back_and_asking_again_pays_no_more(clinic: Running) -> None:
+    opened = clinic.service.desk._opened["clinic"]
+    with opened._counter._turns:  # somebody else's question has the engine
+        taken = clinic.ask("ana", headers={"Prefer": "respond-async"})
+        for _ in range(500):
+            if spent(clinic):
+                break
+            sleep(0.01)
+        gone = clinic.call("ana", "DELETE", taken.headers["location"]).json()
+    assert gone["state"] == "cancelled"
+    assert finished(clinic, "ana", taken.headers["location"])["state"] == "cancelled"
+    assert spent(clinic) == Decimal("0.1")
+    again = clinic.ask("ana")
+    assert again.status_code == 200, again.text
+    assert spent(clinic) == Decimal("0.1")
