@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from tacit.base import InputError, TacitError, exact
+from tacit.cli.bar import bar
 from tacit.cli.options import Json, Picture
 from tacit.cli.place import USUAL
 from tacit.cli.screen import drawn, picture, print_json
@@ -267,23 +267,10 @@ def _write(found: Release, csv: Path | None, parquet: Path | None) -> None:
 
 
 @contextmanager
-def _bar() -> Iterator[Any]:
-    """A bar on standard error, shown when there is something to tell and somebody to see it."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+def _bar() -> Iterator[Callable[[float], None] | None]:
+    """A bar on standard error for what takes longer, if somebody sees it; an engine that tells nothing moves it too."""
+    if not Console(stderr=True).is_terminal:
         yield None
         return
-    bar = Progress(TextColumn("asking"), BarColumn(), TimeElapsedColumn(), console=console, transient=True)
-    task: list[TaskID] = []
-
-    def told(share: float) -> None:
-        if not task:
-            bar.start()
-            task.append(bar.add_task("asking", total=1.0))
-        bar.update(task[0], completed=share)
-
-    try:
-        yield told
-    finally:
-        if task:
-            bar.stop()
+    with bar("asking") as told:
+        yield lambda share: told(share, None)
