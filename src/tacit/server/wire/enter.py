@@ -18,7 +18,7 @@ from tacit.server.wire.message import Cancel, Encrypt, Startup, broken
 from tacit.server.wire.scram import MECHANISM, Exchange
 from tacit.server.wire.setting import REPORTED, Settings
 
-__all__ = ["Entered", "enter", "opened"]
+__all__ = ["Entered", "enter", "first_message"]
 
 Call = Callable[[Callable[[], Any]], Awaitable[Any]]
 SASL = 4096  # the largest message of an authentication
@@ -33,7 +33,7 @@ class Entered:
     token: str
 
 
-async def opened(link: Link, context: ssl.SSLContext | None) -> Startup | Cancel:
+async def first_message(link: Link, context: ssl.SSLContext | None) -> Startup | Cancel:
     """The first message that is not about encryption. Where there is TLS, nothing else is spoken."""
     encrypted = False
     for _ in range(3):

@@ -15,7 +15,7 @@ from tacit.server.shelf import Shelf
 from tacit.server.tokens import random_bytes
 from tacit.server.wire import reply
 from tacit.server.wire.conversation import Conversation
-from tacit.server.wire.enter import enter, opened
+from tacit.server.wire.enter import enter, first_message
 from tacit.server.wire.fault import Fault, fault_of
 from tacit.server.wire.link import Limits, Link
 from tacit.server.wire.message import Cancel
@@ -85,7 +85,7 @@ class _Wire:
     async def _talk(self, link: Link) -> None:
         try:
             async with asyncio.timeout(self._limits.startup):
-                first = await opened(link, self._ssl)
+                first = await first_message(link, self._ssl)
                 if isinstance(first, Cancel):
                     await self._cancel(first)
                     return
