@@ -20,12 +20,11 @@ test: $(STAMP)-test      ## every test, long ones in their fast form
 test-all: $(STAMP)-test  ## every test in full
 	OMP_NUM_THREADS=1 TACIT_TESTS=full $(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
-check: $(STAMP)-test     ## style, types, layers, docs
+check: $(STAMP)-test     ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 0 tests/test_docs.py tests/test_architecture.py
 
 bench: $(STAMP)-bench    ## measured beside the peers, in one run
 	$(BIN)/python -m bench

@@ -31,6 +31,7 @@ from tacit.mechanism import (
 
 if TYPE_CHECKING:  # the desk brings databases along, which a mechanism does not need: imported when first used
     from tacit.auditor import audit
+    from tacit.client import Connection, connect
     from tacit.policy import Policy
     from tacit.session import Quote, Release, Session, ask
     from tacit.session import open_session as open  # noqa: A004 - read as tacit.open, beside which the builtin stays
@@ -45,6 +46,7 @@ __all__ = [
     "BoundedMean",
     "BoundedVariance",
     "CoinFlipSurvey",
+    "Connection",
     "Cost",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -80,6 +82,7 @@ __all__ = [
     "ask",
     "audit",
     "calibrate",
+    "connect",
     "explain",
     "open",
 ]
@@ -87,12 +90,14 @@ __all__ = [
 __version__ = "0.1.0"
 
 LATER = {
+    "Connection": ("tacit.client", "Connection"),
     "Policy": ("tacit.policy", "Policy"),
     "Quote": ("tacit.session", "Quote"),
     "Release": ("tacit.session", "Release"),
     "Session": ("tacit.session", "Session"),
     "ask": ("tacit.session", "ask"),
     "audit": ("tacit.auditor", "audit"),
+    "connect": ("tacit.client", "connect"),
     "open": ("tacit.session", "open_session"),
 }
 
