@@ -39,6 +39,16 @@ def test_two_counts_share_the_error() -> None:
     assert found == pytest.approx(log((low - 0.01) / high), rel=1e-6)
 
 
+def test_coins_have_all_of_the_error() -> None:
+    for k in (5, 100, 4000):
+        share = TAIL ** (1 / k)  # the lower bound when all of them fell on one side
+        assert float(coins(k, 0, tail=TAIL)) == pytest.approx(log(share / (1 - share)), rel=1e-6)
+    low = float(beta.ppf(TAIL, 70, 31))
+    assert float(coins(70, 30, tail=TAIL)) == pytest.approx(log(low / (1 - low)), rel=1e-6)
+    # the form in use keeps back what throwing coins again may cost
+    assert bound("coins", 70, 1, 30, 1, delta=0.0, tail=TAIL) == float(coins(70, 30, tail=TAIL * 0.99))
+
+
 @pytest.mark.parametrize("delta", [0.0, 0.1])
 @pytest.mark.parametrize("q", [0.02, 0.2, 0.5])
 @pytest.mark.parametrize("epsilon", [0.1, 0.6])

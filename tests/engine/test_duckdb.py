@@ -216,3 +216,28 @@ def test_a_running_question_can_be_stopped_and_tells_its_progress(monkeypatch: p
     assert all(0 <= share <= 1 for share in told)
     assert opened(engine.run(question())).groups.keys  # it still works
     engine.close()
+
+
+def test_a_file_that_changes_under_a_question_fails_it(tmp_path: Path) -> None:
+    """Rows are read more than once, and bounds hold only if they are the same; of other files nothing is asked."""
+    mine, other = tmp_path / "visits.parquet", tmp_path / "other.parquet"
+    pq.write_table(ROWS, mine)
+    pq.write_table(ROWS, other)
+
+    class Disturbed(DuckDBEngine):
+        touched = other
+
+        def _fetch(self, statement: str) -> Any:
+            found = super()._fetch(statement)
+            pq.write_table(pa.concat_tables([ROWS, ROWS]), self.touched)
+            return found
+
+    engine = Disturbed({"visits": mine, "other": other})
+    try:
+        assert opened(engine.run(question())).groups.keys
+        engine.touched = mine
+        with pytest.raises(EngineError) as failure:
+            engine.run(question())
+        assert failure.value.__cause__ is failure.value.__context__ is None
+    finally:
+        engine.close()

@@ -15,6 +15,7 @@ from tacit.base import InputError, TacitError
 from tacit.cli.options import Json
 from tacit.cli.screen import print_json
 from tacit.cli.story import ANALYST, built
+from tacit.policy import load
 
 if TYPE_CHECKING:
     from tacit.server.config import Config
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-CURATOR = "admin"
+CURATOR, CURATOR_ROLE = "admin", "curator"
 DEMO = f"""
 [analysts.{CURATOR}]
 limit = 1
@@ -76,12 +77,15 @@ def serve(
     demo = not settings.datasets
     if demo:
         settings = replace(settings, datasets=(_clinic(settings.state / "demo"),))
+    for path in settings.datasets:
+        load(path)  # before anything is told: a policy with mistakes is not served
     with _extra():
         from tacit.server.run import run
     with _people(settings) as people:
         secret = people.first(CURATOR)
         shown = people.issue(_added(people, ANALYST), label="demo").text if secret and demo else None
-    _greet(settings, secret, shown)
+        ruled = any(who.role == CURATOR_ROLE and welcome for who, welcome in people.everybody())
+    _greet(settings, secret, shown, demo=demo, ruled=ruled)
     run(settings)
 
 
@@ -103,20 +107,22 @@ def _added(people: "People", name: str) -> str:
     return people.add(name, "analyst").name
 
 
-def _greet(settings: "Config", secret: str | None, token: str | None) -> None:
+def _greet(settings: "Config", secret: str | None, token: str | None, *, demo: bool, ruled: bool) -> None:
     console = Console()
     host, port = settings.address
     at = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
     console.print(Text(f"tacit serves at {at}"), soft_wrap=True)
     if settings.wire_address is not None:
         there, gate = settings.wire_address
-        console.print(Text(f"psql: psql -h {there} -p {gate} -U {ANALYST} -d clinic, with a token as password"))
+        who = f"-U {ANALYST} -d clinic" if demo else "-U NAME -d DATASET"
+        console.print(Text(f"psql: psql -h {there} -p {gate} {who}, with a token as password"))
     if secret is not None:
         console.print(Text(f"Sign in once, as {CURATOR}: {at}/signin?link={secret}"), soft_wrap=True)
     if token is not None:
         console.print(Text(f"A token of {ANALYST}, shown this once: {token}"), soft_wrap=True)
     if secret is None:
-        console.print(Text(f"Sign in: make a link with `tacit people link {CURATOR}`"), soft_wrap=True)
+        first = "" if ruled else f"tacit people add {CURATOR} --role {CURATOR_ROLE}` and `"
+        console.print(Text(f"Sign in: make a link with `{first}tacit people link NAME`"), soft_wrap=True)
 
 
 # --- people

@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit.base import InputError, Number
 from tacit.session.offer import Offer
+from tacit.sql.text import sql_text
 
 __all__ = ["question_of"]
 
@@ -24,18 +25,7 @@ def question_of(
     given = {"epsilon": offer.epsilon, "rho": offer.rho, "error": offer.error}
     numbers = {name: _decimal(value, name) for name, value in given.items() if value is not None}
     sure = format(Decimal(repr(offer.confidence)), "f")
-    return json.dumps({"sql": _text(sql), **numbers, "confidence": sure}, sort_keys=True).encode()
-
-
-def _text(question: Any) -> str:
-    """SQL as text; an Ibis expression through its own."""
-    if isinstance(question, str):
-        return question
-    if type(question).__module__.split(".")[0] == "ibis":
-        import ibis
-
-        return str(ibis.to_sql(question, dialect="duckdb"))
-    raise InputError(f"ask in SQL, or with an Ibis expression, not with {type(question).__name__}")
+    return json.dumps({"sql": sql_text(sql), **numbers, "confidence": sure}, sort_keys=True).encode()
 
 
 def _decimal(value: Fraction, name: str) -> str:

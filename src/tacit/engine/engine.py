@@ -59,6 +59,20 @@ def failing_closed(action: Callable[[], T]) -> T:
     raise EngineError
 
 
+def steadily(version: Callable[[], str], action: Callable[[], T]) -> T:
+    """The same, if the data is what it was before: rows may be read more than once, and a bound on what a unit adds
+    holds only if they are the same each time."""
+
+    def whole() -> T:
+        before = version()
+        found = action()
+        if version() != before:
+            raise EngineError
+        return found
+
+    return failing_closed(whole)
+
+
 def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Result:
     """The result of a question's statements."""
     count = len(bounded.keys)

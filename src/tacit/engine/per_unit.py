@@ -95,7 +95,7 @@ class PerUnit:
             f"{self._total(measure, 'ug.u IS NOT NULL')} + COALESCE(SUM(ug.a{i}), 0) AS {self.columns[measure.name]}"
             for i, measure in enumerate(self.measures)
         ]
-        return self._joined(source, told, where=" WHERE u IS NOT NULL")
+        return self._joined(source, told)  # nothing is joined to the line whose unit is NULL
 
     def _of_all(self) -> str:
         told = [f"{self._total(measure)} AS {self.columns[measure.name]}" for measure in self.measures]
@@ -105,7 +105,7 @@ class PerUnit:
             return f"SELECT {', '.join(chosen)} FROM ({self.source()}) AS ug{by}"
         return self._joined(self.source(), told)
 
-    def _joined(self, source: str, told: list[str], where: str = "") -> str:
+    def _joined(self, source: str, told: list[str]) -> str:
         """`ug`, the norms of its units, and its totals `told` beside the weights of those that are over a bound."""
         words, presence = self.rows.words, self.rows.bounded.presence
         wholes = list(self.wholes.items())
@@ -124,7 +124,7 @@ class PerUnit:
             chosen.append(f"{words.sum(f'COALESCE(h.p, {presence.one})')} AS presence")
         return (
             f"WITH ug AS{words.materialized} ({source}), "
-            f"t AS (SELECT u, {', '.join(sizes)} FROM ug{where} GROUP BY u), "
+            f"t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
             f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)}) "
             f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{by}"
         )

@@ -12,7 +12,7 @@ from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 
-__all__ = ["has_unit", "raws", "relation_sql", "scanned", "wholes"]
+__all__ = ["has_unit", "raws", "relation_sql", "scanned", "tables_of", "wholes"]
 
 
 KEY = "tacit key "
@@ -182,6 +182,11 @@ def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
                 made |= {name for name, _ in at.keys} | {aggregate.name for aggregate in at.aggregates}
                 made |= {at.unit} if at.unit is not None else set()
     return {name: ends for name, ends in read.items() if name not in made}
+
+
+def tables_of(node: Node) -> frozenset[str]:
+    """The tables that are read."""
+    return frozenset(at.table for at in _walk(node) if isinstance(at, Scan))
 
 
 def _walk(node: Node) -> Iterator[Node]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.base import Exact, InputError, TacitError
 from tacit.engine.dialect import identifier
-from tacit.engine.engine import counts_from, failing_closed, result_from
+from tacit.engine.engine import counts_from, failing_closed, result_from, steadily
+from tacit.engine.relation import tables_of
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
 from tacit.noise import SecureRng
@@ -58,7 +59,8 @@ class SparkEngine:
 
     def run(self, bounded: Bounded) -> Exact[Result]:
         written = statements(bounded, "spark", self._tables)
-        return failing_closed(lambda: Exact(result_from(bounded, written, self._fetch)))
+        local = tables_of(bounded.source) & self._paths.keys()  # of others no change can be seen
+        return steadily(lambda: self.version(local), lambda: Exact(result_from(bounded, written, self._fetch)))
 
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int]) -> Exact[Whole]:
         written = norms_sql(bounded, clip, edges, "spark", self._tables)

@@ -137,12 +137,9 @@ class Opened:
 
     def session(self, analyst: str, catalog: Catalog, watch: Watch) -> Session:
         """A session of this analyst. It owns nothing, so nobody has to close it."""
-        own = copy(self._session)
-        own.analyst = analyst
-        own._catalog = catalog  # names of what is not theirs mean nothing in their questions
-        own.engine = _Turns(self._counter, self.engine, watch)
         watch._counter = self._counter
-        return own
+        # names of what is not theirs mean nothing in their questions
+        return self._session.for_analyst(analyst, catalog, _Turns(self._counter, self.engine, watch))
 
     def places(self) -> tuple[Any, ...]:
         """What would have to be opened anew if it changed."""

@@ -5,6 +5,7 @@ stages costs at most an answer that nobody saw, and asking again does not pay ag
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
@@ -32,6 +33,7 @@ from tacit.session.release import Released, choose_bound, release, unmeasured
 from tacit.session.rest import binding, rest
 from tacit.session.stored import Stored
 from tacit.sql import Catalog, lower, parse
+from tacit.sql.text import sql_text
 
 __all__ = ["Session"]
 
@@ -80,6 +82,18 @@ class Session:
         if self._own_ledger:
             self.ledger.close()
 
+    def for_analyst(self, analyst: str, catalog: Catalog, engine: Engine) -> "Session":
+        """The same desk for another analyst, to whom names mean what `catalog` says. It owns nothing to be closed.
+
+        Only of a session that was given a `Policy`: one that reads a file would read what names mean from it again.
+        """
+        if self.path is not None:
+            raise InputError("this session reads its policy from a file: open one with the policy itself")
+        other = copy(self)
+        other.analyst, other._catalog, other.engine = analyst, catalog, engine
+        other._own_ledger = other._own_engine = False
+        return other
+
     def __enter__(self) -> Self:
         return self
 
@@ -119,7 +133,7 @@ class Session:
 
     def _priced(self, sql: Any, offer: Offer, dialect: str | None) -> tuple[Priced, Policy, Grant]:
         policy, catalog = self._current()
-        priced = offer.price(lower(parse(_sql(sql), dialect), catalog), policy)
+        priced = offer.price(lower(parse(sql_text(sql), dialect), catalog), policy)
         return priced, policy, policy.decide(self.analyst, priced.program)
 
     def quote(
@@ -289,14 +303,3 @@ def _places(policy: Policy) -> Mapping[str, Any]:
     tables = {name: policy.where(name) for name in policy.tables}
     dataset = policy.dataset
     return {"people": dataset.identity, "engine": dataset.engine, "ledger": policy.ledger(), "tables": tables}
-
-
-def _sql(question: Any) -> str:
-    """SQL as text; an Ibis expression through its own."""
-    if isinstance(question, str):
-        return question
-    if type(question).__module__.split(".")[0] == "ibis":
-        import ibis
-
-        return str(ibis.to_sql(question, dialect="duckdb"))
-    raise InputError(f"ask in SQL, or with an Ibis expression, not with {type(question).__name__}")
