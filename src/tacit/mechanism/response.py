@@ -5,51 +5,28 @@ A report is the true category with probability p (`true_rate`), and each other o
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import betaincinv
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, positive, whole
+from tacit.base import InputError, Number, between, positive, whole
 from tacit.loss import Loss, Pure
 from tacit.mechanism.additive import least
-from tacit.mechanism.mechanism import Example, Mechanism, Pmf
+from tacit.mechanism.local import Estimate, Local, shares
+from tacit.mechanism.mechanism import Example, Pmf
 from tacit.noise import Rng, rng_or_default, uniform
 from tacit.noise.table import CHUNK
 
-__all__ = ["Estimate", "Response"]
+__all__ = ["Response"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 LISTED = 1 << 24  # categories a histogram may list
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """An unbiased share (an array of shares for k categories), so it may fall a little outside [0, 1].
-
-    [lower, upper] is a Clopper–Pearson interval for the rate of reports, mapped back to shares and cut to [0, 1]: each
-    share lies in its own with probability at least `confidence`. The reports of fixed respondents are not identically
-    distributed, but their sum is less spread than the binomial of the same mean (Hoeffding 1956), so the
-    interval holds for the respondents and, if they are a random sample, for the population they come from.
-    `standard_error` is that of the randomising alone.
-    """
-
-    value: Any
-    lower: Any
-    upper: Any
-    standard_error: Any
-    confidence: float
-
-    @property
-    def interval(self) -> tuple[Any, Any]:
-        return self.lower, self.upper
-
-
-class Response(Mechanism):
+class Response(Local):
     """A category 0, …, k−1, kept or replaced on the respondent's side. The guarantee is local: it holds for any two."""
 
     theory: ClassVar[str] = "randomized-response"
@@ -74,11 +51,6 @@ class Response(Mechanism):
     def contrast(self) -> float:
         """p − q, what an estimate is divided by."""
 
-    @property
-    @abstractmethod
-    def bound(self) -> Fraction:
-        """ε = log(p/q), never below it."""
-
     @abstractmethod
     def _kept(self, size: int, rng: Rng) -> Array:
         """Independent coins of bias p."""
@@ -91,23 +63,6 @@ class Response(Mechanism):
     @abstractmethod
     def _at(cls, epsilon: Fraction, **domain: Any) -> Self:
         """The mechanism whose loss is ε or a hair less."""
-
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.REPLACE,
-        unit: str = "respondent",
-    ) -> Pure:
-        """ε between any two answers of one respondent; it rests on no sensitivity, so none is taken."""
-        if sensitivity is not None:
-            raise InputError("sensitivity does not apply to a randomised response: leave it out, any answer may change")
-        if Relation(relation) is not Relation.REPLACE:
-            raise InputError(
-                "relation must be 'replace': a report exists only if the person answers, so it hides what they "
-                "answered but not that they did"
-            )
-        return Pure(self.bound, relation=relation, unit=unit)
 
     @classmethod
     def from_loss(cls, loss: Loss, **domain: Any) -> Self:
@@ -166,23 +121,18 @@ class Response(Mechanism):
 
     def estimate(self, reports: Any, confidence: Number = 0.95) -> Estimate:
         """Unbiased share of ones (for bits) or of every category: (c/n − q)/(p − q), with intervals. See `Estimate`."""
-        level = float(between(confidence, "confidence", 0, 1))
-        if level < 0.5:
-            raise InputError("confidence must be at least 0.5: the interval is only proved from there on")
         answers = self._checked(reports, "reports")
         if isinstance(answers, int) or not answers.size:
             raise InputError("reports must be an array of at least one report")
         counts = np.bincount(answers.ravel(), minlength=self._listable())
-        counted, n = counts[1] if self._binary else counts, answers.size
-        low = np.where(counted > 0, betaincinv(np.maximum(counted, 1), n - counted + 1, (1 - level) / 2), 0.0)
-        high = np.where(counted < n, betaincinv(counted + 1, np.maximum(n - counted, 1), (1 + level) / 2), 1.0)
-        share = self._share(counted / n)
-        p, q = self.true_rate, self.false_rate
-        held = np.clip(share, 0.0, 1.0)
-        error = np.sqrt((held * p * (1 - p) + (1 - held) * q * (1 - q)) / n) / self.contrast
-        parts = (share, np.clip(self._share(low), 0, 1), np.clip(self._share(high), 0, 1), error)
-        value, lower, upper, deviation = (float(part) if self._binary else part for part in parts)
-        return Estimate(value, lower, upper, deviation, level)
+        return shares(
+            counts[1] if self._binary else counts,
+            answers.size,
+            true_rate=self.true_rate,
+            false_rate=self.false_rate,
+            contrast=self.contrast,
+            confidence=confidence,
+        )
 
     def error(self, confidence: Number = 0.95, *, respondents: int) -> float:
         """Half-width e with Pr[every estimated share is within e of the respondents' true one] ≥ confidence.
@@ -196,9 +146,6 @@ class Response(Mechanism):
         variance = n * max(p * (1 - p), q * (1 - q))
         hoeffding, bernstein = sqrt(n * tail / 2), tail / 3 + sqrt(tail * tail / 9 + 2 * tail * variance)
         return min(hoeffding, bernstein) / (n * self.contrast) * (1 + 1e-12)
-
-    def _share(self, rate: Any) -> Any:
-        return (rate - self.false_rate) / self.contrast
 
     @property
     def _binary(self) -> bool:

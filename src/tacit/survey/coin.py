@@ -1,0 +1,75 @@
+"""Coins of a respondent's device: integers out of bytes, so that every device and every language tosses them alike.
+
+A coin shows heads with probability exactly h/2^64 for a whole number h. Probabilities that a guarantee rests on are
+rounded to such fractions on the private side, so the law is known exactly and no device needs more than a comparison.
+One toss reads 8 bytes, first byte first, as one number; it is heads if that number is below h. A number below n reads
+as many bytes as n − 1 has, keeps as many low bits as n − 1 has, and is drawn again while it is not below n.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit.base import InputError
+from tacit.noise import Rng
+from tacit.noise.logistic import logistic_bounds
+
+__all__ = ["ONE", "Coin", "below", "keeping", "whole_words"]
+
+ONE = 1 << 64
+
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Coin:
+    """Heads with probability exactly heads/2^64."""
+
+    heads: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.heads <= ONE:
+            raise InputError(f"a coin's heads must lie in [0, 2^64], not {self.heads}")
+
+    @property
+    def probability(self) -> Fraction:
+        return Fraction(self.heads, ONE)
+
+    def toss(self, rng: Rng) -> bool:
+        """One toss, as a device does it."""
+        return int.from_bytes(rng.read(8), "big") < self.heads
+
+    def tosses(self, size: int, rng: Rng) -> Bools:
+        """Many tosses of the same law. A byte decides all but one in 256, seven more decide the rest."""
+        first, rest = divmod(self.heads, 1 << 56)
+        drawn = rng.words(size, np.uint8)
+        if first > 255:
+            return np.ones(size, dtype=bool)
+        heads: Bools = drawn < first
+        if rest:
+            doubtful = np.flatnonzero(drawn == first)
+            heads[doubtful] = (rng.words(len(doubtful)) >> np.uint64(8)) < rest
+        return heads
+
+
+def keeping(epsilon: Fraction, others: int | Fraction = 1) -> Coin:
+    """Heads with probability e^ε/(e^ε + others), rounded down to a multiple of 2^-64."""
+    return Coin(logistic_bounds(epsilon, Fraction(others), 64)[0])
+
+
+def below(bound: int, rng: Rng) -> int:
+    """A uniform number in [0, bound), as a device draws it."""
+    width = (bound - 1).bit_length()
+    mask = (1 << width) - 1
+    while True:
+        drawn = int.from_bytes(rng.read((width + 7) // 8), "big") & mask if width else 0
+        if drawn < bound:
+            return drawn
+
+
+def whole_words(kind: str, count: int, rng: Rng) -> np.ndarray[Any, np.dtype[Any]]:
+    """`count` uniform words of a numpy type such as "<u4"."""
+    size = np.dtype(kind).itemsize
+    return np.frombuffer(rng.read(count * size), dtype=kind)

@@ -1,0 +1,94 @@
+"""Direct response (k-ary randomised response): the true answer with probability e^ε/(e^ε + k − 1), else another one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.base import InputError, positive, whole
+from tacit.mechanism.mechanism import Example
+from tacit.noise import Rng, uniform
+from tacit.survey.coin import Coin, below, keeping
+from tacit.survey.frequency import LISTED, Frequency, word
+from tacit.survey.protocol import Array, Law, Tally
+
+__all__ = ["DirectResponse"]
+
+CHUNK = 1 << 15  # what stays in the cache
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectResponse(Frequency):
+    """A report is one answer: the true one with probability p, each other with (1 − p)/(k − 1).
+
+    Guarantee: pure ε between any two answers of one respondent (relation replace): p is e^ε/(e^ε + k − 1) rounded
+    down to a multiple of 2^-64, so p(k − 1)/(1 − p) ≤ e^ε. With two answers it is Warner's randomised response (1965).
+
+    Coins: keep (one toss of p); if tails, a number below k − 1, which skips the true answer.
+    """
+
+    theory: ClassVar[str] = "local-frequency"
+    kind: ClassVar[str] = "direct"
+
+    epsilon: Fraction
+    categories: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
+        object.__setattr__(self, "categories", whole(self.categories, "categories", least=2))
+        if self.categories > LISTED:
+            raise InputError(f"categories must be at most {LISTED}: ask for text to find the common ones among more")
+
+    @cached_property
+    def _keep(self) -> Coin:
+        return keeping(self.epsilon, self.categories - 1)
+
+    @property
+    def p(self) -> Fraction:
+        return self._keep.probability
+
+    @property
+    def q(self) -> Fraction:
+        return (1 - self.p) / (self.categories - 1)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return word(self.categories)
+
+    def _one(self, value: int, rng: Rng) -> bytes:
+        if not self._keep.toss(rng):
+            other = below(self.categories - 1, rng)
+            value = other + (other >= value)
+        return value.to_bytes(self.dtype.itemsize, "little")
+
+    def _many(self, values: Array, rng: Rng) -> Array:
+        flat = values.ravel()
+        reports = np.empty(flat.size, dtype=self.dtype)
+        for start in range(0, flat.size, CHUNK):
+            own = flat[start : start + CHUNK]
+            lost = np.flatnonzero(~self._keep.tosses(own.size, rng))
+            other = uniform(self.categories - 1, lost.size, rng)
+            part = reports[start : start + CHUNK]
+            part[:] = own
+            part[lost] = other + (other >= own[lost])
+        return reports.reshape(values.shape)
+
+    def law(self, value: Any) -> Law:
+        truth = self._checked(np.asarray(value)).item()
+        size = self.dtype.itemsize
+        return {c.to_bytes(size, "little"): self.p if c == truth else self.q for c in range(self.categories)}
+
+    def _possible(self, reports: Array) -> None:
+        if reports.size and int(reports.max()) >= self.categories:
+            raise InputError(f"a report must be a number from 0 to {self.categories - 1}")
+
+    def tally(self, reports: Array) -> Tally:
+        return Tally(np.bincount(reports.ravel(), minlength=self.categories), reports.size)
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        made = [cls(epsilon=Fraction(e), categories=k) for e, k in (("1/5", 2), (1, 3), ("5/2", 10), (4, 100))]
+        return [Example(m, 0, other, m.loss()) for m in made for other in sorted({1, m.categories - 1})]

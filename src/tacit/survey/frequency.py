@@ -1,0 +1,79 @@
+"""Protocols that tell how often each of k answers was given.
+
+Each is pure in the sense of Wang, Blocki, Li and Jha (2017): a report speaks for some answers, for the true one with
+probability p and for each other with probability q, so (c/n − q)/(p − q) is unbiased for its share when c of n reports
+speak for it, with variance [f·p(1−p) + (1−f)·q(1−q)]/(n(p−q)²) at share f.
+"""
+
+from abc import abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from tacit.base import InputError, Number, whole
+from tacit.mechanism.local import Estimate, shares
+from tacit.survey.protocol import Array, Protocol, Tally
+
+__all__ = ["LISTED", "Frequency", "word"]
+
+LISTED = 1 << 24  # answers that can be counted one by one
+
+
+class Frequency(Protocol):
+    """One of the answers 0, …, `categories` − 1. `p` and `q` are the exact rates of this protocol's integer coins."""
+
+    categories: int
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """Probability that a report speaks for the true answer."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """Probability that a report speaks for one given other answer."""
+
+    @cached_property
+    def total_error(self) -> float:
+        """T = [p(1−p) + (k−1)q(1−q)]/(p−q)²: n times the summed variance of all shares, for one true answer."""
+        p, q = self.p, self.q
+        return float((p * (1 - p) + (self.categories - 1) * q * (1 - q)) / (p - q) ** 2)
+
+    def deviation(self, *, reports: int, share: float = 0.0) -> float:
+        """Standard deviation of an estimated share, by the randomising alone."""
+        p, q = self.p, self.q
+        spread = share * float(p * (1 - p)) + (1 - share) * float(q * (1 - q))
+        return sqrt(spread / whole(reports, "reports", least=1)) / float(p - q)
+
+    def support(self, tally: Tally) -> Array:
+        """How many reports speak for each answer."""
+        return tally.counts
+
+    def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
+        """Unbiased shares of all answers with Clopper–Pearson intervals; see `Estimate`."""
+        if tally.reports < 1:
+            raise InputError("there are no reports yet, so there is nothing to estimate")
+        return shares(
+            self.support(tally),
+            tally.reports,
+            true_rate=float(self.p),
+            false_rate=float(self.q),
+            contrast=float(self.p - self.q),
+            confidence=confidence,
+        )
+
+    def _checked(self, values: Array) -> Array:
+        if not values.size:
+            return np.zeros(values.shape, dtype=np.int64)
+        if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= self.categories:
+            raise InputError(f"answers must be whole numbers from 0 to {self.categories - 1}: encode them as such")
+        return values.astype(np.int64, copy=False)
+
+
+def word(bound: int) -> np.dtype[Any]:
+    """The smallest little-endian unsigned type for numbers below `bound`."""
+    return next(np.dtype(kind) for kind in ("<u1", "<u2", "<u4", "<u8") if bound <= 1 << (8 * np.dtype(kind).itemsize))
