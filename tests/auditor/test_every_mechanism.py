@@ -57,6 +57,7 @@ SEEN = {
     "RandomizedResponse": ("epsilon", 1, 0.0, 60_000),
     "KaryResponse": ("epsilon", 3, 0.0, 20_000),
     "CoinFlipSurvey": ("truth", 0, 0.0, 20_000),
+    "PlanarLaplace": ("scale", 2, 0.0, 60_000),
 }
 COARSER = {"Quantiles": Fraction(3, 2)}  # several milliseconds a sample: 10 % would take a quarter of an hour
 # the same for half the noise
@@ -82,6 +83,7 @@ SEEN_AT_ONCE = {
     "RandomizedResponse": ("epsilon", 1, 0.0, 600),
     "KaryResponse": ("epsilon", 1, 0.0, 600),
     "CoinFlipSurvey": ("truth", 1, 0.0, 5000),
+    "PlanarLaplace": ("scale", 2, 0.0, 2000),
 }
 
 

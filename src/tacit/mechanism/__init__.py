@@ -15,6 +15,7 @@ from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.noisy_max import NoisyMax
 from tacit.mechanism.partition_selection import PartitionSelection
 from tacit.mechanism.permute_and_flip import PermuteAndFlip
+from tacit.mechanism.planar import PlanarLaplace
 from tacit.mechanism.propose_test_release import ProposeTestRelease
 from tacit.mechanism.quantile import Quantile
 from tacit.mechanism.quantiles import Quantiles
@@ -44,6 +45,7 @@ __all__ = [
     "NoisyMax",
     "PartitionSelection",
     "PermuteAndFlip",
+    "PlanarLaplace",
     "Pmf",
     "ProposeTestRelease",
     "Quantile",

@@ -13,6 +13,7 @@ from tacit.mechanism.mechanism import Mechanism
 from tacit.mechanism.noisy_max import NoisyMax
 from tacit.mechanism.partition_selection import PartitionSelection
 from tacit.mechanism.permute_and_flip import PermuteAndFlip
+from tacit.mechanism.planar import PlanarLaplace
 from tacit.mechanism.propose_test_release import ProposeTestRelease
 from tacit.mechanism.quantile import Quantile
 from tacit.mechanism.quantiles import Quantiles
@@ -45,4 +46,5 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     RandomizedResponse,
     KaryResponse,
     CoinFlipSurvey,
+    PlanarLaplace,
 )

@@ -5,6 +5,7 @@ from tacit.noise.coin import bernoulli, bernoulli_exp, coins, coins_exp, coins_e
 from tacit.noise.gaussian import discrete_gaussian, discrete_gaussians
 from tacit.noise.laplace import discrete_laplace, discrete_laplaces, geometric, geometrics
 from tacit.noise.logistic import logistic, logistics
+from tacit.noise.planar import planar_laplace, planar_laplaces
 from tacit.noise.rng import Rng, SecureRng, rng_or_default
 from tacit.noise.uniform import uniform
 
@@ -25,6 +26,8 @@ __all__ = [
     "geometrics",
     "logistic",
     "logistics",
+    "planar_laplace",
+    "planar_laplaces",
     "rng_or_default",
     "uniform",
 ]
