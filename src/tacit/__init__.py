@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tacit.base import Lattice, Relation, Sensitivity, TacitError
+from tacit.base.version import VERSION
 from tacit.loss import GDP, PLD, RDP, ZCDP, Approx, Cost, Filter, Interval, Loss, Odometer, Pure, calibrate, explain
 from tacit.mechanism import (
     MECHANISMS,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:  # the desk brings databases along, which a mechanism does not
     from tacit.auditor import audit
     from tacit.client import Connection, connect
     from tacit.policy import Policy
-    from tacit.session import Quote, Release, Session, ask
+    from tacit.session import Certificate, Quote, Release, Session, ask
     from tacit.session import open_session as open  # noqa: A004 - read as tacit.open, beside which the builtin stays
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Approx",
     "BoundedMean",
     "BoundedVariance",
+    "Certificate",
     "CoinFlipSurvey",
     "Connection",
     "Cost",
@@ -87,9 +89,10 @@ __all__ = [
     "open",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 LATER = {
+    "Certificate": ("tacit.session", "Certificate"),
     "Connection": ("tacit.client", "Connection"),
     "Policy": ("tacit.policy", "Policy"),
     "Quote": ("tacit.session", "Quote"),

@@ -18,18 +18,19 @@ from tacit.auditor.exact import audit_exact, exact
 from tacit.auditor.verdict import Verdict
 from tacit.loss import Approx
 from tacit.mechanism import MECHANISMS, Example, Mechanism, Quantiles
+from tacit.survey import PROTOCOLS, LocalHashing
 
 SURE = "0.999999"  # one false alarm in a million
 TENTH, HALF = Fraction(11, 10), Fraction(2)
 
 EXAMPLES = [
     pytest.param(example, id=f"{mechanism.__name__}-{place}")
-    for mechanism in MECHANISMS
+    for mechanism in (*MECHANISMS, *PROTOCOLS)
     for place, example in enumerate(mechanism.examples())
 ]
 CONSTANTS = [
     pytest.param(mechanism, name, id=f"{mechanism.__name__}-{name}")
-    for mechanism in MECHANISMS
+    for mechanism in (*MECHANISMS, *PROTOCOLS)
     for name in sorted({name for example in mechanism.examples() for name in constants(example.mechanism)})
 ]
 UNNOTICED = {("ProposeTestRelease", "delta")}  # its examples attain ε; none of them attains δ
@@ -189,4 +190,5 @@ def test_ten_percent_less_noise_is_violated(mechanism: type[Mechanism]) -> None:
 def test_every_mechanism_is_in_the_tables() -> None:
     names = {mechanism.__name__ for mechanism in MECHANISMS}
     assert SEEN.keys() == SEEN_AT_ONCE.keys() == names
-    assert {param.values[0] for param in CONSTANTS} == set(MECHANISMS)
+    # the reports of local hashing cannot be listed
+    assert {param.values[0] for param in CONSTANTS} == {*MECHANISMS, *PROTOCOLS} - {LocalHashing}

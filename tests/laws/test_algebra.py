@@ -1,4 +1,4 @@
-"""Laws that every registered mechanism's loss obeys."""
+"""Laws that every registered mechanism's and protocol's loss obeys."""
 
 import json
 from dataclasses import replace
@@ -13,10 +13,11 @@ from support.channel import hockey_stick, max_log_ratio
 from tacit.loss import Approx, Pure, from_json
 from tacit.mechanism import MECHANISMS, Example, Mechanism, Pmf
 from tacit.mechanism.additive import Additive
+from tacit.survey import PROTOCOLS
 
 EXAMPLES = [
     pytest.param(example, id=f"{mechanism.__name__}-{i}")
-    for mechanism in MECHANISMS
+    for mechanism in (*MECHANISMS, *PROTOCOLS)
     for i, example in enumerate(mechanism.examples())
 ]
 NUMERIC = [mechanism for mechanism in MECHANISMS if issubclass(mechanism, Additive)]

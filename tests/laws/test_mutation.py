@@ -16,11 +16,12 @@ from support.draws import draws
 from support.fixed_rng import FixedRng
 from support.mutants import own_modules, resized, samplers, weakened
 from tacit.mechanism import MECHANISMS, Example, Mechanism
+from tacit.survey import PROTOCOLS
 
 FULL = os.environ.get("TACIT_TESTS") == "full"
 TIGHT = [
     pytest.param(example, id=f"{mechanism.__name__}-{i}")
-    for mechanism in MECHANISMS
+    for mechanism in (*MECHANISMS, *PROTOCOLS)
     for i, example in enumerate(mechanism.examples())
     if example.tight
 ]

@@ -1,4 +1,4 @@
-"""What every registered mechanism really releases follows the law that its guarantee was checked on."""
+"""What every registered mechanism or protocol really releases follows the law that its guarantee was checked on."""
 
 import pytest
 
@@ -6,10 +6,11 @@ from support.channel import p_value
 from support.draws import draws
 from support.fixed_rng import FixedRng
 from tacit.mechanism import MECHANISMS, Example
+from tacit.survey import PROTOCOLS
 
 CASES = [
     pytest.param(example, id=f"{mechanism.__name__}-{i}")
-    for mechanism in MECHANISMS
+    for mechanism in (*MECHANISMS, *PROTOCOLS)
     for i, example in enumerate(mechanism.examples())
 ]
 

@@ -8,6 +8,7 @@ import pytest
 
 from support.fixed_rng import FixedRng, ScriptedRng
 from tacit.base import InputError, Relation
+from tacit.loss import ZCDP, Pure
 from tacit.mechanism import PlanarLaplace
 from tacit.mechanism.planar import radius_within
 
@@ -16,6 +17,12 @@ def test_loss_is_distance_over_scale() -> None:
     assert PlanarLaplace(scale=Fraction(4)).loss(3).bound == Fraction(3, 4)
     with pytest.raises(InputError, match="replace"):
         PlanarLaplace(scale=Fraction(4)).loss(3, relation=Relation.ADD_REMOVE)
+
+
+def test_noise_for_a_loss() -> None:
+    assert PlanarLaplace.from_loss(Pure(Fraction(1, 2)), sensitivity=3).scale == 6
+    with pytest.raises(InputError, match="pure"):
+        PlanarLaplace.from_loss(ZCDP(1), sensitivity=3)
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.95, 0.9999])

@@ -12,7 +12,7 @@ from tacit.mechanism import Example, Mechanism
 
 __all__ = ["constants", "own_modules", "resized", "samplers", "weakened", "weaker"]
 
-LESS = {"scale", "sigma", "threshold_scale", "query_scale", "numeric_scale", "test_scale", "noise_scale"}
+LESS = {"scale", "sigma", "threshold_scale", "query_scale", "numeric_scale", "test_scale", "noise_scale", "f"}
 MORE = {"epsilon", "delta", "truth"}  # a larger one of these means less noise
 
 
@@ -44,7 +44,7 @@ def constants(mechanism: Mechanism) -> Iterator[str]:
         value = getattr(mechanism, each.name)
         if isinstance(value, Mechanism):
             yield from (f"{each.name}.{name}" for name in constants(value))
-        elif each.name in LESS | MORE and isinstance(value, Fraction) and value > 0:
+        elif each.init and each.name in LESS | MORE and isinstance(value, Fraction) and value > 0:
             yield each.name
 
 

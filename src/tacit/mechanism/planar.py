@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, e, hypot
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import lambertw
 
 from tacit.base import InputError, Number, Relation, Sensitivity, between, positive
-from tacit.loss import Pure
+from tacit.loss import Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, planar_laplace, planar_laplaces, rng_or_default
 
@@ -47,6 +47,13 @@ class PlanarLaplace(Mechanism):
         if Relation(relation) is not Relation.REPLACE:
             raise InputError("relation must be 'replace': a report hides where somebody is, not that they report")
         return Pure(Sensitivity.of(sensitivity).require("l2") / self.scale, relation=relation, unit=unit)
+
+    @classmethod
+    def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None) -> Self:
+        """The least noise with the pure guarantee `loss` between places `sensitivity` steps apart."""
+        if not isinstance(loss, Pure) or not loss.bound:
+            raise InputError("planar noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
+        return cls(scale=positive(Sensitivity.of(sensitivity).require("l2"), "sensitivity") / loss.bound)
 
     def sample(self, value: Any, rng: Rng | None = None) -> Any:
         """A noisy copy of a pair of whole numbers, or of an array with a pair in each row."""

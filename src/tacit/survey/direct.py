@@ -1,6 +1,6 @@
 """Direct response (k-ary randomised response): the true answer with probability e^ε/(e^ε + k − 1), else another one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, positive, whole
+from tacit.base import InputError
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import Coin, below, keeping
-from tacit.survey.frequency import LISTED, Frequency, word
+from tacit.survey.frequency import Frequency, word
 from tacit.survey.protocol import Array, Law, Tally
 
 __all__ = ["DirectResponse"]
@@ -37,14 +37,15 @@ class DirectResponse(Frequency):
     categories: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
-        object.__setattr__(self, "categories", whole(self.categories, "categories", least=2))
-        if self.categories > LISTED:
-            raise InputError(f"categories must be at most {LISTED}: ask for text to find the common ones among more")
+        self._settle()
 
     @cached_property
     def _keep(self) -> Coin:
         return keeping(self.epsilon, self.categories - 1)
+
+    @property
+    def device(self) -> Mapping[str, int]:
+        return {"categories": self.categories, "keep": self._keep.heads}
 
     @property
     def p(self) -> Fraction:

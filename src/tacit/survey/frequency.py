@@ -8,16 +8,16 @@ speak for it, with variance [f·p(1−p) + (1−f)·q(1−q)]/(n(p−q)²) at sh
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError, Number, whole
+from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.local import Estimate, shares
 from tacit.survey.protocol import Array, Protocol, Tally
 
-__all__ = ["LISTED", "Frequency", "word"]
+__all__ = ["LISTED", "Frequency", "total_error", "word"]
 
 LISTED = 1 << 24  # answers that can be counted one by one
 
@@ -26,6 +26,17 @@ class Frequency(Protocol):
     """One of the answers 0, …, `categories` − 1. `p` and `q` are the exact rates of this protocol's integer coins."""
 
     categories: int
+
+    def _settle(self, most: int = LISTED) -> None:
+        """The parameters as exact numbers, or an `InputError`; for the end of a dataclass's construction."""
+        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
+        object.__setattr__(self, "categories", whole(self.categories, "categories", least=2))
+        if self.categories > most:
+            raise InputError(f"categories must be at most {most}: ask for text to find the common ones among more")
+        if self.p <= self.q:
+            raise InputError(
+                "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
+            )
 
     @property
     @abstractmethod
@@ -40,8 +51,7 @@ class Frequency(Protocol):
     @cached_property
     def total_error(self) -> float:
         """T = [p(1−p) + (k−1)q(1−q)]/(p−q)²: n times the summed variance of all shares, for one true answer."""
-        p, q = self.p, self.q
-        return float((p * (1 - p) + (self.categories - 1) * q * (1 - q)) / (p - q) ** 2)
+        return total_error(self.p, self.q, self.categories)
 
     def deviation(self, *, reports: int, share: float = 0.0) -> float:
         """Standard deviation of an estimated share, by the randomising alone."""
@@ -72,6 +82,11 @@ class Frequency(Protocol):
         if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= self.categories:
             raise InputError(f"answers must be whole numbers from 0 to {self.categories - 1}: encode them as such")
         return values.astype(np.int64, copy=False)
+
+
+def total_error(p: Fraction, q: Fraction, categories: int) -> float:
+    """[p(1 − p) + (k − 1)q(1 − q)]/(p − q)², rounded once; infinite if reports say nothing."""
+    return float((p * (1 - p) + (categories - 1) * q * (1 - q)) / (p - q) ** 2) if p > q else inf
 
 
 def word(bound: int) -> np.dtype[Any]:

@@ -60,6 +60,11 @@ class Protocol(Local):
     # --- on the device
 
     @property
+    def device(self) -> Mapping[str, int | float]:
+        """What a device must know to make reports: sizes, and how many of 2^64 a coin's heads are."""
+        raise InputError(f"{type(self).__name__} is not made on a respondent's device")
+
+    @property
     @abstractmethod
     def dtype(self) -> np.dtype[Any]:
         """The layout of one report, little-endian."""

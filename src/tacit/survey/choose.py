@@ -1,0 +1,112 @@
+"""Which protocol to ask a question with: the least error for its answers and ε, and then the shortest report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.base import InputError, Number, positive, show, whole
+from tacit.survey.direct import DirectResponse
+from tacit.survey.frequency import LISTED, Frequency
+from tacit.survey.hadamard import HadamardResponse
+from tacit.survey.local_hashing import LocalHashing
+from tacit.survey.subset import SubsetSelection
+from tacit.survey.unary import OptimizedUnary, SymmetricUnary
+
+__all__ = ["Candidate", "Choice", "choose"]
+
+# simplest first: of two as good, the first is taken
+KINDS: tuple[Callable[..., Frequency], ...] = (
+    DirectResponse,
+    HadamardResponse,
+    LocalHashing,
+    SubsetSelection,
+    OptimizedUnary,
+    SymmetricUnary,
+)
+AS_GOOD = Fraction(102, 100)  # 2 % more in T is 1 % more in error bars, which is not worth a longer report
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A protocol that could ask the question, its total error T and the bytes of its reports."""
+
+    protocol: Frequency
+    total_error: float
+    report_bytes: int
+
+    @property
+    def name(self) -> str:
+        return self.protocol.kind.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The protocol to ask with, why in words, and everything it was compared with, best error first."""
+
+    protocol: Frequency
+    total_error: float
+    report_bytes: int
+    why: str
+    candidates: tuple[Candidate, ...]
+
+    def __str__(self) -> str:
+        best = self.candidates[0].total_error
+        lines = [self.why, f"{'protocol':18}{'total error T':>16}{'of the best':>13}{'report':>14}"]
+        for each in self.candidates:
+            mark = " ←" if each.protocol == self.protocol else ""
+            size = f"{each.report_bytes} byte" + "s" * (each.report_bytes != 1)
+            lines.append(f"{each.name:18}{each.total_error:16,.2f}{each.total_error / best:12.2f}×{size:>14}{mark}")
+        return "\n".join(lines)
+
+
+def choose(*, categories: int, epsilon: Number, most_bytes: int | None = None) -> Choice:
+    """The protocol with the least T among those whose reports have at most `most_bytes` bytes.
+
+    T = [p(1 − p) + (k − 1)q(1 − q)]/(p − q)², n times the summed variance of all shares. Within 2 % of the least T the
+    shortest report wins.
+    """
+    k, budget = whole(categories, "categories", least=2), positive(epsilon, "epsilon", toward="decimal")
+    if k > LISTED:
+        raise InputError(f"categories must be at most {LISTED}: ask for text to find the common ones among more")
+    limit = None if most_bytes is None else whole(most_bytes, "most_bytes", least=1)
+    found = sorted(_candidates(k, budget), key=lambda each: each.total_error)  # a stable sort keeps the simplest first
+    fitting = [each for each in found if limit is None or each.report_bytes <= limit]
+    if not fitting:
+        least = min(each.report_bytes for each in found)
+        raise InputError(f"no report on {k} answers has at most {limit} bytes: allow most_bytes={least} or more")
+    as_good = [each for each in fitting if each.total_error <= float(AS_GOOD) * fitting[0].total_error]
+    taken = min(as_good, key=lambda each: each.report_bytes)
+    why = _why(taken, fitting[0], found[0], k, budget, limit)
+    return Choice(taken.protocol, taken.total_error, taken.report_bytes, why, tuple(found))
+
+
+def _candidates(categories: int, epsilon: Fraction) -> list[Candidate]:
+    made = []
+    for kind in KINDS:
+        try:
+            protocol = kind(epsilon=epsilon, categories=categories)
+        except InputError:
+            continue  # too many answers for this one
+        made.append(Candidate(protocol, protocol.total_error, protocol.dtype.itemsize))
+    if not made:
+        raise InputError(f"no protocol reports on {categories} answers at epsilon {show(epsilon)}: choose a larger one")
+    return made
+
+
+def _why(
+    taken: Candidate, best: Candidate, first: Candidate, categories: int, epsilon: Fraction, limit: int | None
+) -> str:
+    question = f"{categories:,} answers at ε = {show(epsilon)}"
+    if taken is best:
+        words = f"{taken.name} has the least error for {question}"
+        words += f" in at most {limit} bytes" if first is not best else ""
+    else:
+        more = taken.total_error / best.total_error - 1
+        words = (
+            f"for {question} {taken.name} is within {more:.1%} of the least error, {best.name}'s, "
+            f"and its reports have {taken.report_bytes} instead of {best.report_bytes} bytes"
+        )
+    if first is not best:
+        words += f"; {first.name} would err {1 - (first.total_error / taken.total_error) ** 0.5:.0%} less "
+        words += f"with reports of {first.report_bytes} bytes"
+    return words

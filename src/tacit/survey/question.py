@@ -1,0 +1,178 @@
+"""One question of a survey: what is asked, what may be answered, and how much one answer may give away."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from tacit.base import InputError
+from tacit.policy.declaration import Declaration, key
+from tacit.policy.kind import choice, labels, number, pair, text, whole
+
+__all__ = ["EPSILON", "Asked", "Question", "Shown", "plain_name"]
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+MOST_OPTIONS, MOST_SEVERAL, MOST_BINS, LONGEST = 4096, 60, 256, 32
+EPSILON = number(above=0, most=20)
+
+
+class Asked(StrEnum):
+    """The kinds of questions."""
+
+    YES_NO = "yes-no"
+    CHOICE = "choice"
+    SEVERAL = "several"
+    NUMBER = "number"
+    TEXT = "text"
+
+
+class Shown(StrEnum):
+    """What is learned about a number."""
+
+    MEAN = "mean"
+    DISTRIBUTION = "distribution"
+
+
+def plain_name(value: object) -> str:
+    """A name that goes into addresses and files."""
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise InputError("must be small letters, digits, - and _, begin with a letter, and have at most 40 of them")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(Declaration):
+    """What one question declares. Everybody answers every question: to leave one out would tell something."""
+
+    ask: str = field(
+        metadata=key("The question, as respondents read it.", text, example='"Did you sleep well last night?"')
+    )
+    kind: Asked = field(
+        metadata=key(
+            "What is answered: yes or no, one option, any number of options, a number in a range, or a short text.",
+            choice(Asked),
+            example='"choice"',
+        )
+    )
+    options: tuple[str, ...] = field(
+        default=(),
+        metadata=key(
+            f"What can be chosen: 2 to {MOST_OPTIONS:,} options, at most {MOST_SEVERAL} where several may apply. An "
+            'option such as "I would rather not say" lets people pass without telling so.',
+            labels,
+            example='["never", "sometimes", "often"]',
+        ),
+    )
+    range: tuple[Any, Any] | None = field(
+        default=None,
+        metadata=key(
+            "The least and the greatest number that can be answered. From common knowledge, never from answers.",
+            pair,
+            example="[0, 24]",
+        ),
+    )
+    show: Shown = field(
+        default=Shown.MEAN,
+        metadata=key(
+            "What is learned about a number: its mean, or the whole distribution, which takes more answers.",
+            choice(Shown),
+            example='"distribution"',
+        ),
+    )
+    bins: int = field(
+        default=16,
+        metadata=key(f"How finely a distribution is shown: 4 to {MOST_BINS} bins of the range.", whole, example="24"),
+    )
+    longest: int = field(
+        default=16,
+        metadata=key(
+            f"The most bytes that a text may have (UTF-8): 1 to {LONGEST}. Shorter texts are found with fewer answers.",
+            whole,
+            example="8",
+        ),
+    )
+    epsilon: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "How much one answer may give away. Default: an even part of what the survey's `epsilon` leaves.",
+            EPSILON,
+            example="1",
+        ),
+    )
+
+    @classmethod
+    def named(cls, name: object) -> str:
+        return plain_name(name)
+
+    def contradictions(self) -> Iterator[str]:
+        listed, ranged = self.kind in (Asked.CHOICE, Asked.SEVERAL), self.kind is Asked.NUMBER
+        if listed and not 2 <= len(self.options) <= (MOST_SEVERAL if self.kind is Asked.SEVERAL else MOST_OPTIONS):
+            most = MOST_SEVERAL if self.kind is Asked.SEVERAL else MOST_OPTIONS
+            yield f'options must be 2 to {most:,} texts for kind = "{self.kind}", not {len(self.options)}'
+        if self.options and not listed:
+            yield f'options do not go with kind = "{self.kind}": leave them out, or write kind = "choice"'
+        if ranged and self.range is None:
+            yield 'range is missing: kind = "number" needs range = [least, greatest]'
+        if self.range is not None and not ranged:
+            yield f'range does not go with kind = "{self.kind}": leave it out, or write kind = "number"'
+        if ranged and self.range is not None:
+            low, high = self.range
+            if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high):
+                yield "range must be two numbers, [least, greatest], the second larger"
+        if self.show is Shown.DISTRIBUTION and not ranged:
+            yield f'show = "distribution" does not go with kind = "{self.kind}": it is for kind = "number"'
+        if not 4 <= self.bins <= MOST_BINS:
+            yield f"bins = {self.bins} must be 4 to {MOST_BINS}"
+        if self.longest > LONGEST:
+            yield f"longest = {self.longest} must be 1 to {LONGEST}"
+
+    def encoded(self, answer: Any) -> Any:
+        """An answer as the protocol computes with it; anything that is no answer to this question is an `InputError`.
+
+        A yes or no is True or False, a choice its text, several a list of texts, a number a number, a text a text.
+        """
+        return ENCODERS[self.kind](self, answer)
+
+
+def _yes(_: Question, answer: Any) -> int:
+    if not isinstance(answer, bool):
+        raise InputError("the answer must be True or False")
+    return int(answer)
+
+
+def _place(question: Question, answer: Any) -> int:
+    if not isinstance(answer, str) or answer not in question.options:
+        raise InputError(f"the answer must be one of the {len(question.options)} options, as text")
+    return question.options.index(answer)
+
+
+def _set(question: Question, answer: Any) -> int:
+    if isinstance(answer, str) or not isinstance(answer, list | tuple | set | frozenset):
+        raise InputError("the answer must be a list of options, which may be empty")
+    return sum({1 << _place(question, each) for each in answer})
+
+
+def _number(question: Question, answer: Any) -> float:
+    if isinstance(answer, bool) or not isinstance(answer, int | float | Fraction) or question.range is None:
+        raise InputError("the answer must be a number")
+    low, high = question.range
+    if not low <= answer <= high:  # NaN is in no range
+        raise InputError("the answer must lie in the range")
+    return min(max(float(answer), float(low)), float(high))
+
+
+def _written(_: Question, answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise InputError("the answer must be text")
+    return answer
+
+
+ENCODERS = {
+    Asked.YES_NO: _yes,
+    Asked.CHOICE: _place,
+    Asked.SEVERAL: _set,
+    Asked.NUMBER: _number,
+    Asked.TEXT: _written,
+}

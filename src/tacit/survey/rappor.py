@@ -1,0 +1,233 @@
+"""RAPPOR: a text in a Bloom filter whose bits are randomised once for ever and then again in every report.
+
+Erlingsson, Pihur and Korolova (2014). The permanent answer bounds what all reports of a device ever tell (ε∞); the
+instantaneous one keeps reports from being recognised as the same device's, and bounds what a single report tells (ε₁).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.base import InputError, Number, Relation, between, round_up, whole
+from tacit.loss import Pure
+from tacit.mechanism.local import Estimate, shares
+from tacit.mechanism.mechanism import Example
+from tacit.noise import Rng, rng_or_default, uniform
+from tacit.survey.coin import ONE, Coin, below
+from tacit.survey.frequency import word
+from tacit.survey.memo import KeyedRng
+from tacit.survey.protocol import Array, Law, Protocol, Tally
+from tacit.survey.text_hash import bucket_of_text, encoded
+
+__all__ = ["Rappor", "RapporDevice"]
+
+DIGITS = 40
+MOST_BITS, LISTED = 1024, 1 << 16
+CHUNK = 1 << 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rappor(Protocol):
+    """A text sets `hashes` of `bits` bits, by hash functions that depend on the device's cohort.
+
+    Permanent: a bit becomes 1 with probability f/2, 0 with probability f/2, and else stays. Instantaneous: the report's
+    bit is 1 with probability q where the permanent one is 1, and p where it is 0.
+
+    Guarantee (relation replace, between any two texts): all reports of a device together, which repeats its permanent
+    answer, have ε∞ = 2·hashes·log((1 − f/2)/(f/2)), which is `epsilon` and `loss()`: two texts differ in up to
+    2·hashes bits. One report has ε₁ = hashes·log(q'(1 − p')/(p'(1 − q'))), which is `once()`, with the rates q' and p'
+    of a report's bit where the text sets it and where it does not. f/2 is rounded up to a multiple of 2^-64, p and q to
+    the nearest, and both ε are computed from the rounded ones, upward. A text whose hashes meet sets fewer bits.
+
+    A report is the cohort and the bits, eight a byte, the first the lowest. Coins: a number below `cohorts`; for each
+    bit one number of 8 bytes, below h = 2^64·f/2 for a 1, else below 2h for a 0; then for each bit one toss of q or p.
+    `RapporDevice` derives cohort and permanent bits from its secret.
+    """
+
+    theory: ClassVar[str] = "rappor"
+    kind: ClassVar[str] = "rappor"
+
+    epsilon: Fraction = field(init=False)
+    bits: int = 128
+    hashes: int = 2
+    cohorts: int = 64
+    f: Fraction = Fraction(1, 2)
+    p: Fraction = Fraction(1, 2)
+    q: Fraction = Fraction(3, 4)
+
+    def __post_init__(self) -> None:
+        for name in ("bits", "hashes", "cohorts"):
+            object.__setattr__(self, name, whole(getattr(self, name), name, least=1))
+        if self.bits % 8 or self.bits > MOST_BITS:
+            raise InputError(f"bits must be a multiple of 8 up to {MOST_BITS}")
+        if self.hashes * self.cohorts > 1 << 16 or self.hashes > self.bits // 2:
+            raise InputError("hashes must be at most half of the bits, and hashes times cohorts at most 65536")
+        for name in ("f", "p", "q"):
+            object.__setattr__(self, name, between(getattr(self, name), name, 0, 1))
+        if self.p >= self.q:
+            raise InputError("q must be above p, so that a report speaks for its text")
+        if not 0 < 2 * self._half < ONE or self._set.heads <= self._unset.heads:
+            raise InputError("f, p and q are too close to 0, to 1 or to each other for coins of 64 bits")
+        object.__setattr__(self, "epsilon", 2 * self.hashes * _log(Fraction(ONE - self._half, self._half)))
+
+    @cached_property
+    def _half(self) -> int:
+        return -(-self.f.numerator * ONE // (2 * self.f.denominator))
+
+    @cached_property
+    def _set(self) -> Coin:
+        return Coin(round(self.q * ONE))
+
+    @cached_property
+    def _unset(self) -> Coin:
+        return Coin(round(self.p * ONE))
+
+    @cached_property
+    def rates(self) -> tuple[Fraction, Fraction]:
+        """Probabilities that a report's bit is 1 where the text sets it (q'), and where it does not (p')."""
+        half, high, low = Fraction(self._half, ONE), self._set.probability, self._unset.probability
+        both = half * (high + low)
+        return both + (1 - 2 * half) * high, both + (1 - 2 * half) * low
+
+    def once(self) -> Pure:
+        """What one report tells, to somebody who has no other of this device."""
+        high, low = self.rates
+        return Pure(
+            self.hashes * _log(high * (1 - low) / (low * (1 - high))), relation=Relation.REPLACE, unit="respondent"
+        )
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype([("cohort", word(self.cohorts)), ("bits", "u1", (self.bits // 8,))])
+
+    # --- on the device
+
+    def _checked(self, values: Array) -> Array:
+        return encoded(values)
+
+    def bloom(self, text: bytes, cohort: int) -> Array:
+        """Which bits the text sets in a cohort."""
+        marks = np.zeros(self.bits, dtype=bool)
+        for i in range(self.hashes):
+            marks[bucket_of_text(cohort * self.hashes + i, text, self.bits)] = True
+        return marks
+
+    def _permanent(self, text: bytes, cohort: int, rng: Rng) -> Array:
+        drawn = [int.from_bytes(rng.read(8), "big") for _ in range(self.bits)]
+        truth = self.bloom(text, cohort)
+        return np.array(
+            [d < self._half or (d >= 2 * self._half and bool(t)) for d, t in zip(drawn, truth, strict=True)]
+        )
+
+    def _report(self, cohort: int, permanent: Array, rng: Rng) -> bytes:
+        told = np.array([(self._set if bit else self._unset).toss(rng) for bit in permanent])
+        packed = np.packbits(told, bitorder="little").tobytes()
+        return cohort.to_bytes(self.dtype["cohort"].itemsize, "little") + packed
+
+    def _one(self, value: bytes, rng: Rng) -> bytes:
+        cohort = below(self.cohorts, rng)
+        return self._report(cohort, self._permanent(value, cohort, rng), rng)
+
+    def _many(self, values: Array, rng: Rng) -> Array:
+        flat = values.ravel()
+        texts, which = np.unique(flat, return_inverse=True)
+        blooms = np.array([[self.bloom(text, c) for c in range(self.cohorts)] for text in texts.tolist()])
+        reports = np.empty(flat.size, dtype=self.dtype)
+        either, stays = Coin(2 * self._half), Coin(ONE // 2)
+        for start in range(0, flat.size, CHUNK):
+            part = reports[start : start + CHUNK]
+            cohort = uniform(self.cohorts, part.size, rng)
+            truth = blooms[which[start : start + CHUNK], cohort]
+            noise, fair = (coin.tosses(truth.size, rng).reshape(truth.shape) for coin in (either, stays))
+            permanent = np.where(noise, fair, truth)
+            high, low = (coin.tosses(truth.size, rng).reshape(truth.shape) for coin in (self._set, self._unset))
+            part["cohort"] = cohort
+            part["bits"] = np.packbits(np.where(permanent, high, low), axis=1, bitorder="little")
+        return reports.reshape(values.shape)
+
+    def _law(self, value: Any, high: Fraction, low: Fraction) -> Law:
+        if self.cohorts << self.bits > LISTED:
+            raise InputError(f"there are more than {LISTED} reports, too many to list")
+        text, law = self._checked(np.asarray(value)).item(), {}
+        for cohort in range(self.cohorts):
+            ones = [high if bit else low for bit in self.bloom(text, cohort)]
+            start = cohort.to_bytes(self.dtype["cohort"].itemsize, "little")
+            for told in product((0, 1), repeat=self.bits):
+                chance = Fraction(1, self.cohorts)
+                for bit, one in zip(told, ones, strict=True):
+                    chance *= one if bit else 1 - one
+                law[start + np.packbits(np.array(told, dtype=bool), bitorder="little").tobytes()] = chance
+        return law
+
+    def law(self, value: Any) -> Law:
+        """Of one report by itself."""
+        return self._law(value, *self.rates)
+
+    def permanent_law(self, value: Any) -> Law:
+        """Of cohort and permanent bits: all that any number of reports of a device can tell."""
+        half = Fraction(self._half, ONE)
+        return self._law(value, 1 - half, half)
+
+    # --- at the collector
+
+    def _possible(self, reports: Array) -> None:
+        if reports.size and int(reports["cohort"].max()) >= self.cohorts:
+            raise InputError(f"the cohort of a report must be a number from 0 to {self.cohorts - 1}")
+
+    def tally(self, reports: Array) -> Tally:
+        """For each cohort how many reports have each bit, and in the last column how many there are."""
+        flat = reports.reshape(-1)
+        counts = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
+        for cohort in np.unique(flat["cohort"]).tolist():
+            told = np.unpackbits(flat["bits"][flat["cohort"] == cohort], axis=1, bitorder="little")
+            counts[cohort, :-1], counts[cohort, -1] = told.sum(axis=0), len(told)
+        return Tally(counts, flat.size)
+
+    def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
+        """For each cohort and bit the share of texts that set it, without bias; `decode` tells which texts do."""
+        each: Any = tally.counts[:, -1:]
+        if not np.all(each > 0):
+            raise InputError("some cohort has no report yet: wait for more")
+        high, low = self.rates
+        rates = {"true_rate": float(high), "false_rate": float(low), "contrast": float(high - low)}
+        return shares(tally.counts[:, :-1], each, **rates, confidence=confidence)
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        small = [(1, "1/2"), (2, "1/2"), (2, "1/4")]
+        made = [cls(bits=8, hashes=h, cohorts=2, f=Fraction(f)) for h, f in small]
+        return [Example(m, "a", other, m.once()) for m in made for other in ("b", "d")]
+
+
+@dataclass(frozen=True)
+class RapporDevice:
+    """One device: its cohort and its permanent answer to each text come from its secret, by HMAC-SHA-256."""
+
+    protocol: Rappor
+    secret: bytes = field(repr=False)
+
+    @cached_property
+    def cohort(self) -> int:
+        return below(self.protocol.cohorts, KeyedRng(self.secret, b"rappor cohort"))
+
+    def permanent(self, text: str) -> Array:
+        """The permanent answer: never to leave the device."""
+        value = self.protocol._checked(np.asarray(text)).item()
+        return self.protocol._permanent(value, self.cohort, KeyedRng(self.secret, b"rappor text " + value))
+
+    def report(self, text: str, rng: Rng | None = None) -> bytes:
+        return self.protocol._report(self.cohort, self.permanent(text), rng_or_default(rng))
+
+
+def _log(ratio: Fraction) -> Fraction:
+    """The natural logarithm of a ratio above 1, rounded up."""
+    with localcontext(prec=DIGITS + 10):
+        # decimal rounds ln correctly; the quotient and the logarithm are each off by less than 10^-49, relatively
+        log = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+    return round_up(Fraction(log) + Fraction(1, 10**DIGITS), bits=120)

@@ -1,0 +1,47 @@
+"""Every protocol of a survey. Adding one is its file and a line here; laws and audits read this list."""
+
+from tacit.survey.bit_flip import BitFlip
+from tacit.survey.coin_flip import CoinFlip
+from tacit.survey.direct import DirectResponse
+from tacit.survey.hadamard import HadamardResponse
+from tacit.survey.hash_pool import PooledHashing
+from tacit.survey.hybrid import HybridMean
+from tacit.survey.local_hashing import LocalHashing
+from tacit.survey.marginals import Marginals
+from tacit.survey.one_bit_mean import OneBitMean
+from tacit.survey.piecewise import PiecewiseMean
+from tacit.survey.prefix import PrefixText
+from tacit.survey.protocol import Protocol
+from tacit.survey.ranges import RangeTree
+from tacit.survey.rappor import Rappor
+from tacit.survey.several import SeveralResponse
+from tacit.survey.sketch_count import CountMeanSketch
+from tacit.survey.sketch_hadamard import HadamardSketch
+from tacit.survey.square_wave import SquareWave
+from tacit.survey.subset import SubsetSelection
+from tacit.survey.unary import OptimizedUnary, SymmetricUnary
+
+__all__ = ["PROTOCOLS"]
+
+PROTOCOLS: tuple[type[Protocol], ...] = (
+    CoinFlip,
+    DirectResponse,
+    SymmetricUnary,
+    OptimizedUnary,
+    LocalHashing,
+    PooledHashing,
+    HadamardResponse,
+    SubsetSelection,
+    SeveralResponse,
+    OneBitMean,
+    PiecewiseMean,
+    HybridMean,
+    SquareWave,
+    PrefixText,
+    BitFlip,
+    CountMeanSketch,
+    HadamardSketch,
+    Rappor,
+    RangeTree,
+    Marginals,
+)

@@ -1,0 +1,167 @@
+"""The square wave: a report is a number near the answer, and many of them tell the whole distribution."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import exp, expm1, floor
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from tacit.base import InputError, Number, between, positive, whole
+from tacit.mechanism.local import Estimate
+from tacit.mechanism.mechanism import Example
+from tacit.survey.mean import declared, interval, parts
+from tacit.survey.piecewise import guesses
+from tacit.survey.protocol import Array, Tally
+from tacit.survey.window import Window
+
+__all__ = ["SquareWave"]
+
+MOST = 1024  # bins: the unbiased estimate inverts a matrix of this size
+ROUNDS = 10_000
+ENOUGH = 1e-3  # gain of log-likelihood below which smoothing stops (Li et al. 2020)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquareWave(Window):
+    """A number from [`low`, `high`] falls into one of `bins` equal bins; the report is one of bins + 2b numbers.
+
+    Guarantee and coins: those of a `Window` of width 2b + 1 around the bin (Li, Wang, Lopuhaä-Zwakenberg, Škorić and Li
+    2020, the discrete form). Their b makes the mutual information of answer and report largest, without knowing the
+    distribution: half of (ε·e^ε − e^ε + 1)/(e^ε(e^ε − 1 − ε)) of the range.
+    """
+
+    theory: ClassVar[str] = "local-distributions"
+    kind: ClassVar[str] = "square_wave"
+
+    epsilon: Fraction
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    bins: int = 64
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
+        object.__setattr__(self, "bins", whole(self.bins, "bins", least=2))
+        if self.bins > MOST:
+            raise InputError(f"bins must be at most {MOST}: no survey tells more apart")
+        low, high = declared(self.low, self.high, self.bins)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "steps", self.bins - 1)
+        self._telling()
+
+    @cached_property
+    def width(self) -> int:
+        return 2 * floor(_half(min(float(self.epsilon), 100.0)) * self.bins) + 1
+
+    @property
+    def device(self) -> Mapping[str, int | float]:
+        ends = {"low": float(self.low), "high": float(self.high)}
+        return {**ends, "steps": self.steps, "width": self.width, "near": self._near.heads}
+
+    def _checked(self, values: Array) -> Array:
+        """Bins 0, …, bins − 1: floor((x − low)·(bins/(high − low))) in doubles; `high` is in the last one."""
+        if not values.size:
+            return np.zeros(values.shape, dtype=np.int64)
+        scaled = np.floor(parts(values, float(self.low), float(self.high), self.bins))
+        return np.minimum(scaled, self.bins - 1).astype(np.int64)
+
+    def tally(self, reports: Array) -> Tally:
+        return Tally(np.bincount(reports.ravel(), minlength=self.outputs), reports.size)
+
+    @property
+    def edges(self) -> Array:
+        """The ends of the bins."""
+        return np.linspace(float(self.low), float(self.high), self.bins + 1)
+
+    # --- estimates
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """A left inverse of the matrix of report probabilities: windows that slide are independent, so there is one."""
+        inside, outside = float(self.near) / self.width, float(1 - self.near) / self.steps
+        distance = np.arange(self.outputs)[:, None] - np.arange(self.bins)[None, :]
+        return np.linalg.pinv(np.where((distance >= 0) & (distance < self.width), inside, outside))
+
+    def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
+        """Unbiased shares of the bins by least squares, with normal intervals.
+
+        Neighbouring bins are hard to tell apart, so each share alone is known badly: `smooth` is the picture, `mean`
+        the mean. `standard_error` is that of a random sample; for the respondents themselves it is an upper bound.
+        """
+        count = _some(tally)
+        rates = tally.counts / count
+        shares = self._inverse @ rates
+        error = np.sqrt(np.maximum(0.0, self._inverse**2 @ rates - shares**2) / count)
+        level = float(between(confidence, "confidence", 0, 1))
+        reach = float(ndtri((1 + level) / 2)) * error
+        return Estimate(shares, np.clip(shares - reach, 0, 1), np.clip(shares + reach, 0, 1), error, level)
+
+    def mean(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
+        """The unbiased mean of the answers, each taken as the middle of its bin."""
+        count, numbers = _some(tally), np.arange(self.outputs)
+        total, squares = int(tally.counts @ numbers), int(tally.counts @ numbers**2)
+        share, lower, upper, error, level = interval(*guesses(self, total, squares, count), count, confidence)
+        size = float(self.high - self.low) / self.bins
+        low, high = (float(self.low) + size * (0.5 + self.steps * min(1.0, max(0.0, x))) for x in (lower, upper))
+        middle = float(self.low) + size * (0.5 + self.steps * share)
+        return Estimate(middle, low, high, error * size * self.steps, level)
+
+    def smooth(self, tally: Tally) -> Array:
+        """Shares of the bins, at least 0 and 1 in all: likeliest (EM), smoothed with weights ¼, ½, ¼ after each round.
+
+        It is biased toward smooth distributions, and has no error bars.
+        """
+        _some(tally)
+        inside, outside = float(self.near) / self.width, float(1 - self.near) / self.steps
+        counts, shares = tally.counts.astype(np.float64), np.full(self.bins, 1 / self.bins)
+        before = -np.inf
+        for _ in range(ROUNDS):
+            rates = outside + (inside - outside) * _spread(shares, self.width)
+            likely = float(counts @ np.log(rates))
+            if likely - before < ENOUGH:
+                break
+            before = likely
+            weight = counts / rates
+            shares = shares * (outside * weight.sum() + (inside - outside) * _gather(weight, self.width))
+            shares = _softened(shares / shares.sum())
+        return shares
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        made = [cls(epsilon=Fraction(e), bins=k) for e, k in (("1/5", 2), (1, 4), ("5/2", 16), (4, 64))]
+        return [Example(m, 0, 1, m.loss()) for m in made]
+
+
+def _half(epsilon: float) -> float:
+    """b as a part of the range; ½ in the limit of small ε."""
+    if epsilon < 1e-3:
+        return 0.5
+    return (epsilon * exp(epsilon) - expm1(epsilon)) / (2 * exp(epsilon) * (expm1(epsilon) - epsilon))
+
+
+def _some(tally: Tally) -> int:
+    if tally.reports < 1:
+        raise InputError("there are no reports yet, so there is nothing to estimate")
+    return tally.reports
+
+
+def _spread(shares: Array, width: int) -> Array:
+    """The mass of bins v with v ≤ y < v + width, for each y."""
+    below = np.concatenate([np.zeros(width), np.cumsum(shares), np.full(width - 1, shares.sum())])
+    return np.asarray(below[width:] - below[:-width])
+
+
+def _gather(weights: Array, width: int) -> Array:
+    """The sum over y with v ≤ y < v + width, for each bin v."""
+    below = np.concatenate([[0.0], np.cumsum(weights)])
+    return np.asarray(below[width:] - below[:-width])
+
+
+def _softened(shares: Array) -> Array:
+    wide = np.pad(shares, 1, mode="edge")
+    soft = wide[:-2] / 4 + wide[1:-1] / 2 + wide[2:] / 4
+    return np.asarray(soft / soft.sum())

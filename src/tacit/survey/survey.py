@@ -1,0 +1,162 @@
+"""A survey: its questions, what they may give away of one respondent in all, and when it is open."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+
+from tacit.base import InputError
+from tacit.policy.declaration import Declaration, key, listing
+from tacit.policy.kind import Kind, text, whole, yes
+from tacit.policy.problem import number
+from tacit.survey.device_terms import terms_of
+from tacit.survey.protocol import Protocol
+from tacit.survey.question import EPSILON, Asked, Question, plain_name
+from tacit.survey.question_protocol import protocol_for
+
+__all__ = ["Survey"]
+
+MOST_QUESTIONS = 100
+
+
+def _moment(value: object) -> datetime:
+    """A point in time, in UTC; a date is its first moment."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    raise InputError("must be a date or a time in UTC, without quotes, such as 2026-05-01 or 2026-05-01T08:00:00")
+
+
+MOMENT = Kind("date or time in UTC", _moment)
+NAME = Kind("text", plain_name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey(Declaration):
+    """Everything that an owner declares about one survey. Made whole or not at all; `load` reads one from a file."""
+
+    name: str = field(
+        metadata=key(
+            "Its short name, in addresses: small letters, digits, - and _. The store of reports knows it by this "
+            "name for ever, so other questions need another one.",
+            NAME,
+            example='"sleep-2026"',
+        )
+    )
+    title: str = field(metadata=key("What respondents see first.", text, example='"How do we sleep?"'))
+    epsilon: Fraction = field(
+        metadata=key(
+            "How much all answers of one respondent may give away together. The questions' own add up to at most this.",
+            EPSILON,
+            example="2",
+        )
+    )
+    words: str | None = field(
+        default=None,
+        metadata=key("Who asks, and what for.", text, example='"The sleep clinic asks, to plan its hours."'),
+    )
+    opens: datetime | None = field(
+        default=None, metadata=key("No report is taken before.", MOMENT, example="2026-05-01")
+    )
+    closes: datetime | None = field(
+        default=None, metadata=key("No report is taken from then on.", MOMENT, example="2026-06-01")
+    )
+    minimum: int = field(
+        default=100,
+        metadata=key(
+            "Reports are added to the results in batches of at least so many.",
+            whole,
+            example="200",
+        ),
+    )
+    public_results: bool = field(
+        default=False,
+        metadata=key("Whether anybody may see the results; else those who can sign in.", yes, example="true"),
+    )
+    questions: Mapping[str, Question] = field(
+        default_factory=dict,
+        metadata=listing("The questions by name, in their order.", Question, "question"),
+    )
+    file: str = field(default="", compare=False)  # how messages call it
+
+    def contradictions(self) -> Iterator[str]:
+        if not 1 <= len(self.questions) <= MOST_QUESTIONS:
+            yield f"there must be 1 to {MOST_QUESTIONS} questions: write one as [questions.NAME]"
+        if self.opens is not None and self.closes is not None and self.opens >= self.closes:
+            yield "closes must be later than opens"
+        own = [q.epsilon for q in self.questions.values() if q.epsilon is not None]
+        total, open_ = sum(own, Fraction(0)), len(self.questions) - len(own)
+        if total > self.epsilon:
+            yield f"the questions' epsilon add up to {number(total)}, more than epsilon = {number(self.epsilon)}"
+        elif open_ and total == self.epsilon:
+            yield f"epsilon = {number(self.epsilon)} leaves nothing for the questions without an epsilon of their own"
+
+    @cached_property
+    def spending(self) -> Mapping[str, Fraction]:
+        """How much each question gives away at most; together at most `epsilon`."""
+        own = [q.epsilon for q in self.questions.values() if q.epsilon is not None]
+        rest = self.epsilon - sum(own, Fraction(0))
+        even = rest / max(1, len(self.questions) - len(own))
+        return MappingProxyType({n: even if q.epsilon is None else q.epsilon for n, q in self.questions.items()})
+
+    @cached_property
+    def protocols(self) -> Mapping[str, Protocol]:
+        """How each question is answered."""
+        made = {name: protocol_for(question, self.spending[name]) for name, question in self.questions.items()}
+        return MappingProxyType(made)
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """How many bytes the report on each question has."""
+        return MappingProxyType({name: protocol.dtype.itemsize for name, protocol in self.protocols.items()})
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether reports are taken at this time."""
+        return (self.opens is None or self.opens <= now) and (self.closes is None or now < self.closes)
+
+    def terms(self) -> dict[str, Any]:
+        """What a device is told: all it needs to ask and to randomise, and nothing else, as JSON."""
+        return {
+            "survey": self.name,
+            "title": self.title,
+            "words": self.words,
+            "epsilon": number(self.epsilon),
+            "opens": None if self.opens is None else self.opens.isoformat(),
+            "closes": None if self.closes is None else self.closes.isoformat(),
+            "minimum": self.minimum,
+            "public_results": self.public_results,
+            "version": self.version,
+            "questions": [
+                {
+                    "name": name,
+                    "ask": question.ask,
+                    "kind": question.kind.value,
+                    "options": list(question.options),
+                    "range": _ends(question),
+                    "show": question.show.value if question.kind is Asked.NUMBER else None,
+                    "epsilon": number(self.spending[name]),
+                    **terms_of(self.protocols[name]),
+                }
+                for name, question in self.questions.items()
+            ],
+        }
+
+    @cached_property
+    def version(self) -> str:
+        """A name for what reports mean. Other questions, options or ε have another: their reports never mix."""
+        found = [
+            [name, q.ask, q.kind.value, list(q.options), _ends(q), terms_of(self.protocols[name])]
+            for name, q in self.questions.items()
+        ]
+        text = json.dumps([self.name, found], sort_keys=True, separators=(",", ":"))
+        return sha256(text.encode()).hexdigest()[:32]
+
+
+def _ends(question: Question) -> list[str] | None:
+    return None if question.range is None else [number(end) for end in question.range]
