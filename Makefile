@@ -32,6 +32,8 @@ bench: $(STAMP)-bench    ## measured beside the peers, in one run
 docs: $(STAMP)-test      ## rewrite what is generated: the list of mechanisms and the picture
 	$(BIN)/tacit mechanisms --markdown > docs/reference/mechanisms.md
 	$(BIN)/tacit check --reference > docs/reference/policy.md
+	$(BIN)/tacit survey new --reference > docs/reference/survey-file.md
+	$(BIN)/python -m tacit.survey.vectors docs/reference/survey-vectors.json
 	$(BIN)/tacit demo --plot docs/images/demo.svg
 
 lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files

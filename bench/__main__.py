@@ -10,7 +10,19 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench import accounting, accuracy, anonymity, ledger, ledger_postgres, ledger_verify, noise, sql
+from bench import (
+    accounting,
+    accuracy,
+    anonymity,
+    collector,
+    ledger,
+    ledger_postgres,
+    ledger_verify,
+    noise,
+    server,
+    sql,
+    survey,
+)
 
 BENCHMARKS: dict[str, "Benchmark"] = {
     "noise": noise,
@@ -19,6 +31,9 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "ledger_postgres": ledger_postgres,
     "ledger_verify": ledger_verify,
     "sql": sql,
+    "server": server,
+    "survey": survey,
+    "collector": collector,
     "accuracy": accuracy,
     "anonymity": anonymity,
 }

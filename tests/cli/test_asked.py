@@ -65,6 +65,18 @@ def test_json_files_and_a_picture(folder: Path) -> None:
     assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_certificate_that_verifies(folder: Path) -> None:
+    shown("ledger", "key", "new", "issuer.key")
+    shown("ask", BY_WARD, "--rho", "1", "--certificate", "c.json", "--sign", "issuer.key", "--csv", "x.csv")
+    assert "✓  signature" in shown("verify", "c.json", "--key", "issuer.key.pub", "--answer", "x.csv")
+    shown("ask", BY_WARD, "--rho", "1", "--certificate", "c.html")
+    assert "<html" in (folder / "c.html").read_text()
+    for words in (("--certificate", "c.txt"), ("--certificate", "no/c.json"), ("--sign", "issuer.key")):
+        result = run("ask", "SELECT COUNT(*) AS m FROM visits", "--rho", "1", *words)
+        assert isinstance(result.exception, InputError)
+    assert "rho 38, " in shown("ask", "SELECT COUNT(*) AS m FROM visits", "--rho", "1")
+
+
 def test_one_file_without_a_policy() -> None:
     known = ["--data", "visits.parquet", "--unit", "patient_id", "--bounds", "cost=0:1000", "--keys", "ward=a,b,c"]
     text = shown("ask", BY_WARD, *known, "--epsilon", "4")

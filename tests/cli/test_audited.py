@@ -184,7 +184,7 @@ def test_a_mechanism_that_cannot_be_built_is_audited_as_its_example_is(monkeypat
     ("words", "message"),
     [
         ("laplac --epsilon 1", 'did you mean "laplace"'),
-        ("zebra --epsilon 1", "coin-flip-survey. A function of yours is written module:function"),
+        ("zebra --epsilon 1", "planar-laplace. A function of yours is written module:function"),
         ("gaussian --epsilon 1", "say --delta too"),
         ("laplace --epsilon much", "--epsilon must be a finite number"),
         ("laplace --epsilon 0", "--epsilon must be greater than 0"),

@@ -16,6 +16,7 @@ from tacit.base import Denied, InputError, OutcomeUnknown, OverBudget, TacitErro
 from tacit.client import Connection, connect
 from tacit.client.door import ARROW, PROBLEM, Lost, Unreachable
 from tacit.session import Quote, Release, Session
+from tacit.session.certificate_check import check
 
 AVERAGES = "SELECT ward, AVG(cost) AS cost, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC"
 BUSY = b'{"type": "urn:tacit:problem:rate", "title": "", "status": 429, "detail": "wait"}'
@@ -67,7 +68,7 @@ def test_answers_are_the_local_sessions(clinic: Running) -> None:
         assert first.table.equals(again.table, check_metadata=True)
         assert first.json() == again.json()
         assert repr(first) == repr(again)
-        assert first.certificate()["cost"]["epsilon"] == "0.5"
+        assert first.facts["cost"]["epsilon"] == "0.5"
         wide = there.ask(AVERAGES, epsilon="0.5", confidence=0.99)
         assert wide.cached
         assert wide.confidence == 0.99
@@ -329,3 +330,25 @@ def test_a_server_that_sends_the_token_back() -> None:
     with echo as found, pytest.raises(Denied) as refused:
         connect(found.url, token)
     assert str(refused.value) == "I know …"
+
+
+# --- certificates
+
+
+def test_a_certificate_comes_from_the_service_and_is_the_ledgers(clinic: Running) -> None:
+    there = desk(clinic)
+    answer = there.ask(AVERAGES, epsilon=0.5)
+    found = there.certificate(answer)
+    told: Any = found.content
+    assert told["release"]["id"] == answer.name
+    assert told["release"]["sql"] == AVERAGES
+    assert clinic.service.signer is not None
+    with local(clinic) as here:
+        again = here.ask(AVERAGES, epsilon=0.5)
+        checks = check(found, public_key=clinic.service.signer.public_key, ledger=here.policy.ledger())
+        assert all(one.ok for one in checks), checks
+        with pytest.raises(InputError, match="no name that a service gave it"):
+            there.certificate(again)
+    other = desk(clinic, "ben")
+    with pytest.raises(TacitError, match="no release of this name"):
+        other.certificate(answer)

@@ -1,6 +1,7 @@
 """A signed checkpoint shows later whether a ledger only grew."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from stat import S_IMODE
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from support.books import account, cost, opened, program, terms
 from tacit.base import CorruptLedger, InputError
 from tacit.ledger import Ledger
-from tacit.ledger.checkpoint import check, new_key, read, sign, signed_by
+from tacit.ledger.checkpoint import Signer, check, fingerprint, new_key, public_key, read, sign, signed_by, vouched
 from tacit.ledger.export import export
 
 
@@ -133,3 +134,35 @@ def test_a_ledger_with_findings_is_not_signed(key: Path, tmp_path: Path) -> None
     (tmp_path / "a.ledger.mark").unlink()
     with pytest.raises(CorruptLedger, match="does not verify, so it is not signed"):
         sign(path, key)
+
+
+# --- a key in use
+
+
+def test_a_signer_makes_its_key_once_however_many_start(tmp_path: Path) -> None:
+    path = tmp_path / "service.key"
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: Signer.at(path), range(8)))
+    assert len({signer.public_key for signer in found}) == 1
+    assert S_IMODE(path.stat().st_mode) == 0o600
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["service.key", "service.key.pub"]
+    assert public_key(public(path)) == found[0].public_key == Signer(path).public_key
+    with pytest.raises(InputError, match=r"cannot be (made|written)"):
+        Signer.at(tmp_path / "no" / "folder")
+
+
+def test_what_one_signs_another_cannot_have_signed(tmp_path: Path) -> None:
+    one, other = Signer.at(tmp_path / "one"), Signer.at(tmp_path / "other")
+    content = {"a": [1, "x", None]}
+    signature = one.sign("a thing", content)
+    assert vouched(content, signature, one.public_key, kind="a thing")
+    assert not vouched(content, signature, other.public_key, kind="a thing")
+    assert not vouched(content, signature, one.public_key, kind="another thing")
+    for wrong in ({"a": [1, "x"]}, {"a": [1.0, "x", None]}):
+        assert not vouched(wrong, signature, one.public_key, kind="a thing")
+    for odd in ("", "zz", signature[:-2], None, 7):
+        assert not vouched(content, odd, one.public_key, kind="a thing")
+    assert not vouched(content, signature, "no key", kind="a thing")
+    assert fingerprint(one.public_key) != fingerprint(other.public_key)
+    assert fingerprint(one.public_key) in repr(one)
+    assert one.public_key not in repr(one)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.books import account, amount, cost, limit, opened, program, terms
-from tacit.base import Denied, InputError, LedgerError, OverBudget, PolicyError, Relation, RelationError
+from tacit.base import Denied, InputError, KeyUsed, LedgerError, OverBudget, PolicyError, Relation, RelationError
 from tacit.ledger import REGISTRY, Ledger
 from tacit.ledger.entry import digest, genesis
 from tacit.loss import Cost
@@ -164,8 +164,19 @@ def test_a_key_is_charged_once(where: str) -> None:
         assert again == replace(first, replayed=True)
         assert spent(ledger) == amount(1)
         for other in ((cost("0.5"), program()), (cost(1), program("another"))):
-            with pytest.raises(LedgerError, match="another program or cost"):
+            with pytest.raises(KeyUsed, match="another program or cost"):
                 ledger.charge(account(total=1), *other, "k")
+
+
+def test_the_hash_of_a_charge_cannot_be_guessed(where: str) -> None:
+    """Who sees the digests on both sides of an entry cannot try out what it says."""
+    with opened(where, terms(total=2)) as ledger:
+        for key in ("one", "two"):
+            ledger.charge(account(total=2), cost(1), program(), key)
+        bodies = [json.loads(entry.body) for entry in ledger.log("patients") if entry.kind == "charge"]
+    salts = [body["process"].rsplit(":", 1)[1] for body in bodies]
+    assert len(set(salts)) == 2
+    assert all(len(bytes.fromhex(salt)) == 16 for salt in salts)
 
 
 def test_void_gives_back_once_and_the_key_is_spent(where: str) -> None:
@@ -178,7 +189,7 @@ def test_void_gives_back_once_and_the_key_is_spent(where: str) -> None:
                 act(receipt)
         with pytest.raises(LedgerError, match="void"):
             ledger.keep(receipt, b"x", version="1")
-        with pytest.raises(LedgerError, match="voided"):
+        with pytest.raises(KeyUsed, match="voided"):
             ledger.charge(account(total=1), cost(1), program(), "k")
         ledger.charge(account(total=1), cost(1), program(), "new")
         assert kinds(ledger)[-3:] == ["charge", "void", "charge"]

@@ -99,10 +99,11 @@ def test_unknown_groups_need_a_delta() -> None:
 
 
 def test_rho_within_epsilon_and_delta() -> None:
-    for epsilon in (Fraction(1, 100), Fraction(1), Fraction(20)):
-        rho = rho_of(epsilon, DELTA)
-        assert ZCDP(rho).epsilon(DELTA).upper <= epsilon
-        assert ZCDP(rho * Fraction(101, 100)).epsilon(DELTA).upper > epsilon
+    for epsilon in (Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(20), Fraction(10**4)):
+        for delta in (DELTA, Fraction(1, 10**12), Fraction(1, 3)):
+            rho = rho_of(epsilon, delta)
+            assert ZCDP(rho).epsilon(delta).upper <= epsilon
+            assert ZCDP(rho * (1 + Fraction(1, 10**8))).epsilon(delta).upper > epsilon
     with pytest.raises(InputError, match="raise one"):
         rho_of(Fraction(1, 10**30), Fraction(1, 10**300))
 

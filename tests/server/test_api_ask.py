@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from support.service import COUNT, Running, running
-from tacit.session import Release
+from tacit.session import Release, Session
 
 
 @pytest.fixture
@@ -93,6 +93,18 @@ def test_a_key_never_pays_twice_even_when_the_data_changed(clinic: Running) -> N
     assert spent(clinic) == Decimal("0.1")
     assert clinic.ask("ana").json()["cached"] is False
     assert spent(clinic) == Decimal("0.2")
+
+
+def test_a_key_that_was_first_used_elsewhere_is_refused_too(clinic: Running) -> None:
+    with Session(clinic.service.config.datasets[0], "ana") as session:
+        mine = session.ask(COUNT, epsilon=0.1, key="one")
+    headers = {"Idempotency-Key": "one"}
+    other = clinic.ask("ana", "SELECT COUNT(*) FROM visits", headers=headers)
+    assert (other.status_code, other.json()["type"]) == (409, "urn:tacit:problem:key-used")
+    assert "use a new key" in other.json()["detail"]
+    assert spent(clinic) == Decimal("0.1")
+    assert clinic.ask("ben", headers=headers, epsilon=0.1).status_code == 200
+    assert mine.facts["ledger"]["key"] == "one"
 
 
 def test_a_key_of_another_question_is_refused_and_charges_nothing(clinic: Running) -> None:

@@ -28,7 +28,7 @@ def test_every_response_has_the_headers(clinic: Running) -> None:
         assert headers["x-content-type-options"] == "nosniff"
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
         assert headers["cache-control"] == "no-store"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert "server" not in headers
         assert "strict-transport-security" not in headers  # this one is on http
 
@@ -84,7 +84,7 @@ def test_a_fault_of_ours_tells_nothing(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("patient 4711 has a secret")
 
-    monkeypatch.setattr(Desk, "quote", broken)
+    monkeypatch.setattr(Desk, "quoting", broken)
     with caplog.at_level(logging.INFO):
         answer = clinic.call("ana", "POST", "/v1/datasets/clinic/quote", json={"sql": COUNT, "epsilon": 1})
         lines = written(caplog, 1)

@@ -78,3 +78,24 @@ def test_variables_that_are_refused(name: str, value: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Config.read(tmp_path / "none.toml", {})
+
+
+def test_what_the_console_may_declare(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text('data = "data"\nsources = ["WAREHOUSE_URL"]\nledger = "${LEDGER_URL}"\nstate = "here"\n')
+    found = Config.read(file, {})
+    assert (found.data, found.sources, found.ledger) == (tmp_path / "data", ("WAREHOUSE_URL",), "${LEDGER_URL}")
+    assert found.policy_folder == tmp_path / "here" / "policies"
+    assert Config(policies=tmp_path).policy_folder == tmp_path
+    again = Config.read(None, found.environment())
+    assert (again.data, again.sources, again.policy_folder) == (found.data, found.sources, found.policy_folder)
+    assert found.declares
+    empty = Config(state=tmp_path)
+    assert not empty.declares
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "shop.toml").write_text("")
+    assert empty.declares
+    for wrong in ('["a b"]', '["é"]', '"X"', "[1]", '[""]'):
+        file.write_text(f"sources = {wrong}")
+        with pytest.raises(InputError, match="environment variables"):
+            Config.read(file, {})

@@ -73,6 +73,25 @@ def test_describing_runs_nothing_and_charges_nothing(desk: Desk) -> None:
     assert desk.standing(CORA, "clinic").seq == before
 
 
+def test_a_list_is_described_as_one(desk: Desk) -> None:
+    asked = "SELECT HISTOGRAM(ward) AS h, TOP_K(ward, 2) AS t, MODE(ward) AS m FROM visits"
+    described = desk.columns(ANA, "clinic", asked)
+    assert described == [("h", "integer[]"), ("t", "text[]"), ("m", "text")]
+    assert desk.quote(ANA, "clinic", asked, epsilon=0.5).columns == tuple(described)
+    answer = desk.ask(ANA, "clinic", asked, epsilon=0.5).table
+    assert [str(answer.schema.field(name).type) for name in "htm"] == [
+        "list<item: int64>",
+        "list<item: string>",
+        "string",
+    ]
+
+
+def test_a_dataset_that_is_not_there_is_told_in_words_for_every_door(desk: Desk) -> None:
+    with pytest.raises(NoDataset) as found:
+        desk.policy(ANA, "nowhere")
+    assert "/v1" not in str(found.value)
+
+
 def test_a_budget_shows_what_binds_and_nobody_elses(desk: Desk) -> None:
     desk.ask(ANA, "clinic", COUNT, epsilon=0.5)
     desk.ask(BEN, "clinic", COUNT, epsilon=0.25)

@@ -155,3 +155,28 @@ def test_the_end_stops_what_runs_and_drops_what_waits(state: State) -> None:
     assert begun.wait(10)
     work.close(0.05)
     assert [work.find(ANA, name).state for name in (running, waiting)] == ["cancelled", "cancelled"]
+
+
+def test_what_is_cancelled_in_another_worker_is_stopped_here(work: Jobs, state: State) -> None:
+    begun = threading.Event()
+
+    def slow(watch: Watch) -> str:
+        begun.set()
+        for _ in range(3000):
+            if watch.stopped:
+                raise Cancelled("stopped")
+            sleep(0.01)
+        return "too late"
+
+    elsewhere = Jobs(state, at_once=1, tells=True)
+    name = work.start(ANA, "clinic", slow)
+    assert begun.wait(30)
+    watch = work._watches[name]
+    assert elsewhere.cancel(ANA, name).state == "cancelled"
+    for _ in range(3000):
+        if watch.stopped:
+            break
+        sleep(0.01)
+    assert watch.stopped
+    elsewhere.close(0)
+    assert work.find(ANA, name).state == "cancelled"

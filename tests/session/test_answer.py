@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,20 @@ def test_files(tmp_path: Path) -> None:
     release().to_parquet(tmp_path / "x.parquet")
     table = pq.read_table(tmp_path / "x.parquet")
     assert table.column_names[3] == "n_low"
-    assert json.loads(table.schema.metadata[b"tacit"])["dataset"] == "clinic"
+    told = json.loads(table.schema.metadata[b"tacit"])
+    assert told == {**release().facts, "confidence": 0.95, "notes": list(release().notes)}
+
+
+def test_open_files(tmp_path: Path) -> None:
+    for write, name in ((release().to_csv, "x.csv"), (release().to_parquet, "x.parquet")):
+        write(str(tmp_path / name))
+        held = BytesIO()
+        write(held)
+        assert not held.closed
+        assert held.getvalue() == (tmp_path / name).read_bytes()
+        with (tmp_path / "other").open("wb") as out:
+            write(out)
+        assert (tmp_path / "other").read_bytes() == held.getvalue()
 
 
 def test_one_number() -> None:
@@ -101,11 +115,6 @@ def test_a_notebook_gets_escaped_html() -> None:
     assert "<b>" not in html
     assert "<i>" not in html
     assert "<th>ward</th>" in html
-
-
-def test_a_certificate_says_how_it_was_made() -> None:
-    found = release().certificate()
-    assert found == {**release().facts, "confidence": 0.95, "notes": list(release().notes)}
 
 
 def test_a_picture(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 
 def paid(session: Session, sql: str, key: str = "k", **offer: Any) -> tuple[Priced, Receipt]:
-    priced, _, grant = session._priced(sql, Offer(**(offer or {"rho": Fraction(1, 2)})), None)
+    plan, grant = session._planned(sql, Offer(**(offer or {"rho": Fraction(1, 2)})), None)
+    priced = plan.priced
     return priced, session.ledger.charge(grant.account, grant.cost, priced.program, key)
 
 

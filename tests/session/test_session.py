@@ -359,7 +359,9 @@ def test_nothing_printed_logged_or_raised_carries_data(
                     seen += [repr(found), str(found.json()), found._repr_html_()]
                 except TacitError as error:
                     seen += [*traceback.format_exception(error), *held(error)]
-        exact = session.engine.run(session.quote(COUNT, rho=1).priced.planned.parts[0])
+        priced = session.quote(COUNT, rho=1).priced
+        assert priced is not None
+        exact = session.engine.run(priced.planned.parts[0])
         seen += [repr(exact), str(exact), repr(session), repr(session.engine), str(vars(session))]
     seen += [caplog.text, *capsys.readouterr()]
     assert CANARY not in "".join(seen)

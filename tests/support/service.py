@@ -2,7 +2,7 @@
 
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,10 +84,10 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, **settings: Any) -> Iterator[Running]:
-    """Uvicorn in a thread; at the end it is told to stop, and has stopped."""
+def running(folder: Path, build: Callable[[Path], Path] = clinic, **settings: Any) -> Iterator[Running]:
+    """Uvicorn in a thread; at the end it is told to stop, and has stopped. `build` writes the data and the policy."""
     given = {"rate": 100_000, "failures": 100_000, "grace": 5} | settings
-    config = Config(datasets=(clinic(folder),), listen="127.0.0.1:0", state=folder / "state", **given)
+    config = Config(datasets=(build(folder),), listen="127.0.0.1:0", state=folder / "state", **given)
     service = Service.open(config)
     tokens = {}
     for name, role in PEOPLE.items():

@@ -13,6 +13,7 @@ TacitError
 │   └── OverBudget       a limit would be passed; says which one and what is left
 ├── EngineError          the engine could not answer; one constant text, since the reason may depend on the data
 ├── LedgerError          the ledger cannot be used now: busy, out of disk, not reachable; nothing was charged
+│   ├── KeyUsed          the key of a charge is another question's, or its charge was voided: choose a new one
 │   ├── OutcomeUnknown   whether a charge was made cannot be told: ask again with the same key, which never pays twice
 │   └── CorruptLedger    the ledger is damaged, cut short or altered: it refuses to open and says what to do
 └── RandomnessError      the random source was misused (copied, pickled) or ran dry
@@ -26,6 +27,7 @@ __all__ = [
     "EngineError",
     "ExhaustedError",
     "InputError",
+    "KeyUsed",
     "LatticeError",
     "LedgerError",
     "LossError",
@@ -105,6 +107,10 @@ class EngineError(TacitError):
 
 class LedgerError(TacitError):
     """The ledger cannot be used now. Nothing was charged, unless it is an OutcomeUnknown."""
+
+
+class KeyUsed(LedgerError):  # noqa: N818 - says what is the case, as Denied does
+    """The key is another question's, or its charge was voided. Nothing was charged now: choose a new key."""
 
 
 class OutcomeUnknown(LedgerError):  # noqa: N818 - says what is the case, as Denied does

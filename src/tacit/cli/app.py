@@ -16,13 +16,17 @@ from tacit.cli.accounting import register
 from tacit.cli.asked import register as register_questions
 from tacit.cli.attacked import register as register_attacks
 from tacit.cli.audited import register as register_audit
+from tacit.cli.backup import register as register_backup
 from tacit.cli.book import register as register_ledger
 from tacit.cli.budget import register as register_budget
 from tacit.cli.declared import register as register_policy
 from tacit.cli.demo import demo, mechanisms_demo
 from tacit.cli.lab import register as register_lab
+from tacit.cli.located import register as register_place
 from tacit.cli.mechanisms import as_json, as_markdown, as_table
 from tacit.cli.served import register as register_service
+from tacit.cli.surveyed import register as register_surveys
+from tacit.cli.verified import register as register_certificates
 
 __all__ = ["app", "main"]
 
@@ -90,9 +94,13 @@ register_policy(app)
 register_budget(app)
 register_ledger(app)
 register_service(app)
+register_backup(app)
+register_certificates(app)
 register_audit(app)
 register_attacks(app)
 register_lab(app)
+register_place(app)
+register_surveys(app)
 
 
 def main() -> None:

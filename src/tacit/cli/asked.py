@@ -19,6 +19,7 @@ from tacit.cli.bar import bar
 from tacit.cli.options import Json, Picture
 from tacit.cli.place import USUAL
 from tacit.cli.screen import drawn, picture, print_json
+from tacit.ledger.checkpoint import Signer
 from tacit.policy import Currency
 from tacit.session import Release, Session
 from tacit.session.show import spelled
@@ -64,6 +65,14 @@ ChargeKey = Annotated[
 ]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the answer there, with intervals.")]
 Parquet = Annotated[Path | None, typer.Option("--parquet", metavar="FILE", help="The same as Parquet.")]
+CertificateAt = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="FILE", help="How it was made, for others: .json to check, .html to read."),
+]
+SignWith = Annotated[
+    Path | None,
+    typer.Option("--sign", metavar="KEY", help="Sign the certificate with this key of `tacit ledger key new`."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -91,17 +100,24 @@ def ask(
     csv: Csv = None,
     parquet: Parquet = None,
     plot: Picture = None,
+    certificate: CertificateAt = None,
+    sign: SignWith = None,
 ) -> None:
     """Ask in SQL; the answer has error bars, and is paid for before anything is looked at.
 
     Example: tacit ask "SELECT ward, AVG(cost) FROM visits GROUP BY ward" --epsilon 0.5
     """
-    _writable(csv, parquet)
+    _writable(csv, parquet, certificate)
     picture(plot)
+    if sign is not None and certificate is None:
+        raise InputError("--sign: there is nothing to sign: say where with --certificate FILE.json")
+    signer, asked = None if sign is None else Signer(sign), _text(sql)
     desk = _Desk(policy, analyst, data, unit, bounds or [], keys or [], clip_rows, budget, rho)
     with desk.open() as session:
-        found = session.ask(_text(sql), epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
+        found = session.ask(asked, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
         left = session.left()
+        if certificate is not None:
+            session.certificate(found, key=signer, sql=asked).save(certificate)
     console = Console()
     if as_json:
         print_json(console, {**found.json(), "cached": found.cached, "left": left.json()})
@@ -247,11 +263,13 @@ def _cost(found: Release, left: Any) -> str:
     return f"{name} {float(cost[name]):.4g}{delta}"
 
 
-def _writable(csv: Path | None, parquet: Path | None) -> None:
+def _writable(csv: Path | None, parquet: Path | None, certificate: Path | None) -> None:
     """Refuse files that cannot be written before anything is spent."""
-    for option, path in (("--csv", csv), ("--parquet", parquet)):
+    for option, path in (("--csv", csv), ("--parquet", parquet), ("--certificate", certificate)):
         if path is not None and not path.parent.is_dir():
             raise InputError(f'{option}: there is no folder "{path.parent}" to write {path.name} in')
+    if certificate is not None and certificate.suffix not in (".json", ".html"):
+        raise InputError(f"--certificate: {certificate.name} must end in .json, to be checked, or in .html, to be read")
 
 
 def _write(found: Release, csv: Path | None, parquet: Path | None) -> None:

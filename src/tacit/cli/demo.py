@@ -14,6 +14,7 @@ from tacit.base import InputError
 from tacit.cli.answers import Answer, answers, epsilon
 from tacit.cli.screen import drawn, picture, print_json
 from tacit.cli.story import Story, Turn
+from tacit.cli.surveyed import survey_demo
 from tacit.cli.tour import Tour
 from tacit.loss import Cost
 from tacit.noise import Rng
@@ -83,6 +84,11 @@ def _show(console: Console, story: Story) -> None:
         if words:
             _say(console, words)
         _turn(console, turn, story.limit, sql=turn.sql != story.turns[0].sql or turn.answer is None)
+    _say(console, "Or hold no data at all: in a survey each device tosses coins before it answers.")
+    console.print()
+    survey_demo(console)
+    console.print()
+    _say(console, "To ask it in your browser, or from psql: make serve, which is tacit serve.")
 
 
 WORDS = (

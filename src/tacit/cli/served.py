@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError, TacitError
+from tacit.cli.demo_shop import shop
 from tacit.cli.options import Json
 from tacit.cli.screen import print_json
 from tacit.cli.story import ANALYST, built
 from tacit.policy import load
+from tacit.survey.survey_file import load as load_survey
 
 if TYPE_CHECKING:
     from tacit.server.config import Config
@@ -53,6 +55,9 @@ def serve(
     policy: Annotated[
         list[Path] | None, typer.Option("--policy", metavar="FILE", help="A dataset to serve; may be repeated.")
     ] = None,
+    survey: Annotated[
+        list[Path] | None, typer.Option("--survey", metavar="FILE", help="A survey to serve; may be repeated.")
+    ] = None,
     listen: Annotated[str | None, typer.Option("--listen", metavar="HOST:PORT", help="Where to be reached.")] = None,
     wire: Annotated[
         str | None,
@@ -68,24 +73,28 @@ def serve(
     settings = _settings(config, state)
     if policy:
         settings = replace(settings, datasets=tuple(path.absolute() for path in policy))
+    if survey:
+        settings = replace(settings, surveys=tuple(path.absolute() for path in survey))
     if listen is not None:
         settings = replace(settings, listen=listen)
     if wire is not None:
         settings = replace(settings, wire=wire)
     if workers is not None:
         settings = replace(settings, workers=workers)
-    demo = not settings.datasets
+    demo = not (settings.datasets or settings.surveys or settings.declares)
     if demo:
-        settings = replace(settings, datasets=(_clinic(settings.state / "demo"),))
+        settings = replace(settings, data=_undeclared(settings.state / "demo" / "data"))
+        settings = replace(settings, datasets=(_clinic(settings.state / "demo"),), surveys=(_survey(settings),))
     for path in settings.datasets:
         load(path)  # before anything is told: a policy with mistakes is not served
+    surveys = [load_survey(path).name for path in settings.surveys]
     with _extra():
         from tacit.server.run import run
     with _people(settings) as people:
         secret = people.first(CURATOR)
         shown = people.issue(_added(people, ANALYST), label="demo").text if secret and demo else None
         ruled = any(who.role == CURATOR_ROLE and welcome for who, welcome in people.everybody())
-    _greet(settings, secret, shown, demo=demo, ruled=ruled)
+    _greet(settings, secret, shown, surveys, demo=demo, ruled=ruled)
     run(settings)
 
 
@@ -103,14 +112,32 @@ def _clinic(folder: Path) -> Path:
     return policy
 
 
+def _undeclared(folder: Path) -> Path:
+    """Data that a curator can declare in the console, to see how that goes."""
+    try:
+        return shop(folder)
+    except OSError as error:
+        raise InputError(f'the demo cannot be written to "{folder}": {error.strerror}') from None
+
+
+def _survey(settings: "Config") -> Path:
+    """The demo survey, with made-up respondents."""
+    with _extra():
+        from tacit.server.survey.seed import seeded
+    return seeded(settings.state.absolute() / "demo", settings.survey_store)
+
+
 def _added(people: "People", name: str) -> str:
     return people.add(name, "analyst").name
 
 
-def _greet(settings: "Config", secret: str | None, token: str | None, *, demo: bool, ruled: bool) -> None:
+def _greet(
+    settings: "Config", secret: str | None, token: str | None, surveys: list[str], *, demo: bool, ruled: bool
+) -> None:
     console = Console()
     host, port = settings.address
-    at = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+    here = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+    at = settings.public_url.rstrip("/") or here
     console.print(Text(f"tacit serves at {at}"), soft_wrap=True)
     if settings.wire_address is not None:
         there, gate = settings.wire_address
@@ -123,6 +150,8 @@ def _greet(settings: "Config", secret: str | None, token: str | None, *, demo: b
     if secret is None:
         first = "" if ruled else f"tacit people add {CURATOR} --role {CURATOR_ROLE}` and `"
         console.print(Text(f"Sign in: make a link with `{first}tacit people link NAME`"), soft_wrap=True)
+    for name in surveys:
+        console.print(Text(f"Survey: {at}/s/{name}, its results {at}/s/{name}/results"), soft_wrap=True)
 
 
 # --- people

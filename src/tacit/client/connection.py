@@ -19,10 +19,11 @@ from tacit.client.address import Address
 from tacit.client.door import ARROW, Door, Lost, Reply, Unreachable
 from tacit.client.problem import Problem
 from tacit.client.question import question_of
-from tacit.client.read import plain, quote_of, read, release_of
+from tacit.client.read import certificate_of, plain, quote_of, read, release_of
 from tacit.loss import Cost
 from tacit.noise import rng_or_default
 from tacit.session import Quote, Release
+from tacit.session.certificate import Certificate
 from tacit.session.offer import CONFIDENCE
 
 __all__ = ["Connection", "connect"]
@@ -97,6 +98,13 @@ class Connection:
     def budget(self) -> dict[str, Any]:
         """What was spent and what is left under every limit that binds, as plain data with exact decimals as text."""
         return read(_budget, self._free("GET", f"{self._path}/budget"))
+
+    def certificate(self, release: Release) -> Certificate:
+        """How an answer of this service was made and what it promises, signed by the service."""
+        if not release.name:
+            raise InputError("this release has no name that a service gave it: take one that came from `ask` here")
+        path = f"/v1/releases/{quoted(release.name, safe='')}/certificate"
+        return read(certificate_of, self._free("GET", path))
 
     def _free(self, method: str, path: str, body: bytes | None = None) -> Reply:
         """A request that costs nothing, so that it may be sent again without a key."""

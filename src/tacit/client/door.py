@@ -24,12 +24,13 @@ class Lost(TacitError):  # noqa: N818 - says what is the case, as Denied does
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back, whole. `kind` is its media type."""
+    """What came back, whole. `kind` is its media type, `release` what the service calls the answer in it."""
 
     status: int
     kind: str
     cached: bool
     body: bytes = field(repr=False)
+    release: str = ""
 
 
 class Door:
@@ -112,6 +113,7 @@ class Door:
                     kind=response.headers.get_content_type(),
                     cached=response.headers.get("Tacit-Cached") == "true",
                     body=_whole(response),
+                    release=response.headers.get("Tacit-Release", ""),
                 )
         except (OSError, HTTPException, ValueError):
             return None

@@ -8,6 +8,7 @@ from tacit.base import (
     Denied,
     EngineError,
     InputError,
+    KeyUsed,
     LedgerError,
     OutcomeUnknown,
     OverBudget,
@@ -32,6 +33,7 @@ KINDS: dict[str, type[TacitError]] = {
     "input": InputError,
     "cancelled": TacitError,
     "engine": EngineError,
+    "key-used": KeyUsed,
     "outcome-unknown": OutcomeUnknown,
     "ledger-damaged": CorruptLedger,
     "ledger": LedgerError,
@@ -53,7 +55,7 @@ KINDS: dict[str, type[TacitError]] = {
 # after these, and any that is not known here, a charge may stand whose answer nobody saw: only its key finds it
 OPEN = {"cancelled", "outcome-unknown", "ledger-damaged", "ledger", "unavailable", "randomness", "internal"}
 # after these a key is of no more use: its charge has its end, or it is another question's
-SPENT = {"engine", "input", "key-reused"}
+SPENT = {"engine", "input", "key-reused", "key-used"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,27 +1,21 @@
 """What a service sends, as the values that a local session gives."""
 
 import json
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from tacit.client.door import JSON, Lost, Reply
 from tacit.loss import Cost
-from tacit.plan.price import Priced
 from tacit.session import Quote, Release
+from tacit.session.certificate import Certificate
 from tacit.session.expect import Expected
 
-__all__ = ["Quoted", "plain", "quote_of", "read", "release_of"]
+__all__ = ["certificate_of", "plain", "quote_of", "read", "release_of"]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Quoted(Quote):
-    """A quote from elsewhere. The plan stays there, so it has no `priced`; `columns` are the answer's, with types."""
-
-    columns: tuple[tuple[str, str], ...] = ()
-    priced: Priced = field(init=False, compare=False)
+NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 
 
 def read(made: Callable[[Reply], T], reply: Reply) -> T:
@@ -41,10 +35,10 @@ def plain(reply: Reply) -> dict[str, Any]:
     return found
 
 
-def quote_of(reply: Reply) -> Quoted:
-    """A quote."""
+def quote_of(reply: Reply) -> Quote:
+    """A quote. The plan stays where it is, so it has no `priced`."""
     said = plain(reply)
-    return Quoted(
+    return Quote(
         cost=Cost.from_json(said["cost"]),
         expected=tuple(
             Expected(
@@ -65,4 +59,9 @@ def release_of(reply: Reply) -> Release:
     """An answer from its Arrow stream: the types of its columns, intervals, notes and facts are the service's own."""
     found = Release.from_bytes(reply.body)
     found.table.validate(full=True)  # bytes from elsewhere may lie about what they hold
-    return replace(found, cached=reply.cached)
+    return replace(found, cached=reply.cached, name=reply.release if NAME.fullmatch(reply.release) else "")
+
+
+def certificate_of(reply: Reply) -> Certificate:
+    """A certificate. Whether it is true is for `tacit verify` to say."""
+    return Certificate.of(plain(reply))

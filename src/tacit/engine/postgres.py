@@ -72,7 +72,15 @@ class PostgresEngine:
         return failing_closed(lambda: Exact(self._within(lambda fetch: counts_from(fetch(written), cells))))
 
     def version(self, tables: Collection[str]) -> str:
-        """A new text at each call: PostgreSQL's statistics come late, so nothing proves that no row has changed."""
+        """A new text at each call: PostgreSQL's statistics come late, so nothing proves that no row has changed.
+
+        Fails if the server cannot be reached, so that nobody pays for a question that could not even begin.
+        """
+        if self._lock.acquire(blocking=False):  # who holds it has the server's attention
+            try:
+                self._reached()
+            finally:
+                self._lock.release()
         return bytes(SecureRng().read(16)).hex()
 
     def columns(self, table: str) -> dict[str, str]:
@@ -105,6 +113,17 @@ class PostgresEngine:
             for name, value in {**SETTINGS, "statement_timeout": str(self._timeout)}.items():
                 self._connection.execute(b"SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
         return self._connection
+
+    def _reached(self) -> None:
+        """A connection that works, now; a server that was started again gets a new one."""
+        import psycopg
+
+        try:
+            self._connect().execute(b"SELECT 1")
+        except psycopg.OperationalError:
+            if self._connection is not None:
+                self._connection.close()
+            self._connect().execute(b"SELECT 1")
 
     def _within(self, work: Any) -> Any:
         """`work` in one read-only transaction, given how to fetch; rolled back, since there is nothing to keep."""

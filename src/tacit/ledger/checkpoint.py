@@ -1,12 +1,15 @@
-"""Signed checkpoints: who holds one sees later whether anything before it was rewritten.
+"""Keys, and signed checkpoints: who holds one sees later whether anything before it was rewritten.
 
 A checkpoint lists each chain's newest entry and what its people had spent, signed with Ed25519. Given to an outsider,
 it shows later that the ledger only grew: every chain must still have that entry with that hash. A key inside the file
-is no proof of who signed; the public key has to come from somewhere else.
+is no proof of who signed; the public key has to come from somewhere else. What is signed is a word for the kind of
+thing it is and its canonical JSON, so that no signature of one kind passes for another's.
 """
 
 import json
 import os
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from time import time_ns
 from typing import Any
@@ -32,7 +35,19 @@ from tacit.ledger.verify import Known, Report, silent, verify
 from tacit.noise import SecureRng
 from tacit.plan.program import canonical
 
-__all__ = ["FORMAT", "check", "known", "new_key", "read", "sign", "signed_by"]
+__all__ = [
+    "FORMAT",
+    "Signer",
+    "check",
+    "fingerprint",
+    "known",
+    "new_key",
+    "public_key",
+    "read",
+    "sign",
+    "signed_by",
+    "vouched",
+]
 
 FORMAT = "tacit checkpoint 1"
 FIELDS = {"checkpoint", "public_key", "signature"}
@@ -59,12 +74,70 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         out.write(content)
 
 
+class Signer:
+    """A private key in use. It is shown to nobody: `repr` names the public one."""
+
+    def __init__(self, path: Path) -> None:
+        self._key = _private(path)
+        self.public_key = _pem(self._key.public_key()).decode()
+
+    @classmethod
+    def at(cls, path: Path) -> "Signer":
+        """The key at `path`; a new one, with its public part as `.pub` beside it, if there is none yet.
+
+        Several may start at once: the first one's key is everybody's, and nobody reads half of it.
+        """
+        if not path.exists():
+            made = path.with_name(f".{path.name}.{bytes(SecureRng().read(8)).hex()}")
+            try:
+                public = new_key(made)
+                try:
+                    with suppress(FileExistsError):
+                        os.link(made, path)
+                finally:
+                    made.unlink()
+                    public.unlink()
+            except OSError as error:
+                raise InputError(f"a key cannot be made at {path}: {error.strerror}") from None
+        found = cls(path)
+        with suppress(OSError):  # a convenience: the service tells its public key itself
+            _write(path.with_name(path.name + ".pub"), found.public_key.encode(), 0o644)
+        return found
+
+    def sign(self, kind: str, content: Any) -> str:
+        """The signature under plain data without floats, in hexadecimal digits."""
+        return self._key.sign(_signed(content, kind)).hex()
+
+    def __repr__(self) -> str:
+        return f"Signer({fingerprint(self.public_key)!r})"
+
+
+def fingerprint(public: str) -> str:
+    """A short name of a public key: the first digits of its SHA-256."""
+    raw = _public(public.encode(), "this").public_bytes(Encoding.Raw, PublicFormat.Raw)
+    return sha256(raw).hexdigest()[:16]
+
+
+def public_key(path: Path) -> str:
+    """The public key in a file, as PEM."""
+    return _pem(_public(_content(path), str(path))).decode()
+
+
+def vouched(content: Any, signature: Any, public: str, *, kind: str) -> bool:
+    """Whether this public key's owner signed exactly this content as a thing of this kind."""
+    try:
+        _public(public.encode(), "this").verify(bytes.fromhex(signature), _signed(content, kind))
+    except (InvalidSignature, ValueError, TypeError):  # ValueError: no hexadecimal digits, or floats in the content
+        return False
+    return True
+
+
 def sign(where: str | Path, key: Path, report: Report | None = None) -> dict[str, Any]:
     """A checkpoint of a ledger as it is. It is verified first, and not signed if anything is wrong with it.
 
     `report` is what `verify` of this very ledger said, if it was asked just now.
     """
-    private = _private(key)
+    signer = Signer(key)
     report = verify(where) if report is None else report
     if not report.ok:
         raise CorruptLedger(f"this ledger does not verify, so it is not signed: {report.findings[0]}")
@@ -77,8 +150,8 @@ def sign(where: str | Path, key: Path, report: Report | None = None) -> dict[str
     }
     return {
         "checkpoint": content,
-        "public_key": _pem(private.public_key()).decode(),
-        "signature": private.sign(_signed(content)).hex(),
+        "public_key": signer.public_key,
+        "signature": signer.sign(FORMAT, content),
     }
 
 
@@ -93,24 +166,21 @@ def _chain(head: Head) -> dict[str, Any]:
     }
 
 
-def _signed(content: Any) -> bytes:
-    return FORMAT.encode() + b"\0" + canonical(content).encode()
+def _signed(content: Any, kind: str) -> bytes:
+    return kind.encode() + b"\0" + canonical(content).encode()
 
 
-def signed_by(stored: Any, public_key: Path) -> dict[str, Any]:
+def signed_by(stored: Any, public: Path) -> dict[str, Any]:
     """The content of a checkpoint, if this key signed it; InputError if not."""
     if not isinstance(stored, dict) or set(stored) != FIELDS or not isinstance(stored["checkpoint"], dict):
         raise InputError("this is not a checkpoint: one is written by `tacit ledger export --sign KEY`")
     content: dict[str, Any] = stored["checkpoint"]
     if content.get("format") != FORMAT:
         raise InputError("this checkpoint is of a format that this release does not know")
-    key = _public(public_key)
-    try:
-        key.verify(bytes.fromhex(stored["signature"]), _signed(content))
-    except (InvalidSignature, ValueError, TypeError):  # ValueError: no hexadecimal digits, or floats in the content
+    if not vouched(content, stored["signature"], public_key(public), kind=FORMAT):
         raise InputError(
-            f"the signature of this checkpoint is not by the key {public_key}: it was altered, or somebody else made it"
-        ) from None
+            f"the signature of this checkpoint is not by the key {public}: it was altered, or somebody else made it"
+        )
     return content
 
 
@@ -130,12 +200,12 @@ def known(content: dict[str, Any]) -> tuple[Known, ...]:
         raise InputError("this checkpoint was signed, but does not list chains as one does") from None
 
 
-def check(stored: Any, public_key: Path, against: str | Path, **progress: Any) -> Report:
+def check(stored: Any, public: Path, against: str | Path, **progress: Any) -> Report:
     """Verify a ledger, or an export of one, and that it still has everything this checkpoint was signed over.
 
     InputError if the signature is not this key's or the checkpoint is of another ledger; all else is in the report.
     """
-    content = signed_by(stored, public_key)
+    content = signed_by(stored, public)
     entries = known(content)
     if not on_server(against) and is_export(Path(against)):
         report = verify_export(Path(against), known=entries, tick=progress.get("tick", silent))
@@ -172,15 +242,13 @@ def _private(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def _public(path: Path) -> Ed25519PublicKey:
+def _public(text: bytes, name: str) -> Ed25519PublicKey:
     try:
-        key = load_pem_public_key(_content(path))
-    except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
-        if isinstance(problem, InputError):
-            raise
-        raise InputError(f"{path} is not a public key: it is the file that ends in .pub") from None
+        key = load_pem_public_key(text)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise InputError(f"{name} is not a public key: it is the file that ends in .pub") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError(f"{path} is a key of another kind than Ed25519")
+        raise InputError(f"{name} is a key of another kind than Ed25519")
     return key
 
 

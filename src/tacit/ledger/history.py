@@ -1,5 +1,6 @@
 """What is read from an account's chain, and the rare entries that change its course: void, seal, rename, adopt."""
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from json import loads
 from typing import Any
@@ -17,7 +18,7 @@ from tacit.ledger.terms import lifetime, recorded
 from tacit.plan.program import canonical
 from tacit.policy.account import Amount, Currency
 
-__all__ = ["CHUNK", "adopt", "entries_of", "rename", "seal", "standing", "void"]
+__all__ = ["CHUNK", "adopt", "entries_of", "rename", "seal", "standing", "standing_of", "void"]
 
 CHUNK = 2000  # entries read at once
 RECENT = 500  # entries looked through for each holder's last charge
@@ -60,29 +61,39 @@ def _less(row: "Row[Any]", what: str, amount: Amount) -> dict[str, int]:
     return left
 
 
-def standing(page: Page, people: str) -> Standing:
+def standing(page: Page, people: str, holders: Sequence[str] | None = None) -> Standing:
+    """With `holders`, their balances alone, and nothing of what was charged last or where the data is."""
     row = page.account(people)
-    window, end = row.window, row.window_end
-    if end is not None and (time := page.now(row)) >= end:
-        window, end = window + 1, end + row.period * ((time - end) // row.period + 1)
     query = select(balances).where(balances.c.account == row.id).order_by(balances.c.holder)
-    last = _last(page, row)
+    if holders is not None:
+        found = page.connection.execute(query.where(balances.c.holder.in_(holders))).all()
+        return standing_of(row, found, page.now(row))
+    named = select(sources.c.source).where(sources.c.account == row.id).order_by(sources.c.source)
+    places = tuple(page.connection.execute(named).scalars())
+    return standing_of(row, page.connection.execute(query).all(), page.now(row), _last(page, row), places)
+
+
+def standing_of(
+    row: Any, found: Sequence[Any], time: int, last: Mapping[str, Amount] | None = None, places: tuple[str, ...] = ()
+) -> Standing:
+    """What rows of accounts and balances say at a time, which is not before the account's newest entry."""
+    window, end = row.window, row.window_end
+    if end is not None and time >= end:
+        window, end = window + 1, end + row.period * ((time - end) // row.period + 1)
     held = []
-    for found in page.connection.execute(query):
-        limit = recorded(found)
-        inside = Amount(found.window_spend, found.window_delta) if found.window == window else Amount(0)
-        spent = Amount(found.spent_spend, found.spent_delta)
+    for each in found:
+        limit = recorded(each)
+        inside = Amount(each.window_spend, each.window_delta) if each.window == window else Amount(0)
         held.append(
             Balance(
-                holder=found.holder,
+                holder=each.holder,
                 limit=limit.total,
                 each=limit.each,
-                spent=spent,
+                spent=Amount(each.spent_spend, each.spent_delta),
                 window_spent=inside,
-                last=last.get(found.holder),
+                last=None if last is None else last.get(each.holder),
             )
         )
-    named = select(sources.c.source).where(sources.c.account == row.id).order_by(sources.c.source)
     return Standing(
         people=row.people,
         currency=Currency(row.currency),
@@ -98,7 +109,7 @@ def standing(page: Page, people: str) -> Standing:
         time=row.time,
         head=bytes(row.head),
         balances=tuple(held),
-        sources=tuple(page.connection.execute(named).scalars()),
+        sources=places,
     )
 
 

@@ -8,7 +8,7 @@ program began to run.
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from json import loads
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import select
 
-from tacit.base import CorruptLedger, InputError, LedgerError, OutcomeUnknown, Relation, same_neighbours
+from tacit.base import CorruptLedger, InputError, KeyUsed, LedgerError, OutcomeUnknown, Relation, same_neighbours
 from tacit.ledger import answers, history, terms
 from tacit.ledger.entry import REGISTRY, Entry
 from tacit.ledger.names import checked, payable
@@ -27,7 +27,7 @@ from tacit.ledger.receipt import Kept, Receipt, Standing
 from tacit.ledger.schema import accounts
 from tacit.ledger.store import Charged, Moved, Order, Store
 from tacit.loss import Cost
-from tacit.noise import SecureRng
+from tacit.noise import SecureRng, rng_or_default
 from tacit.plan.program import Program, canonical
 from tacit.policy.account import DATASET, Account, Amount, Currency, Terms, analyst_holder
 
@@ -90,7 +90,6 @@ class Ledger:
         self._voidable: WeakValueDictionary[tuple[str, int], Receipt] = WeakValueDictionary()
         self._begun: WeakValueDictionary[tuple[str, int], Receipt] = WeakValueDictionary()
         self.process = f"{socket.gethostname()}:{self._pid}:{bytes(SecureRng().read(6)).hex()}"
-        self._process_text = _quoted(self.process)
 
     # --- the policy is taken note of
 
@@ -104,7 +103,7 @@ class Ledger:
         """Check every limit and record, in one durable transaction, before anything runs.
 
         With a key that was used for the same program and cost: the same receipt, no second charge. Raises OverBudget,
-        Denied, or LedgerError when the ledger cannot be used.
+        Denied, KeyUsed, or another LedgerError when the ledger cannot be used.
         """
         if os.getpid() != self._pid:
             self._fresh_process()
@@ -178,11 +177,16 @@ class Ledger:
         )
 
     def _body(self, account: Account, amount: Amount, program: Program, key: str) -> str:
-        """The canonical JSON of a charge, around the program's text, which is canonical already."""
+        """The canonical JSON of a charge, around the program's text, which is canonical already.
+
+        It holds 128 random bits: analysts see hashes of their own entries and of what stands before them, and must not
+        be able to try out what somebody else may have asked in between.
+        """
         holders = ",".join(map(_quoted, account.holders))
+        process = _quoted(f"{self.process}:{bytes(rng_or_default(None).read(16)).hex()}")
         return (
             f'{{"analyst":{_quoted(account.analyst)},"delta":"{amount.delta}","holders":[{holders}],"key":{_quoted(key)},'
-            f'"kind":"charge","policy":{_quoted(account.policy)},"process":{self._process_text},"program":{program.text},'
+            f'"kind":"charge","policy":{_quoted(account.policy)},"process":{process},"program":{program.text},'
             f'"spend":"{amount.spend}"}}'
         )
 
@@ -194,12 +198,12 @@ class Ledger:
         except (ValueError, LookupError, TypeError):
             same = False  # damaged, as `verify` will say
         if not same:
-            raise LedgerError(
+            raise KeyUsed(
                 f'the key "{order.key}" was used by {order.analyst} for another program or cost: nothing was charged '
                 "now; use a new key for a new question"
             )
         if self.store.read(lambda page: page.fate(order.account, charged.seq)) == "void":
-            raise LedgerError(f'the charge with key "{order.key}" was voided: use a new key')
+            raise KeyUsed(f'the charge with key "{order.key}" was voided: use a new key')
 
     # --- what becomes of a charge
 
@@ -264,6 +268,11 @@ class Ledger:
     def standing(self, people: str) -> Standing:
         """An account and all its balances, as a charge would find them now."""
         return self.store.read(lambda page: history.standing(page, people))
+
+    def glance(self, people: str, holders: Sequence[str]) -> Standing:
+        """The same with these holders' balances alone: quick, however many there are."""
+        found = self.store.glance(people, holders)
+        return found or self.store.read(lambda page: history.standing(page, people, holders))
 
     def log(self, people: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """The entries of an account in order; `REGISTRY` ("") is the list of accounts."""

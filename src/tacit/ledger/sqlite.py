@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import time_ns
@@ -23,8 +23,10 @@ from sqlalchemy.pool import StaticPool
 from tacit.base import CorruptLedger, LedgerError, TacitError
 from tacit.ledger.migrate import migrate
 from tacit.ledger.page import Page
+from tacit.ledger.receipt import Standing
 from tacit.ledger.sqlite_charge import charge
 from tacit.ledger.sqlite_check import check, failure, heads_of
+from tacit.ledger.sqlite_glance import Glance
 from tacit.ledger.store import Charged, Order
 from tacit.ledger.turn import Ask, Queue, Turnstile
 from tacit.ledger.watermark import ADVICE, Watermark
@@ -113,6 +115,12 @@ class SqliteStore:
         answer: T = self._ask(work, writes=False)
         return answer
 
+    def glance(self, people: str, holders: Sequence[str]) -> Standing | None:
+        if os.getpid() != self._pid:
+            return None
+        self._same_file()
+        return self._glance.standing(people, holders, self._clock)
+
     def suspects(self, page: Page) -> list[str]:
         return check(page.connection, self._marked(), strict=False)
 
@@ -142,6 +150,7 @@ class SqliteStore:
 
     def _fresh(self) -> None:
         self._pid = os.getpid()
+        self._glance = Glance(self.path)
         self._serving = threading.Lock()  # held while the connection is used
         self._queue = Queue(self._serve)
 
@@ -229,6 +238,7 @@ class SqliteStore:
                 self._open()
             finally:
                 self._turnstile.leave()
+            self._glance.allow()
         except BaseException as problem:
             self._disconnect()
             if isinstance(problem, Exception):
@@ -322,6 +332,7 @@ class SqliteStore:
         self._disconnect()
 
     def _disconnect(self) -> None:
+        self._glance.close()
         if self._raw is not None:
             if getattr(self, "_core", None) is not None:
                 self._core.close()

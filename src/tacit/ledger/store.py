@@ -15,13 +15,13 @@ nothing unless every check passes:
 7. entries: `reset` if the window moved, a `limit` for each holder without a balance (`Order.limit_body`), the `charge`
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from tacit.base import LedgerError, OverBudget, Relation
 from tacit.ledger.page import Page
-from tacit.ledger.receipt import spelled
+from tacit.ledger.receipt import Standing, spelled
 from tacit.plan.program import canonical
 from tacit.policy.account import DATASET, Amount, Currency, Limit
 
@@ -85,6 +85,9 @@ class Store(Protocol):
 
     def read(self, work: Callable[[Page], T]) -> T:
         """Run `work`, which only reads, on one consistent state."""
+
+    def glance(self, people: str, holders: Sequence[str]) -> Standing | None:
+        """The account with these balances, without waiting for anybody; None where `read` is the only way."""
 
     def suspects(self, page: Page) -> list[str]:
         """The people whose chains are not what this store last saw; a server keeps its own books whole: none."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 
@@ -19,14 +19,30 @@ def answer(
     intervals: Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]],
     *,
     width: int = 520,
+    label: int = 220,
+    accent: str = BLUE,
+    ink: str = INK,
 ) -> Panel:
-    """A panel for each noisy column: a line over dates and many numbers, else a point with its interval per group."""
+    """A panel for each noisy column: a line over dates and many numbers, else a point with its interval per group.
+
+    `width` is without the labels, and `label` the most px that one of them takes.
+    """
     if not rows or not intervals:
         raise InputError("there is nothing to draw: the answer has no rows or no numbers")
     keys = [name for name in rows[0] if name not in intervals]
-    panels = [_panel(rows, name, *intervals[name], keys=keys, width=width) for name in intervals]
+    look = _Look(width=width, label=label, accent=accent, ink=ink)
+    panels = [_panel(rows, name, *intervals[name], keys=keys, look=look) for name in intervals]
     whole: alt.VConcatChart = alt.vconcat(*panels).resolve_scale(x="independent")
     return whole
+
+
+class _Look(NamedTuple):
+    """How large, and in which colours."""
+
+    width: int
+    label: int
+    accent: str
+    ink: str
 
 
 def _panel(
@@ -36,7 +52,7 @@ def _panel(
     high: Sequence[float | None],
     *,
     keys: list[str],
-    width: int,
+    look: _Look,
 ) -> Panel:
     first = rows[0][keys[0]] if keys else None
     timed = len(keys) == 1 and isinstance(first, date)
@@ -49,15 +65,19 @@ def _panel(
         across = alt.X("group:T" if timed else "group:Q", title=keys[0])
         up = alt.Y("value:Q", title=name, scale=alt.Scale(zero=False))
         base = alt.Chart(records(data))
-        band = base.mark_area(color=BLUE, opacity=0.2).encode(x=across, y=alt.Y("low:Q", title=name), y2="high:Q")
-        return alt.layer(band, base.mark_line(color=BLUE).encode(x=across, y=up)).properties(width=width, height=240)
+        band = base.mark_area(color=look.accent, opacity=0.2).encode(
+            x=across, y=alt.Y("low:Q", title=name), y2="high:Q"
+        )
+        return alt.layer(band, base.mark_line(color=look.accent).encode(x=across, y=up)).properties(
+            width=look.width, height=240
+        )
     shown = alt.Chart(records(data[:MOST]))
-    down = alt.Y("group:N", title=", ".join(keys) or None, sort=None, axis=alt.Axis(labelLimit=220))
+    down = alt.Y("group:N", title=", ".join(keys) or None, sort=None, axis=alt.Axis(labelLimit=look.label))
     value = alt.X("value:Q", title=name + (f" (the first {MOST} of {len(data):,} groups)" if len(data) > MOST else ""))
     return alt.layer(
-        shown.mark_rule(color=BLUE, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=down),
-        shown.mark_point(filled=True, size=60, color=INK, opacity=1).encode(x=value, y=down),
-    ).properties(width=width, height=max(40, 18 * min(len(data), MOST)))
+        shown.mark_rule(color=look.accent, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=down),
+        shown.mark_point(filled=True, size=60, color=look.ink, opacity=1).encode(x=value, y=down),
+    ).properties(width=look.width, height=max(40, 18 * min(len(data), MOST)))
 
 
 def _label(row: Mapping[str, Any], keys: list[str]) -> str:

@@ -1,6 +1,9 @@
 """`/v1/datasets/…/quote` and `…/ask`: a question, at once or as a job; and `/v1/jobs`."""
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -8,17 +11,19 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
 
+from tacit.base import TacitError
 from tacit.server.asked import ANSWERED, Question, answered, media
 from tacit.server.identify import Serving, allowed
 from tacit.server.jobs import Job
-from tacit.server.opened import Watch
+from tacit.server.memory import Answered, Quoted
+from tacit.server.opened import Basis, Watch
 from tacit.server.people import Identity
 from tacit.server.problem import Problem
 from tacit.server.service import Service
 from tacit.server.state import keys
-from tacit.session import Release
+from tacit.session import Quote, Release
 
-__all__ = ["router"]
+__all__ = ["quoted", "router"]
 
 router = APIRouter(prefix="/v1")
 
@@ -63,17 +68,26 @@ TAKEN: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/datasets/{dataset}/quote", responses=QUOTED, tags=["ask"])
-def quote(dataset: str, question: Question, who: Asks, service: Serving) -> JSONResponse:
+def quote(dataset: str, question: Question, request: Request, who: Asks, service: Serving) -> JSONResponse:
     """What a question would cost. Free: nothing is looked at."""
-    found = service.desk.quote(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
-    output = found.priced.question.output
-    columns = [{"name": name, "type": expression.facts.type.value} for name, expression in output]
+    opened = service.desk.opened(who, dataset)
+    take = service.desk.quoting(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
+    if (place := getattr(request.state, "place", None)) is not None:
+        with suppress(Problem):
+            service.memory.keep((who, media(request), *place), Quoted(opened=opened, take=take))
+    return quoted(service, dataset, take)
+
+
+def quoted(service: Service, dataset: str, take: Callable[[], Quote]) -> JSONResponse:
+    """A quote as it is sent."""
+    found = take()
+    columns = [{"name": name, "type": kind} for name, kind in found.columns]
     service.metrics.question(dataset, "quoted")
     return JSONResponse({**found.json(), "columns": columns})
 
 
 @router.post("/datasets/{dataset}/ask", responses={**ANSWERED, **TAKEN}, tags=["ask"])
-def ask(
+async def ask(
     dataset: str,
     question: Question,
     request: Request,
@@ -83,6 +97,19 @@ def ask(
     prefer: Prefer = None,
 ) -> Response:
     """The answer, after it is paid for. Asked again it is free, with the same noise."""
+    work = partial(_ask, dataset, question, request, who, service, key, prefer)
+    return await service.asking.run(who.name, work)
+
+
+def _ask(
+    dataset: str,
+    question: Question,
+    request: Request,
+    who: Identity,
+    service: Service,
+    key: str | None,
+    prefer: str | None,
+) -> Response:
     form = media(request)
     service.desk.opened(who, dataset)
     if key is not None:
@@ -100,8 +127,22 @@ def ask(
         name = service.jobs.start(who, dataset, lambda watch: work(watch)[0])
         headers = {"Location": f"/v1/jobs/{name}", "Preference-Applied": "respond-async"}
         return JSONResponse(_job(service.jobs.find(who, name)), status_code=202, headers=headers)
+    place = getattr(request.state, "place", None) if key is None and service.desk.inline(dataset) else None
+    basis = None if place is None else _basis(service, who, dataset, question)
     name, found = work(Watch())
+    if place is not None and basis is not None and basis == _basis(service, who, dataset, question):
+        again = answered(found, form, name=name, cached=True)
+        kept = Answered(basis=basis, body=bytes(again.body), headers=tuple(again.raw_headers))
+        service.memory.keep((who, form, *place), kept)
     return answered(found, form, name=name, cached=found.cached)
+
+
+def _basis(service: Service, who: Identity, dataset: str, question: Question) -> Basis | None:
+    """What the answer rests on. Taken before and after: data that changed on the way belong to neither state."""
+    try:
+        return service.desk.basis(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
+    except TacitError:
+        return None  # asking says what is wrong
 
 
 def _claim(service: Service, who: Identity, dataset: str, key: str, question: Question) -> None:

@@ -147,7 +147,10 @@ def _key(key: Any) -> Any:
 
 
 def budget_json(standing: Standing, policy: Policy, who: Identity) -> dict[str, Any]:
-    """An account as plain data, exact decimals as text; a limit is the smaller of the policy's and the recorded one."""
+    """An account as plain data, exact decimals as text; a limit is the smaller of the policy's and the recorded one.
+
+    `period` (µs) is how long a window is; `seq` and `head` are the newest entry of its chain, which only grows.
+    """
     currency = standing.currency
     declared: dict[str, Limit] = {}
     if tables_of(policy, who.name):
@@ -172,10 +175,14 @@ def budget_json(standing: Standing, policy: Policy, who: Identity) -> dict[str, 
         "unit": standing.unit,
         "relation": standing.relation.value,
         "currency": currency.value,
+        "delta": str(standing.delta),
+        "period": standing.period,
         "window": standing.window,
         "window_end": standing.window_end,
         "lifetime_limit": None if standing.lifetime is None else exactly(standing.lifetime, currency),
         "sealed": standing.sealed,
+        "seq": standing.seq,
+        "head": standing.head.hex(),
         "holders": holders,
     }
 

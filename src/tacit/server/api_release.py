@@ -1,23 +1,26 @@
 """`/v1/releases`: answers that were given, their certificates, and the proof that they were paid for."""
 
 import json
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict
 
-from tacit.base import Denied
+from tacit.base import Denied, InputError
 from tacit.ledger.entry import genesis
-from tacit.server.asked import ANSWERED, answered, media
+from tacit.server.asked import ANSWERED, HTML, JSON, answered, media
 from tacit.server.identify import Serving, allowed
 from tacit.server.known import tables_of
+from tacit.server.opened import Opened
 from tacit.server.people import Identity
 from tacit.server.problem import Problem
 from tacit.server.service import Service
 from tacit.server.shelf import Laid, May
+from tacit.session.certificate_page import CONTENT_POLICY
 
-__all__ = ["router"]
+__all__ = ["release_of", "router"]
 
 router = APIRouter(prefix="/v1/releases", tags=["releases"])
 
@@ -25,6 +28,21 @@ Looks = Annotated[Identity, Depends(allowed("look"))]
 Asks = Annotated[Identity, Depends(allowed("ask"))]
 Cursor = Annotated[str | None, Query(max_length=64, description="`next` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=200)]
+CERTIFIED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Everything that is stated, and a signature over it.",
+        "content": {
+            JSON: {
+                "example": {
+                    "certificate": {"format": "tacit certificate 1", "guarantee": {"epsilon": "0.5", "delta": "0"}},
+                    "public_key": "-----BEGIN PUBLIC KEY-----…",
+                    "signature": "5f2c…",
+                }
+            },
+            HTML: {"schema": {"type": "string"}},
+        },
+    }
+}
 
 
 class Sharing(BaseModel):
@@ -51,14 +69,28 @@ def list_releases(
 def one_release(release: str, request: Request, who: Looks, service: Serving) -> Response:
     """An answer again, as JSON, CSV or Arrow. Free."""
     form = media(request)
-    laid = _found(service, who, release)
+    laid = release_of(service, who, release)
     return answered(laid.release, form, name=laid.id, cached=True, sql=laid.sql, shared=laid.shared, owner=laid.owner)
 
 
-@router.get("/{release}/certificate")
-def certificate(release: str, who: Looks, service: Serving) -> JSONResponse:
-    """How an answer was made and what it promises."""
-    return JSONResponse(_found(service, who, release).release.certificate())
+@router.get("/{release}/certificate", responses=CERTIFIED)
+def certificate(release: str, request: Request, who: Looks, service: Serving) -> Response:
+    """How an answer was made and what it promises, signed; `GET /v1/keys` has the key. A browser gets a page.
+
+    It is always the same for the same release and key, and `tacit verify` checks it without a network.
+    """
+    form = media(request, (JSON, HTML))
+    laid = release_of(service, who, release)
+    opened = _paid_from(service, who, laid)
+    named = replace(laid.release, name=laid.id)
+    try:
+        made = named.certificate(ledger=opened.ledger, key=service.signer, sql=laid.sql)
+    except InputError as error:
+        raise Problem(409, "no-certificate", "This cannot be certified", str(error)) from None
+    if form == HTML:
+        page = {"Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'", "Vary": "Accept"}
+        return HTMLResponse(made.html(), headers=page)
+    return JSONResponse(made.json(), headers={"Vary": "Accept"})
 
 
 @router.get("/{release}/proof")
@@ -68,13 +100,11 @@ def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
     SHA-256 of `before`, `seq`, `time` and the hash of `body` is `digest`; whoever keeps the digest can later ask an
     auditor whether the chain still has it.
     """
-    laid = _found(service, who, release)
+    laid = release_of(service, who, release)
     if laid.owner != who.name:
         raise Problem(403, "not-yours", "Not your release", "the proof of a charge is its owner's")
-    opened = service.desk.opened(who, laid.dataset)
+    opened = _paid_from(service, who, laid)
     people = opened.policy.dataset.identity
-    if laid.release.facts.get("ledger", {}).get("id") != opened.ledger.store.ledger:
-        raise Problem(409, "other-ledger", "Paid for elsewhere", "the dataset has another ledger now than it had then")
     entries = list(opened.ledger.log(people, after=max(0, laid.entry - 2), limit=2))
     own = next((entry for entry in entries if entry.seq == laid.entry), None)
     if own is None or json.loads(own.body).get("analyst") != who.name:
@@ -89,7 +119,7 @@ def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
 @router.put("/{release}/sharing")
 def share(release: str, wish: Sharing, who: Asks, service: Serving) -> JSONResponse:
     """Show your release to everybody who may ask the tables it was made from, or no longer."""
-    laid = _found(service, who, release)
+    laid = release_of(service, who, release)
     if laid.owner != who.name:
         raise Problem(403, "not-yours", "Not your release", "only its owner shares a release")
     tables = _tables(service, who, laid) if wish.shared else set()
@@ -97,8 +127,17 @@ def share(release: str, wish: Sharing, who: Asks, service: Serving) -> JSONRespo
     return JSONResponse({"id": release, "shared": wish.shared})
 
 
-def _found(service: Service, who: Identity, release: str) -> Laid:
+def release_of(service: Service, who: Identity, release: str) -> Laid:
+    """A release that this person may see."""
     return service.shelf.find(who, release, _may(service, who))
+
+
+def _paid_from(service: Service, who: Identity, laid: Laid) -> Opened:
+    """The dataset of a release, if it still has the ledger that the release was paid from."""
+    opened = service.desk.opened(who, laid.dataset)
+    if laid.release.facts.get("ledger", {}).get("id") != opened.ledger.store.ledger:
+        raise Problem(409, "other-ledger", "Paid for elsewhere", "the dataset has another ledger now than it had then")
+    return opened
 
 
 def _may(service: Service, who: Identity) -> May:

@@ -14,15 +14,35 @@ from starlette.exceptions import HTTPException
 
 from tacit.base import TacitError
 from tacit.policy import DATASET
-from tacit.server import api_ask, api_data, api_people, api_release, signin
+from tacit.server import (
+    api_ask,
+    api_chart,
+    api_data,
+    api_history,
+    api_keys,
+    api_meaning,
+    api_people,
+    api_release,
+    api_survey,
+    declare_routes,
+    oidc,
+    signin,
+)
+from tacit.server.console import pages, static
+from tacit.server.console.faults import problem_page
+from tacit.server.console.render import wants_page
 from tacit.server.guard import Guard
 from tacit.server.identify import Serving, allowed
+from tacit.server.lane import Lane
 from tacit.server.limits import BodyLimit
 from tacit.server.log import event
 from tacit.server.people import Identity
 from tacit.server.problem import MEDIA, Problem, response
 from tacit.server.service import Service
+from tacit.server.survey import pages as survey_pages
+from tacit.server.survey.lane import ReportLane
 from tacit.server.wire import serve_wire
+from tacit.server.wire.tally import Tally
 
 __all__ = ["application"]
 
@@ -49,16 +69,31 @@ EVERY: dict[int | str, dict[str, Any]] = {
 
 Watches = Annotated[Identity, Depends(allowed("watch"))]
 
+PARTS = (
+    api_data,
+    api_meaning,
+    api_history,
+    api_ask,
+    api_release,
+    api_keys,
+    api_chart,
+    api_people,
+    signin,
+    pages,
+    static,
+    declare_routes,
+)
+
 
 def application(service: Service) -> FastAPI:
     """The application over what is open. It closes it when it ends."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, int]]:
         event("started", datasets=len(service.config.datasets))
         wire = await _wire(service)
         app.state.wire = wire
-        yield
+        yield {"connections": 0 if service.config.behind_proxy else service.config.connections}  # see `Patient`
         if wire is not None:
             wire.close()
         await run_in_threadpool(service.close)
@@ -75,13 +110,21 @@ def application(service: Service) -> FastAPI:
         responses=EVERY,
     )
     app.state.service = service
-    for part in (api_data, api_ask, api_release, api_people, signin):
+    for part in PARTS:
         app.include_router(part.router)
+    if service.oidc is not None:
+        app.include_router(oidc.router)
+    if service.surveys is not None:
+        app.include_router(api_survey.router)
+        app.include_router(survey_pages.router)
     app.add_api_route("/healthz", healthz, methods=["GET"], tags=["operations"])
     app.add_api_route("/metrics", metrics, methods=["GET"], tags=["operations"], response_class=PlainTextResponse)
     app.add_exception_handler(TacitError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _framework)
+    app.add_middleware(Lane, service=service)
+    if service.surveys is not None:
+        app.add_middleware(ReportLane, surveys=service.surveys)
     app.add_middleware(BodyLimit, most=service.config.body)
     app.add_middleware(Guard, metrics=service.metrics, secure=service.config.secure)  # last added is outermost
     return app
@@ -96,7 +139,10 @@ async def _wire(service: Service) -> asyncio.Server | None:
     if config.certificate is not None and config.private_key is not None:
         guarded = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         guarded.load_cert_chain(config.certificate, config.private_key)
-    return await serve_wire(service.desk, service.people, host=place[0], port=place[1], ssl=guarded)
+    tally = Tally(service.rate, service.failures, service.metrics)
+    return await serve_wire(
+        service.desk, service.people, host=place[0], port=place[1], ssl=guarded, shelf=service.shelf, tally=tally
+    )
 
 
 def healthz(service: Serving) -> JSONResponse:
@@ -117,20 +163,20 @@ def metrics(who: Watches, service: Serving) -> PlainTextResponse:
     return PlainTextResponse(service.metrics.text(spent), media_type="text/plain; version=0.0.4")
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TacitError)
-    return response(error)
+    return problem_page(request, error) if wants_page(request) else response(error)
 
 
-async def _malformed(_: Request, error: Exception) -> Response:
+async def _malformed(request: Request, error: Exception) -> Response:
     """What was wrong with a request, by place; what was sent is not repeated."""
     assert isinstance(error, RequestValidationError)
     found = ["/".join(str(step) for step in one["loc"]) + ": " + one["msg"] for one in error.errors()[:10]]
-    return response(Problem(422, "request", "The request is malformed", "; ".join(found)))
+    return await _refused(request, Problem(422, "request", "The request is malformed", "; ".join(found)))
 
 
-async def _framework(_: Request, error: Exception) -> Response:
+async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     names = {404: ("no-route", "There is nothing here"), 405: ("method", "Not this method")}
     name, title = names.get(error.status_code, ("request", "The request cannot be read"))
-    return response(Problem(error.status_code, name, title, title.lower(), error.headers))
+    return await _refused(request, Problem(error.status_code, name, title, title.lower(), error.headers))

@@ -1,8 +1,7 @@
 """What is sent to ask and what comes back: bodies of requests, and an answer as JSON, CSV or Arrow."""
 
 from decimal import Decimal
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from io import BytesIO
 from typing import Annotated, Any
 
 from fastapi import Request, Response
@@ -13,9 +12,10 @@ from tacit.base import Number
 from tacit.server.problem import Problem
 from tacit.session import Release
 
-__all__ = ["ANSWERED", "ARROW", "CSV", "JSON", "Question", "answered", "media"]
+__all__ = ["ANSWERED", "ARROW", "CSV", "HTML", "JSON", "Question", "answered", "media"]
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
+HTML = "text/html"
 SQL = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"
 
 # digits are bounded, so that no number can be written that takes long to read
@@ -65,7 +65,7 @@ ANSWERED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def media(request: Request) -> str:
+def media(request: Request, forms: tuple[str, ...] = (JSON, CSV, ARROW)) -> str:
     """The form of the answer that the caller likes best, by the weights of Accept. Settled before anything is paid."""
     accept = request.headers.get("accept", "*/*") or "*/*"
     best, weight = "", 0.0
@@ -76,11 +76,11 @@ def media(request: Request) -> str:
             quality = float(here)
         except ValueError:
             quality = 0.0
-        offered = [form for form in (JSON, CSV, ARROW) if kind in (form, form.split("/")[0] + "/*", "*/*")]
+        offered = [form for form in forms if kind in (form, form.split("/")[0] + "/*", "*/*")]
         if offered and quality > weight:
             best, weight = offered[0], quality
     if not best:
-        raise Problem(406, "accept", "No such form", f"answers come as {JSON}, {CSV} or {ARROW}")
+        raise Problem(406, "accept", "No such form", f"this comes as {' or '.join(forms)}")
     return best
 
 
@@ -91,7 +91,6 @@ def answered(release: Release, form: str, *, name: str, cached: bool, **more: An
         return JSONResponse({"id": name, **more, "cached": cached, **release.json()}, headers=headers)
     if form == ARROW:
         return Response(release.to_bytes(), media_type=ARROW, headers=headers)
-    with TemporaryDirectory(prefix="tacit-") as folder:
-        path = Path(folder) / "answer.csv"
-        release.to_csv(path)
-        return Response(path.read_bytes(), media_type=CSV, headers=headers)
+    out = BytesIO()
+    release.to_csv(out)
+    return Response(out.getvalue(), media_type=CSV, headers=headers)

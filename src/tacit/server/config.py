@@ -26,6 +26,8 @@ class Config:
     """Everything that can be set."""
 
     datasets: tuple[Path, ...] = ()  # policies
+    surveys: tuple[Path, ...] = ()  # survey files, answered without signing in
+    survey_rate: int = 600  # reports and pages of surveys that one address gets in a minute
     listen: str = "127.0.0.1:8321"
     wire: str = ""  # where PostgreSQL's clients come in; nowhere if it is empty
     state: Path = Path("tacit-state")  # a folder
@@ -35,11 +37,24 @@ class Config:
     behind_proxy: bool = False  # a proxy on the same machine or network does TLS
     body: int = 65_536  # bytes of a request
     rate: int = 600  # requests of one person in a minute
+    connections: int = 256  # open HTTP connections of one address; behind a proxy that is the proxy's to limit
     failures: int = 30  # requests of one address in a minute that did not say who they are from
     grid: float | None = None  # seconds that answer times are rounded up to; None: 0.25, and 0 on a loopback address
     jobs: int = 4  # long questions that run at once
     grace: int = 30  # seconds that are waited at the end for what is running
     workers: int = 1
+    signing_key: Path | None = None  # signs certificates; None: one that is made in the state folder
+    data: Path | None = None  # a folder: what lies in it can be declared in the console
+    sources: tuple[str, ...] = ()  # environment variables that hold a postgresql:// address, for the same
+    policies: Path | None = None  # where the console writes policies, served too; None: `policies` in the state folder
+    ledger: str = "tacit.ledger"  # of datasets that are declared in the console; relative to the folder of policies
+    public_url: str = ""  # what browsers write to come here; an identity provider sends them back to it
+    oidc_issuer: str = ""  # an identity provider (OpenID Connect) that may sign people in; none if it is empty
+    oidc_client: str = ""  # what it calls this service
+    oidc_secret: Path | None = None  # a file that holds what it gave us to prove that
+    oidc_claim: str = "preferred_username"  # what it says of a person that is their name here
+    oidc_groups: str = "groups"  # what it says of a person that oidc_roles are about
+    oidc_roles: tuple[str, ...] = ()  # "group=role": who is in the group and unknown is added with that role
     folder: Path = field(default_factory=Path.cwd)  # what paths are relative to
 
     def __post_init__(self) -> None:
@@ -48,7 +63,7 @@ class Config:
             raise InputError(f"wire: {wire[0]} can be reached from elsewhere: set certificate and private_key")
         if wire is not None and self.workers > 1:
             raise InputError("wire goes with workers = 1: two processes cannot listen at one address")
-        for name in ("body", "rate", "failures", "jobs", "workers"):
+        for name in ("body", "rate", "survey_rate", "connections", "failures", "jobs", "workers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.grace < 0 or (self.grid is not None and not 0 <= self.grid <= 60):
@@ -60,6 +75,8 @@ class Config:
                 f"listen: {host} can be reached from elsewhere, and tokens would cross the network in the clear: set "
                 "certificate and private_key, or behind_proxy = true if a proxy in front does TLS"
             )
+
+        _signing_in(self)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -76,6 +93,23 @@ class Config:
         """Whether only this machine can come in."""
         wire = self.wire_address
         return _here(self.address[0]) and (wire is None or _here(wire[0]))
+
+    @property
+    def signs_with(self) -> Path | None:
+        """The private key of certificates. With a database several machines may serve, so there it has to be set."""
+        if self.signing_key is not None:
+            return self.signing_key
+        return None if self.database else self.state / "signing.key"
+
+    @property
+    def declares(self) -> bool:
+        """Whether datasets can be declared in the console, or were."""
+        return self.data is not None or bool(self.sources) or any(self.policy_folder.glob("*.toml"))
+
+    @property
+    def policy_folder(self) -> Path:
+        """The folder that the console writes policies to."""
+        return (self.state / "policies" if self.policies is None else self.policies).absolute()
 
     @property
     def tls(self) -> bool:
@@ -102,6 +136,11 @@ class Config:
             raise InputError(f'state: the folder "{self.state}" cannot be made: {error.strerror}') from None
         return self.state / "server.db"
 
+    @property
+    def survey_store(self) -> str | Path:
+        """Where reports of surveys are kept: apart from people, in a file of its own where there is no server."""
+        return self.database or self.state / "surveys.db"
+
     def environment(self) -> dict[str, str]:
         """The variables that make the same config: how workers are told of it."""
         found = {}
@@ -109,8 +148,12 @@ class Config:
             value = getattr(self, each.name)
             if each.name == "folder" or value is None or value in ("", ()):
                 continue
-            if each.name == "datasets":
+            if each.name in ("datasets", "surveys"):
                 value = os.pathsep.join(str(path.absolute()) for path in value)
+            elif each.name == "sources":
+                value = os.pathsep.join(value)
+            elif each.name == "oidc_roles":
+                value = "\n".join(value)
             elif isinstance(value, Path):
                 value = value.absolute()
             found[PREFIX + each.name.upper()] = str(value)
@@ -150,6 +193,17 @@ def _address(name: str, text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+def _signing_in(config: Config) -> None:
+    """The settings of an identity provider make sense together."""
+    if config.oidc_issuer and not (config.oidc_client and config.public_url):
+        raise InputError("oidc_issuer goes with oidc_client and public_url: what we are called there, and where we are")
+    if config.public_url and not config.public_url.startswith("https://" if config.secure else ("http://", "https://")):
+        raise InputError("public_url begins with https://, as browsers write it")
+    for pair in config.oidc_roles:
+        if pair.rpartition("=")[2] not in ("curator", "analyst", "auditor") or not pair.rpartition("=")[0]:
+            raise InputError(f'oidc_roles: {pair!r} is not "group=role", with curator, analyst or auditor as role')
+
+
 def _here(host: str) -> bool:
     """Whether an address can be reached from this machine alone."""
     try:
@@ -158,8 +212,10 @@ def _here(host: str) -> bool:
         return host == "localhost"
 
 
-PATHS = ("state", "certificate", "private_key")
-WHOLE = ("body", "rate", "failures", "jobs", "grace", "workers")
+PATHS = ("state", "certificate", "private_key", "signing_key", "data", "policies", "oidc_secret")
+OIDC = ("oidc_issuer", "oidc_client", "oidc_claim", "oidc_groups")
+TEXTS = ("listen", "wire", "database", "ledger", "public_url", *OIDC)
+WHOLE = ("body", "rate", "survey_rate", "connections", "failures", "jobs", "grace", "workers")
 
 
 def _toml(file: Path) -> dict[str, Any]:
@@ -171,27 +227,43 @@ def _toml(file: Path) -> dict[str, Any]:
         raise InputError(f"{file} is not TOML: {error}") from None
 
 
+def _variable(name: str) -> bool:
+    """Whether a policy could name this variable as ${NAME}."""
+    return name.isidentifier() and name.isascii()
+
+
 def _value(name: str, value: Any, folder: Path) -> Any:
     """A value as TOML has it, of the kind that this setting needs."""
-    if name == "datasets":
+    if name in ("datasets", "surveys"):
         if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-            raise InputError('datasets is a list of policies: datasets = ["clinic/tacit.toml"]')
+            what, example = ("policies", "clinic/tacit.toml") if name == "datasets" else ("files", "survey.toml")
+            raise InputError(f'{name} is a list of {what}: {name} = ["{example}"]')
         return tuple(folder / each for each in value)
+    if name == "sources":
+        if not isinstance(value, list) or not all(isinstance(each, str) and _variable(each) for each in value):
+            raise InputError('sources is a list of environment variables: sources = ["WAREHOUSE_URL"]')
+        return tuple(value)
+    if name == "oidc_roles":
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise InputError('oidc_roles is a list: oidc_roles = ["researchers=analyst"]')
+        return tuple(value)
     if name in WHOLE and type(value) is int:
         return value
     if name == "grid" and type(value) in (int, float):
         return float(value)
     if name == "behind_proxy" and type(value) is bool:
         return value
-    if name in ("listen", "wire", "database", *PATHS) and isinstance(value, str) and value:
+    if name in (*TEXTS, *PATHS) and isinstance(value, str) and value:
         return folder / value if name in PATHS else value
     raise InputError(f"{name} = {value!r} is not what this setting takes")
 
 
 def _spelled(name: str, text: str, folder: Path) -> Any:
     """The same from the environment, where everything is text."""
-    if name == "datasets":
+    if name in ("datasets", "surveys", "sources"):
         return _value(name, [part for part in text.split(os.pathsep) if part], folder)
+    if name == "oidc_roles":
+        return _value(name, [line.strip() for line in text.splitlines() if line.strip()], folder)
     try:
         if name in WHOLE:
             return int(text)

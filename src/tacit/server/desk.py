@@ -5,9 +5,10 @@ theirs does not exist for them. A policy is read again when its file changes, an
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from logging import WARNING
 from math import ceil
 from pathlib import Path
 from time import monotonic, sleep
@@ -17,12 +18,15 @@ from tacit.ledger import Standing
 from tacit.loss import Cost
 from tacit.policy import Policy
 from tacit.policy.account import DATASET, analyst_holder, group_holder
+from tacit.server.declare_folder import Folder
 from tacit.server.known import catalog_of, holder_of, known_to
-from tacit.server.opened import Opened, Stopped, Watch, places_of, read_policy, stamp_of
+from tacit.server.log import event
+from tacit.server.opened import Basis, Opened, Stopped, Watch, places_of, read_policy, stamp_of
 from tacit.server.people import Identity
 from tacit.server.state import Unavailable
 from tacit.session import Quote, Release
 from tacit.session.offer import CONFIDENCE
+from tacit.session.quote import columns_of
 from tacit.sql import lower, parse
 
 __all__ = ["Cancelled", "Desk", "NoDataset"]
@@ -41,23 +45,20 @@ class Cancelled(TacitError):  # noqa: N818 - says what is the case, as Denied do
 class Desk:
     """Open datasets by name. Thread safe; close it when the service ends.
 
-    `padding` in seconds: the time of an answer for which data was read is rounded up to a multiple of it.
+    `padding` in seconds: the time of an answer for which data was read is rounded up to a multiple of it. `folder`
+    holds further policies: those that are there now, and those that this or another worker adds later.
     """
 
-    def __init__(self, policies: Iterable[Path], *, padding: float = 0.0) -> None:
+    def __init__(self, policies: Iterable[Path], *, padding: float = 0.0, folder: Path | None = None) -> None:
         self.padding = padding
+        self._folder = Folder(folder)
         self._lock = threading.Lock()
         self._opened: dict[str, Opened] = {}
         self._retired: list[Opened] = []
         self._door, self._asking, self._closed = threading.Condition(), set[Watch](), False
         try:
             for path in policies:
-                opened = Opened(path)
-                name = opened.policy.dataset.name
-                if name in self._opened:
-                    opened.close()
-                    raise InputError(f'two policies are of a dataset "{name}": give one of them another name')
-                self._opened[name] = opened
+                self._take(path)
         except BaseException:
             self.close()
             raise
@@ -79,10 +80,47 @@ class Desk:
         for opened in every:
             opened.close()
 
+    def add(self, path: Path) -> str:
+        """Serve one more policy, from now on; its dataset's name. It is no harm if it was noticed already."""
+        with self._lock:
+            there = {opened.path: name for name, opened in self._opened.items()}
+            return there.get(path) or self._take(path)
+
+    def _take(self, path: Path) -> str:
+        opened = Opened(path)
+        name = opened.policy.dataset.name
+        if self._closed or name in self._opened:
+            opened.close()
+            raise InputError(f'two policies are of a dataset "{name}": give one of them another name')
+        self._opened[name] = opened
+        return name
+
+    def known(self) -> dict[str, Policy]:
+        """Every dataset with the rules it had last, also where they cannot be read now: for whoever adds one."""
+        self._notice()
+        with self._lock:
+            return {name: opened.policy for name, opened in self._opened.items()}
+
+    def _notice(self) -> None:
+        """Take in what was declared since. One that cannot be read or opened is left out until it changes."""
+        if not self._folder.changed():
+            return
+        with self._lock:
+            there = {opened.path for opened in self._opened.values()}
+            for path in self._folder.policies():
+                if path in there:
+                    continue
+                try:
+                    self._take(path)
+                except Exception as error:  # whatever is wrong with it, the others are served
+                    self._folder.broken(path)
+                    event("policy left out", level=WARNING, file=path.name, error=type(error).__name__)
+
     # --- what there is
 
     def datasets(self, who: Identity) -> list[str]:
         """The datasets that this person may know of."""
+        self._notice()
         found = []
         for name in sorted(self._opened):
             with suppress(NoDataset, Unavailable):  # one whose rules are broken hides no other
@@ -94,11 +132,14 @@ class Desk:
         """The dataset as its policy says now, if this person may know of it."""
         opened = self._current(dataset)
         if opened is None or (who.role == "analyst" and holder_of(opened.policy, who.name) is None):
-            raise NoDataset(f'there is no dataset "{dataset}" that you may ask: `GET /v1/datasets` lists those you may')
+            raise NoDataset(f'there is no dataset "{dataset}" that you may ask: a curator can add you to its policy')
         return opened
 
     def _current(self, dataset: str) -> Opened | None:
         opened = self._opened.get(dataset)
+        if opened is None:
+            self._notice()
+            opened = self._opened.get(dataset)
         if opened is None or stamp_of(opened.path) == opened.stamp:
             return opened
         with self._lock:
@@ -144,10 +185,24 @@ class Desk:
         confidence: Number = CONFIDENCE,
     ) -> Quote:
         """What `ask` would cost and how well it would be answered. Free; nothing is looked at."""
+        return self.quoting(who, dataset, sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)()
+
+    def quoting(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> Callable[[], Quote]:
+        """The same to be taken again, while the dataset is `opened` as it is now."""
         _may_ask(who)
         opened = self.opened(who, dataset)
         session = opened.session(who.name, catalog_of(who, opened.policy), Watch())
-        return session.quote(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
+        return session.quoting(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
 
     def ask(
         self,
@@ -167,18 +222,44 @@ class Desk:
         began, watch = monotonic(), watch or Watch()
         opened = self.opened(who, dataset)
         session = opened.session(who.name, catalog_of(who, opened.policy), watch)
-        stopped = watch.stopped
+        release = None
         try:
-            if not stopped:
+            if not watch.stopped:
                 with self._inside(watch):
-                    return session.ask(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
+                    release = session.ask(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
         except Stopped:
-            stopped = True
+            pass
         finally:
             if watch.ran and self.padding:
                 spent = monotonic() - began
                 sleep(max(0.0, ceil(spent / self.padding) * self.padding - spent))
+        # a stop that comes while an answer waits for the grid counts: else it would tell when the answer was ready
+        if release is not None and not (watch.stopped and watch.ran and self.padding):
+            return release
         raise Cancelled("this question was stopped; what was charged stays, and asking it again does not pay again")
+
+    def basis(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> Basis:
+        """What an answer to this question would rest on now."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy), Watch())
+        tables, version = session.basis(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
+        return Basis(opened=opened, tables=tables, version=version)
+
+    def inline(self, dataset: str) -> bool:
+        """Whether looking at this dataset's account and version takes no time worth another thread."""
+        opened = self._opened.get(dataset)
+        return opened is not None and opened.inline
 
     @contextmanager
     def _inside(self, watch: Watch) -> Iterator[None]:
@@ -195,10 +276,11 @@ class Desk:
                 self._door.notify_all()
 
     def columns(self, who: Identity, dataset: str, sql: str) -> list[tuple[str, str]]:
-        """Names and types of the answer's columns, from the plan: nothing runs and nothing is charged."""
+        """Names and types of the answer's columns, from the plan: nothing runs and nothing is charged. A list's type
+        ends in `[]`."""
         _may_ask(who)
         question = lower(parse(sql), catalog_of(who, self.opened(who, dataset).policy))
-        return [(name, expression.facts.type.value) for name, expression in question.output]
+        return list(columns_of(question))
 
     # --- what was spent
 

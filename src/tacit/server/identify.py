@@ -13,7 +13,7 @@ from tacit.server.rights import RIGHTS, Right
 from tacit.server.service import Service
 from tacit.server.tokens import digest
 
-__all__ = ["COOKIE", "GUARD", "Serving", "allowed", "guard_of", "same_site", "service_of"]
+__all__ = ["COOKIE", "GUARD", "Serving", "allowed", "guard_of", "recognised", "same_site", "service_of"]
 
 COOKIE = "tacit_session"
 GUARD = "X-CSRF-Token"
@@ -45,18 +45,23 @@ def allowed(right: Right) -> Callable[[Request], Identity]:
     return identified
 
 
-def _known(request: Request, service: Service) -> Identity:
-    address = request.client.host if request.client else "?"
+def recognised(request: Request, service: Service) -> Identity | None:
+    """Whoever shows a token or a session that is good now; a `Problem` if a browser was made to send it."""
     header, session = request.headers.get("authorization"), request.cookies.get(COOKIE)
     if header is not None:
         scheme, _, token = header.partition(" ")
-        who = service.people.by_token(token.strip()) if scheme.lower() == "bearer" else None
-    elif session is not None:
-        who = service.people.by_session(session)
-        if who is not None and request.method not in SAFE:
-            _not_forged(request, session)
-    else:
-        who = None
+        return service.people.by_token(token.strip()) if scheme.lower() == "bearer" else None
+    if session is None:
+        return None
+    who = service.people.by_session(session)
+    if who is not None and request.method not in SAFE:
+        _not_forged(request, session)
+    return who
+
+
+def _known(request: Request, service: Service) -> Identity:
+    address = request.client.host if request.client else "?"
+    who = recognised(request, service)
     if who is None:
         service.failures.take(address)
         raise Problem(

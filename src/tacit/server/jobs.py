@@ -29,6 +29,7 @@ __all__ = ["Job", "Jobs"]
 
 OPEN = ("queued", "running")
 MOST = 20  # open jobs of one person
+OFTEN = 0.5  # seconds between looks at what others cancelled
 BROKEN = {
     "type": "urn:tacit:problem:internal",
     "title": "The service failed",
@@ -60,6 +61,8 @@ class Jobs:
         self._watches: dict[str, Watch] = {}
         self._running: set[Future[None]] = set()
         self._lock = threading.Lock()
+        self._listener: threading.Thread | None = None
+        self._closing = threading.Event()
 
     def start(self, who: Identity, dataset: str, work: Callable[[Watch], str]) -> str:
         """Take a question; `work` answers it and names the release. The job's name."""
@@ -72,10 +75,26 @@ class Jobs:
             connection.execute(insert(jobs).values(process=self.process, **values))
         with self._lock:
             self._watches[name] = watch
+            if self._listener is None or not self._listener.is_alive():
+                self._listener = threading.Thread(target=self._listen, name="tacit-jobs", daemon=True)
+                self._listener.start()
             future = self._pool.submit(self._run, name, watch, work)
             self._running.add(future)
             future.add_done_callback(self._running.discard)
         return name
+
+    def _listen(self) -> None:
+        """While something runs here: stop what was cancelled in another worker, which can only write it down."""
+        while not self._closing.wait(OFTEN):
+            with self._lock:
+                mine = dict(self._watches)
+                if not mine:
+                    self._listener = None
+                    return
+            gone = select(jobs.c.id).where(jobs.c.process == self.process, jobs.c.state == "cancelled")
+            with suppress(TacitError), self.state.reading() as connection:
+                for name in connection.execute(gone.where(jobs.c.id.in_(list(mine)))).scalars():
+                    mine[name].stop()
 
     def _run(self, name: str, watch: Watch, work: Callable[[Watch], str]) -> None:
         try:
@@ -164,6 +183,10 @@ class Jobs:
         for watch in list(self._watches.values()):
             watch.stop()
         self._pool.shutdown(wait=True)
+        self._closing.set()
+        listener = self._listener
+        if listener is not None:
+            listener.join()
         with suppress(TacitError), self.state.writing() as connection:
             mine = (jobs.c.process == self.process) & jobs.c.state.in_(OPEN)
             connection.execute(update(jobs).where(mine).values(state="cancelled"))

@@ -32,8 +32,10 @@ def event(name: str, *, level: int = logging.INFO, **facts: Any) -> None:
 
 
 def no_paths() -> None:
-    """Silence the web server's own log of requests, whoever listens to it: paths and queries are in it."""
-    logging.getLogger("uvicorn.access").disabled = True
+    """Silence logs that others keep, whoever listens to them: the web server's has paths and queries in it, and that of
+    sqlglot the text of statements that it does not know."""
+    for name in ("uvicorn.access", "sqlglot"):
+        logging.getLogger(name).disabled = True
 
 
 def to_stderr() -> None:

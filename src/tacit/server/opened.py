@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,17 @@ from tacit.base import EngineError, Exact, PrivacyWarning
 from tacit.engine import Engine, open_engine
 from tacit.engine.result import Result, Whole
 from tacit.ledger import Ledger
+from tacit.ledger.sqlite import SqliteStore
 from tacit.plan.bounded import Bounded
+from tacit.policy import Engine as Kind
 from tacit.policy import Policy, load
 from tacit.session import Session
 from tacit.sql import Catalog
 
-__all__ = ["Opened", "Stopped", "Watch", "places_of", "read_policy", "stamp_of"]
+__all__ = ["Basis", "Opened", "Stopped", "Watch", "places_of", "read_policy", "stamp_of"]
+
+
+WAIT = 0.1  # seconds between two looks whether somebody who waits for a turn still wants it
 
 
 class Stopped(BaseException):  # no Exception: those are stored as the answer of a charge
@@ -56,7 +62,10 @@ class _Counter:
 
     @contextmanager
     def turn(self, watch: Watch) -> Iterator[None]:
-        with self._turns:
+        while not self._turns.acquire(timeout=WAIT):
+            if watch.stopped:
+                raise Stopped  # while others are served
+        try:
             watch.ran = True
             if watch.stopped:
                 raise Stopped
@@ -72,6 +81,8 @@ class _Counter:
                     self._now = None
             if watch.stopped:
                 raise Stopped
+        finally:
+            self._turns.release()
 
     def stop(self, watch: Watch) -> None:
         with self._name:
@@ -125,6 +136,8 @@ class Opened:
             self._counter.engine = self.engine
             self._session = Session(self.policy, "nobody", ledger=self.ledger, engine=self.engine)
         except BaseException:
+            if self._counter.engine is not None:
+                self._counter.engine.close()
             self.ledger.close()
             raise
 
@@ -141,6 +154,15 @@ class Opened:
         # names of what is not theirs mean nothing in their questions
         return self._session.for_analyst(analyst, catalog, _Turns(self._counter, self.engine, watch))
 
+    def version(self, tables: Collection[str]) -> str:
+        """A text that differs whenever the data of these tables may have changed."""
+        return self.engine.version(tables)
+
+    @property
+    def inline(self) -> bool:
+        """Whether a look at the account and at the version of the data is short enough for an event loop."""
+        return self.policy.dataset.engine is Kind.DUCKDB and isinstance(self.ledger.store, SqliteStore)
+
     def places(self) -> tuple[Any, ...]:
         """What would have to be opened anew if it changed."""
         return places_of(self.policy)
@@ -148,6 +170,19 @@ class Opened:
     def close(self) -> None:
         self.engine.close()
         self.ledger.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Basis:
+    """What an answer rests on: a dataset under its rules, and the state of the data it was made from."""
+
+    opened: Opened
+    tables: Sequence[str]
+    version: str
+
+    def holds(self, opened: Opened) -> bool:
+        """Whether the same question would be answered from the store now: same rules, same data."""
+        return opened is self.opened and opened.version(self.tables) == self.version
 
 
 def places_of(policy: Policy) -> tuple[Any, ...]:

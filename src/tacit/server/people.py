@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
 from tacit.base import InputError
 from tacit.policy.analyst import ANYBODY, name_of
@@ -147,23 +147,21 @@ class People:
         read = Token.read(token)
         if read is None:
             return None
-        query = _good().where(tokens.c.prefix == read.prefix)
-        with self.state.reading() as connection:
-            row = connection.execute(query).one_or_none()
-        if row is None or not hmac.compare_digest(row.digest, digest(read.text)):
-            return None
-        return Identity(row.person, _role(row.role))
+        for person, role, stored in self.state.look(BY_PREFIX, prefix=read.prefix, now=now()):
+            if hmac.compare_digest(stored, digest(read.text)):
+                return Identity(person, _role(role))
+        return None
 
     def alive(self, prefix: str) -> bool:
         """Whether the token of this prefix is still good: for connections that outlive a request."""
-        with self.state.reading() as connection:
-            return connection.execute(_good().where(tokens.c.prefix == prefix)).first() is not None
+        return bool(self.state.look(BY_PREFIX, prefix=prefix, now=now()))
 
     def scram(self, name: str) -> Verifier | None:
         """What a wire client's proof is held against: every good token of this person."""
-        query = _good().where(tokens.c.person == name).order_by(tokens.c.created.desc(), tokens.c.prefix)
+        query = _good(tokens, people.c.salt).where(tokens.c.person == name)
+        query = query.order_by(tokens.c.created.desc(), tokens.c.prefix)
         with self.state.reading() as connection:
-            rows: Sequence[Row[Any]] = connection.execute(query).all()
+            rows: Sequence[Row[Any]] = connection.execute(query, {"now": now()}).all()
         if not rows:
             return None
         kept = tuple(Keys(row.prefix, row.stored_key, row.server_key) for row in rows)
@@ -202,11 +200,8 @@ class People:
 
     def by_session(self, session: str) -> Identity | None:
         """Whose browser this is, if the session is open and they may come in."""
-        query = select(people).join(browsers, browsers.c.person == people.c.name)
-        query = query.where(browsers.c.digest == digest(session), browsers.c.expires > now(), people.c.barred.is_(None))
-        with self.state.reading() as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else Identity(row.name, _role(row.role))
+        found = self.state.look(BY_SESSION, digest=digest(session), now=now())
+        return Identity(found[0][0], _role(found[0][1])) if found else None
 
     def sign_out(self, session: str) -> None:
         """End a browser session."""
@@ -224,10 +219,19 @@ class People:
         return self.link(name)
 
 
-def _good() -> Any:
-    """Tokens that work now, with the person they belong to."""
-    whole = select(tokens, people.c.role, people.c.salt).join(people, people.c.name == tokens.c.person)
-    return whole.where(tokens.c.revoked.is_(None), tokens.c.expires > now(), people.c.barred.is_(None))
+def _good(*columns: Any) -> Select[Any]:
+    """Tokens that work at the time `now`, with the person they belong to."""
+    whole = select(*columns).join(people, people.c.name == tokens.c.person)
+    return whole.where(tokens.c.revoked.is_(None), tokens.c.expires > bindparam("now"), people.c.barred.is_(None))
+
+
+# written once: each request looks one of them up
+BY_PREFIX = _good(tokens.c.person, people.c.role, tokens.c.digest).where(tokens.c.prefix == bindparam("prefix"))
+BY_SESSION = (
+    select(people.c.name, people.c.role)
+    .join(browsers, browsers.c.person == people.c.name)
+    .where(browsers.c.digest == bindparam("digest"), browsers.c.expires > bindparam("now"), people.c.barred.is_(None))
+)
 
 
 def _role(text: str) -> Role:

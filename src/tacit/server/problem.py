@@ -14,6 +14,7 @@ from tacit.base import (
     Denied,
     EngineError,
     InputError,
+    KeyUsed,
     LedgerError,
     OutcomeUnknown,
     OverBudget,
@@ -50,6 +51,7 @@ TABLE: dict[type[TacitError], Kind] = {
     InputError: Kind(422, "input", "An argument is wrong", "22023"),
     Cancelled: Kind(409, "cancelled", "The question was stopped", "57014"),
     EngineError: Kind(500, "engine", "The engine could not answer", "XX000"),
+    KeyUsed: Kind(409, "key-used", "This key is another question's", "22023"),
     OutcomeUnknown: Kind(
         503, "outcome-unknown", "Whether it was charged is not known", "08007", f"the ledger did not answer; {AGAIN}"
     ),

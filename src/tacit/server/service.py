@@ -1,15 +1,24 @@
 """Everything that one worker of the service holds open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tacit.ledger.checkpoint import Signer
+from tacit.server.asking import Asking
+from tacit.server.checks import Checks
 from tacit.server.config import Config
+from tacit.server.declare_save import Curating
 from tacit.server.desk import Desk
 from tacit.server.jobs import Jobs
+from tacit.server.journal import Journal
 from tacit.server.limits import Rate
+from tacit.server.memory import Memory
 from tacit.server.metrics import Metrics
+from tacit.server.oidc_provider import Provider
 from tacit.server.people import People
+from tacit.server.requests import Requests
 from tacit.server.shelf import Shelf
 from tacit.server.state import State
+from tacit.server.survey.opened import Surveys
 
 __all__ = ["Service"]
 
@@ -27,13 +36,27 @@ class Service:
     metrics: Metrics
     rate: Rate
     failures: Rate
+    curating: Curating
+    requests: Requests
+    checks: Checks
+    oidc: Provider | None = None
+    signer: Signer | None = None
+    memory: Memory = field(default_factory=Memory)
+    asking: Asking = field(default_factory=Asking)
+    surveys: Surveys | None = None
 
     @classmethod
     def open(cls, config: Config) -> "Service":
+        provider = Provider.of(config)
         state = State(config.store)
+        surveys = None
         try:
-            desk = Desk(config.datasets, padding=config.padding)
+            signer = _signer(config)
+            surveys = _surveys(config)
+            desk = Desk(config.datasets, padding=config.padding, folder=config.policy_folder)
         except BaseException:
+            if surveys is not None:
+                surveys.close()
             state.close()
             raise
         return cls(
@@ -46,10 +69,35 @@ class Service:
             metrics=Metrics(),
             rate=Rate(config.rate),
             failures=Rate(config.failures),
+            curating=Curating(config, desk, Journal(state)),
+            requests=Requests(state),
+            checks=Checks(state),
+            oidc=provider,
+            signer=signer,
+            surveys=surveys,
         )
 
     def close(self) -> None:
         """Wait for what is running, as long as the config says, and let go of everything."""
         self.jobs.close(self.config.grace)
+        self.checks.close()
+        if self.surveys is not None:
+            self.surveys.close()
         self.desk.close()
+        self.asking.close()
         self.state.close()
+
+
+def _signer(config: Config) -> Signer | None:
+    """The key that was set, which must be there; or our own, made at the first start; or none."""
+    path = config.signs_with
+    if path is None:
+        return None
+    return Signer(path) if config.signing_key is not None else Signer.at(path)
+
+
+def _surveys(config: Config) -> Surveys | None:
+    """The surveys, with a store of their own beside the service's: reports have no business near people."""
+    if not config.surveys:
+        return None
+    return Surveys(config.surveys, config.survey_store, rate=config.survey_rate, body=config.body)

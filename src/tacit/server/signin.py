@@ -1,13 +1,13 @@
-"""Coming in with a browser: a one-time link, a session in a cookie, and a small page that says where one is."""
+"""Coming in with a browser: a one-time link, and a session in a cookie."""
 
-from html import escape
 from typing import Annotated
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
+from tacit.server.console.door import door_page
 from tacit.server.identify import COOKIE, Serving, allowed, guard_of, same_site
 from tacit.server.people import BROWSER_LIFE, Identity
 from tacit.server.problem import Problem
@@ -20,15 +20,9 @@ Looks = Annotated[Identity, Depends(allowed("look"))]
 
 
 @router.get("/signin", include_in_schema=False)
-def door(link: Annotated[str, Query(max_length=100)] = "") -> HTMLResponse:
+def door(request: Request, link: Annotated[str, Query(max_length=100)] = "") -> Response:
     """A button. To look at the page uses nothing up, since programs look at links before people do."""
-    return HTMLResponse(
-        _page(
-            "Sign in to tacit",
-            f'<form method="post" action="/signin"><input type="hidden" name="link" value="{escape(link)}">'
-            "<button>Sign in</button></form><p>The link works once.</p>",
-        )
-    )
+    return door_page(request, link=link)
 
 
 @router.post("/signin", include_in_schema=False)
@@ -69,18 +63,3 @@ def me(request: Request, who: Looks) -> JSONResponse:
     """Who you are; in a browser also what to send as X-CSRF-Token."""
     session = request.cookies.get(COOKIE) if "authorization" not in request.headers else None
     return JSONResponse({"name": who.name, "role": who.role, "csrf": None if session is None else guard_of(session)})
-
-
-@router.get("/", include_in_schema=False)
-def home(who: Looks, service: Serving) -> HTMLResponse:
-    """Where one is."""
-    names = "".join(f"<li>{escape(name)}</li>" for name in service.desk.datasets(who)) or "<li>none</li>"
-    text = f"<p>You are {escape(who.name)}, {escape(who.role)}. Datasets:</p><ul>{names}</ul>"
-    return HTMLResponse(_page("tacit", f'{text}<p>The interface: <a href="/v1/openapi.json">/v1/openapi.json</a></p>'))
-
-
-def _page(title: str, body: str) -> str:
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"></head><body><h1>{escape(title)}</h1>{body}</body></html>'
-    )

@@ -1,8 +1,9 @@
 """The desk: questions of one analyst about one dataset, from SQL to a release."""
 
 from tacit.session.answer import Release
+from tacit.session.certificate import Certificate
 from tacit.session.quote import Quote
 from tacit.session.session import Session
 from tacit.session.single import ask, open_session
 
-__all__ = ["Quote", "Release", "Session", "ask", "open_session"]
+__all__ = ["Certificate", "Quote", "Release", "Session", "ask", "open_session"]

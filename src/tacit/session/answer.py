@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow.csv import write_csv
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from tacit.ledger import Ledger
+    from tacit.ledger.checkpoint import Signer
+    from tacit.session.certificate import Certificate
+
 __all__ = ["Release"]
 
 VERSION = 1
@@ -32,6 +36,7 @@ class Release:
 
     `intervals` holds, for a column of noisy numbers, the two ends of an interval that covers the noise at `confidence`.
     `notes` are what an analyst should know: clipping, suppression, extreme quantiles. `facts` are how it was made.
+    `name` is what a service calls it.
     """
 
     table: pa.Table
@@ -40,6 +45,7 @@ class Release:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     cached: bool = field(default=False, compare=False)
+    name: str = field(default="", compare=False)
 
     def arrow(self, *, intervals: bool = False) -> pa.Table:
         """The table; with `intervals` each noisy column is followed by its two ends, `x_low` and `x_high`."""
@@ -95,19 +101,20 @@ class Release:
         low, high = self.intervals[name]
         return low[row], high[row]
 
-    def to_csv(self, path: Path | str) -> None:
-        """The table with its intervals as a CSV file; lists are written as JSON."""
+    def to_csv(self, where: Path | str | IO[bytes]) -> None:
+        """The table with its intervals as a CSV file, at a path or into an open file; lists are written as JSON."""
         table = self.arrow(intervals=True)
         for place, column in enumerate(table.columns):
             if pa.types.is_list(column.type):
                 texts = [None if value is None else json.dumps(_plain(value)) for value in column.to_pylist()]
                 table = table.set_column(place, table.column_names[place], pa.array(texts, pa.string()))
-        write_csv(table, str(path))
+        write_csv(table, str(where) if isinstance(where, Path) else where)
 
-    def to_parquet(self, path: Path | str) -> None:
-        """The table with its intervals as a Parquet file, with `certificate()` in its metadata."""
-        table = self.arrow(intervals=True).replace_schema_metadata({"tacit": json.dumps(self.certificate())})
-        write_table(table, str(path))
+    def to_parquet(self, where: Path | str | IO[bytes]) -> None:
+        """The table with its intervals as a Parquet file, with facts and notes in its metadata."""
+        told = {**self.facts, "confidence": self.confidence, "notes": list(self.notes)}
+        table = self.arrow(intervals=True).replace_schema_metadata({"tacit": json.dumps(told)})
+        write_table(table, str(where) if isinstance(where, Path) else where)
 
     def json(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -136,9 +143,21 @@ class Release:
             write(page([[chart]], title=asked, subtitle=told), Path(path))
         return chart
 
-    def certificate(self) -> dict[str, Any]:
-        """How this answer was made and what it promises, as plain data."""
-        return {**self.facts, "confidence": self.confidence, "notes": list(self.notes)}
+    def certificate(
+        self,
+        *,
+        ledger: "Ledger | Path | str | None" = None,
+        key: "Signer | Path | str | None" = None,
+        sql: str | None = None,
+    ) -> "Certificate":
+        """How this answer was made and what it promises, for somebody who was not there.
+
+        With the `ledger` that it was paid from, the certificate proves its place there; with a private `key` it is
+        signed. `sql` is what was asked, which a release does not know.
+        """
+        from tacit.session.certificate import certify
+
+        return certify(self, ledger=ledger, key=key, sql=sql)
 
     def to_bytes(self) -> bytes:
         """An Arrow stream of the table and its intervals, with everything else in its metadata."""

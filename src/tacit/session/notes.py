@@ -6,11 +6,11 @@ from typing import Any
 
 from tacit.ledger import Receipt
 from tacit.mechanism import KeySelection
-from tacit.mechanism.encode import mechanism_to_json
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column
 from tacit.plan.price import RELATIVE, Priced
 from tacit.policy import Grant, Policy
+from tacit.session.certificate_software import software
 from tacit.session.release import Released
 
 __all__ = ["facts_of", "notes_of"]
@@ -48,7 +48,8 @@ def notes_of(priced: Priced, policy: Policy, released: Sequence[Released] = ()) 
 def facts_of(
     priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, bounds: Mapping[int, Bounded]
 ) -> dict[str, Any]:
-    """How the answer was made and paid for."""
+    """How the answer was made and paid for. `delta` is where the dataset states its promise; `whole` is the δ of a
+    program that was priced as one finished mechanism."""
     privacy = policy.privacy
     clips = []
     for number, part in enumerate(priced.planned.parts):
@@ -62,19 +63,26 @@ def facts_of(
     return {
         "dataset": policy.dataset.name,
         "people": receipt.people,
+        "population": privacy.population,
+        "analyst": receipt.analyst,
         "unit": privacy.unit,
         "relation": privacy.relation.value,
+        "currency": privacy.currency.value,
+        "delta": str(privacy.delta),
         "cost": grant.cost.json(),
         "policy": grant.policy,
         "program": receipt.program,
         "ledger": {"id": receipt.ledger, "entry": receipt.seq, "digest": receipt.digest.hex(), "key": receipt.key},
         "time": datetime.fromtimestamp(receipt.time / 1e6, UTC).isoformat(),
-        "steps": [{"name": step.name, "mechanism": mechanism_to_json(step.mechanism)} for step in priced.program.steps],
+        "tables": list(priced.program.tables),
+        "steps": [step.json() for step in priced.program.steps],
+        "whole": None if priced.program.delta is None else str(priced.program.delta),
         "clips": clips,
         "keys": {
             _called(priced, key.name): "declared" if key.values is not None else "selected"
-            for key in priced.question.keys
+            for key in priced.planned.parts[0].keys  # those with bounds are listed there too
         },
+        "software": software(),
     }
 
 

@@ -4,23 +4,33 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.loss import Cost
+from tacit.plan.expression import Column
 from tacit.plan.price import Priced
+from tacit.plan.question import Question
 from tacit.session.expect import Expected
 from tacit.session.show import as_html, as_text, notes_shown, spelled, table_of
 
-__all__ = ["Quote"]
+__all__ = ["Quote", "columns_of"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Quote:
-    """Free, and nothing is looked at. `left` is what would remain, `enough` whether the budget allows it."""
+    """Free, and nothing is looked at. `left` is what would remain, `enough` whether the budget allows it.
+
+    `columns` are the names and types of the answer's. A quote of a service has no `priced`: the plan stays there.
+    """
 
     cost: Cost
     expected: tuple[Expected, ...]
     left: Cost
     enough: bool
     notes: tuple[str, ...]
-    priced: Priced
+    columns: tuple[tuple[str, str], ...] = ()
+    priced: Priced | None = None
+
+    def __post_init__(self) -> None:
+        if self.priced is not None:
+            object.__setattr__(self, "columns", columns_of(self.priced.question))
 
     def json(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -51,3 +61,19 @@ class Quote:
 
     def _repr_html_(self) -> str:
         return as_html(["column", "noise"], self._rows, self._lines)
+
+
+def columns_of(question: Question) -> tuple[tuple[str, str], ...]:
+    """Names and types of what a question gives, from its plan; a list is written with `[]` after what is in it."""
+    lists = {
+        each.name: "integer" if each.function == "histogram" else None
+        for each in question.aggregates
+        if each.function == "histogram" or each.top is not None
+    }
+    found = []
+    for name, made in question.output:
+        kind = made.facts.type.value
+        if isinstance(made, Column) and made.name in lists:
+            kind = f"{lists[made.name] or kind}[]"
+        found.append((name, kind))
+    return tuple(found)

@@ -4,7 +4,7 @@ The charge is durable before anything runs; what was drawn is durable before any
 stages costs at most an answer that nobody saw, and asking again does not pay again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -18,21 +18,23 @@ from tacit.base import EngineError, InputError, LedgerError, Number, PolicyError
 from tacit.engine import Engine, open_engine
 from tacit.engine.engine import Progress
 from tacit.ledger import Kept, Ledger, Receipt, Standing
+from tacit.ledger.checkpoint import Signer
 from tacit.loss import Cost
 from tacit.noise import Rng
 from tacit.plan.bounded import LARGEST, Bounded, Clip
 from tacit.plan.price import Priced
-from tacit.policy import Amount, Grant, Policy, load
+from tacit.policy import Amount, Grant, Limit, Policy, load
 from tacit.session.answer import Release
 from tacit.session.assemble import assemble
-from tacit.session.expect import expected
+from tacit.session.certificate import Certificate
 from tacit.session.notes import facts_of, notes_of
 from tacit.session.offer import CONFIDENCE, Offer
+from tacit.session.plans import Plan, Plans
 from tacit.session.quote import Quote
 from tacit.session.release import Released, choose_bound, release, unmeasured
 from tacit.session.rest import binding, rest
 from tacit.session.stored import Stored
-from tacit.sql import Catalog, lower, parse
+from tacit.sql import Catalog
 from tacit.sql.text import sql_text
 
 __all__ = ["Session"]
@@ -59,6 +61,7 @@ class Session:
         self._read = self._stamp()  # before the file is read: a change in between is seen at the next question
         self.policy = policy if isinstance(policy, Policy) else load(policy)
         self._catalog = Catalog.from_policy(self.policy)
+        self._plans = Plans()
         self.analyst = analyst
         self._own_ledger, self._own_engine = ledger is None, engine is None
         self.ledger = Ledger.open(self.policy.ledger()) if ledger is None else ledger
@@ -93,6 +96,12 @@ class Session:
         other.analyst, other._catalog, other.engine = analyst, catalog, engine
         other._own_ledger = other._own_engine = False
         return other
+
+    def certificate(
+        self, release: Release, *, key: Signer | Path | str | None = None, sql: str | None = None
+    ) -> Certificate:
+        """How a release of this dataset was made, with its place in the ledger; signed with `key`, if there is one."""
+        return release.certificate(ledger=self.ledger, key=key, sql=sql)
 
     def __enter__(self) -> Self:
         return self
@@ -131,10 +140,10 @@ class Session:
 
     # --- the stages before the data
 
-    def _priced(self, sql: Any, offer: Offer, dialect: str | None) -> tuple[Priced, Policy, Grant]:
+    def _planned(self, sql: Any, offer: Offer, dialect: str | None) -> tuple[Plan, Grant]:
         policy, catalog = self._current()
-        priced = offer.price(lower(parse(sql_text(sql), dialect), catalog), policy)
-        return priced, policy, policy.decide(self.analyst, priced.program)
+        plan = self._plans.plan(sql_text(sql), dialect, offer, policy, catalog)
+        return plan, policy.decide(self.analyst, plan.priced.program)
 
     def quote(
         self,
@@ -147,23 +156,53 @@ class Session:
         dialect: str | None = None,
     ) -> Quote:
         """What `ask` with the same arguments would cost, the error to expect, and what would be left. Free."""
-        offer = Offer.of(epsilon, rho, error, confidence)
-        priced, policy, grant = self._priced(sql, offer, dialect)
-        left, enough = rest(self.standing(), grant.account.limits, grant.amount)
-        privacy = policy.privacy
-        return Quote(
-            cost=grant.amount.cost(privacy.currency, relation=privacy.relation, unit=privacy.unit),
-            expected=tuple(expected(priced, offer.confidence)),
-            left=left,
-            enough=enough,
-            notes=notes_of(priced, policy),
-            priced=priced,
-        )
+        return self.quoting(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, dialect=dialect)()
+
+    def quoting(
+        self,
+        sql: Any,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        dialect: str | None = None,
+    ) -> Callable[[], Quote]:
+        """The same to be taken again and again, while the policy is what it is: each time with what is left then."""
+        plan, grant = self._planned(sql, Offer.of(epsilon, rho, error, confidence), dialect)
+        privacy = plan.policy.privacy
+        cost = grant.amount.cost(privacy.currency, relation=privacy.relation, unit=privacy.unit)
+
+        def quote() -> Quote:
+            left, enough = self._rest(plan.policy, grant.account.limits, grant.amount)
+            return Quote(
+                cost=cost, expected=plan.expected, left=left, enough=enough, notes=plan.notes, priced=plan.priced
+            )
+
+        return quote
+
+    def basis(
+        self,
+        sql: Any,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        dialect: str | None = None,
+    ) -> tuple[tuple[str, ...], str]:
+        """The tables that an answer would be made from, and the version of their data now."""
+        plan, _ = self._planned(sql, Offer.of(epsilon, rho, error, confidence), dialect)
+        return tuple(plan.priced.program.tables), self._version(plan.priced)
 
     def left(self) -> Cost:
         """What this analyst may still spend: the least that any limit leaves."""
         policy, _ = self._current()
-        return rest(self.standing(), binding(policy, self.analyst), Amount(0))[0]
+        return self._rest(policy, binding(policy, self.analyst), Amount(0))[0]
+
+    def _rest(self, policy: Policy, limits: Sequence[Limit], amount: Amount) -> tuple[Cost, bool]:
+        found = self.ledger.glance(policy.dataset.identity, [limit.holder for limit in limits])
+        return rest(found, limits, amount)
 
     def standing(self) -> Standing:
         """Where the dataset's account stands, all holders."""
@@ -190,7 +229,8 @@ class Session:
         of the data, so that a retry after a crash is free too. `rng` is for tests.
         """
         offer = Offer.of(epsilon, rho, error, confidence)
-        priced, policy, grant = self._priced(sql, offer, dialect)
+        plan, grant = self._planned(sql, offer, dialect)
+        priced, policy = plan.priced, plan.policy
         version = self._version(priced)
         known = self.ledger.recall(grant.account, priced.program, version)
         if known is not None:

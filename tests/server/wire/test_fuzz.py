@@ -18,6 +18,20 @@ SQL = st.one_of(
             *("", ";;", "SELECT 1", "SELECT $1", "BEGIN", "ROLLBACK", "SHOW all", "SELECT count(*) FROM visits"),
             *("SELECT '", "SELECT * FROM pg_class", "SET tacit.epsilon = 0.000001", "DISCARD ALL", "EXPLAIN x"),
             *("SELECT 1; SELECT 2; x", "DEALLOCATE a", "SET tacit.intervals = on", "SELECT 1::text, null, 'a'"),
+            *(
+                "DECLARE a CURSOR FOR SELECT 1",
+                "DECLARE a CURSOR WITH HOLD FOR SELECT relname FROM pg_class",
+                "CLOSE a",
+            ),
+            *(
+                "FETCH 2 FROM a",
+                "FETCH ALL FROM a",
+                "MOVE a",
+                "CLOSE ALL",
+                "COPY (SELECT 1) TO STDOUT",
+                "COPY x TO STDOUT",
+            ),
+            *("COPY (SELECT $1) TO STDOUT (FORMAT binary)", "COPY (SELECT 1) TO STDOUT CSV HEADER", "DECLARE a CURSOR"),
         ]
     ),
 )

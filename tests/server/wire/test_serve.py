@@ -109,6 +109,33 @@ def test_parameters_of_every_kind(served: Served) -> None:
     assert some > SIZE / 3
 
 
+def test_parameters_whose_type_is_left_to_us_are_described(served: Served) -> None:
+    """As JDBC sends dates: without a type, and with a zone after them."""
+    sql = "SELECT count(*) AS n FROM visits WHERE day >= $1 AND ward = $2"
+    before = spent(served)
+    with served.raw() as raw:
+        said = raw.said(
+            (b"P", text("") + text(sql) + b"\0\0"),
+            (b"D", b"S" + text("")),
+            (b"S", b""),
+        )
+        assert b"".join(tag for tag, _ in said) == b"1tTZ"
+        raw.said((b"Q", text("SET tacit.epsilon = 0.5")))
+        values = [b"2023-06-01 +02", b"east"]
+        bound = b"".join(struct.pack("!i", len(value)) + value for value in values)
+        said = raw.said(
+            (b"B", text("") + text("") + struct.pack("!hh", 0, 2) + bound + struct.pack("!h", 0)),
+            (b"E", text("") + struct.pack("!i", 0)),
+            (b"S", b""),
+        )
+        assert b"".join(tag for tag, _ in said if tag != b"N") == b"2DCZ"
+        refused = raw.said(
+            (b"P", text("x") + text("SELECT $1 FROM visits") + b"\0\0"), (b"D", b"S" + text("x")), (b"S", b"")
+        )
+        assert b"".join(tag for tag, _ in refused) == b"1EZ"
+    assert spent(served) == pytest.approx(before + 0.5)
+
+
 def test_intervals_come_as_columns_beside_the_numbers(served: Served) -> None:
     with served.connect() as connection:
         connection.execute("SET tacit.epsilon = 0.5")

@@ -4,6 +4,7 @@ The client's SQL runs in a sealed SQLite in memory that holds nothing but the po
 read, and may neither run for long nor give much.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -34,15 +35,18 @@ READING = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
-COSTLY = {"randomblob", "zeroblob", "load_extension", "printf", "format", "fts3_tokenizer", "replace"}
+COSTLY = {"randomblob", "zeroblob", "load_extension", "printf", "format", "fts3_tokenizer"}
 NOTHING = (
     "pg_get_expr pg_get_indexdef pg_get_constraintdef pg_get_viewdef pg_get_serial_sequence pg_get_partkeydef "
     "pg_get_statisticsobjdef_columns pg_get_function_result pg_get_function_arguments pg_get_triggerdef "
     "pg_get_ruledef shobj_description pg_tablespace_location pg_get_function_identity_arguments array_upper "
-    "array_length pg_table_size pg_relation_size pg_total_relation_size pg_size_pretty pg_get_functiondef age"
+    "array_length pg_table_size pg_relation_size pg_total_relation_size pg_size_pretty pg_get_functiondef age "
+    "_pg_expandarray"
 )
 VISIBLE = "pg_table_is_visible pg_type_is_visible pg_function_is_visible pg_collation_is_visible pg_opclass_is_visible"
-GRANTED = "has_table_privilege has_schema_privilege has_database_privilege has_column_privilege"
+GRANTED = "has_table_privilege has_schema_privilege has_database_privilege has_column_privilege "
+GRANTED += "has_any_column_privilege has_function_privilege has_sequence_privilege has_type_privilege pg_has_role"
+READS = {"select", "usage", "connect", "execute", "member"}  # nothing is written here, whoever it is
 
 
 def look_up(
@@ -147,6 +151,30 @@ def _matches(value: Any, pattern: Any, *, ignore_case: bool = False) -> int | No
     return int(found[0].as_py())
 
 
+def _granted(*given: Any) -> int:
+    """Whether one of the privileges in a list such as 'SELECT, INSERT' is to read."""
+    return int(any(word.strip().lower() in READS for word in str(given[-1] if given else "").split(",")))
+
+
+def _formatted(pattern: Any, *values: Any) -> str | None:
+    """format() of PostgreSQL, with %s, %I and %L in their order. The length of the result is SQLite's to bound."""
+    if pattern is None:
+        return None
+    left = list(values)
+
+    def filled(found: re.Match[str]) -> str:
+        if found[1] == "%":
+            return "%"
+        value = left.pop(0) if left else None
+        text = "" if value is None else str(value)
+        if found[1] == "L":
+            return "NULL" if value is None else "'" + text.replace("'", "''") + "'"
+        plain = found[1] == "s" or re.fullmatch(r"[a-z_][a-z0-9_]*", text) is not None
+        return text if plain else '"' + text.replace('"', '""') + '"'
+
+    return re.sub(r"%([sIL%])", filled, str(pattern)[:LENGTH])
+
+
 def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[str, int, Callable[..., Any]]]:
     oids = {
         "regclass": {**{name: FIRST + i for i, name in enumerate(listed(policy))}, **CLASSES},
@@ -180,6 +208,7 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
     found: list[tuple[str, int, Callable[..., Any]]] = [
         ("tacit_matches", 2, _matches),
         ("tacit_imatches", 2, lambda value, pattern: _matches(value, pattern, ignore_case=True)),
+        ("tacit_format", -1, _formatted),
         ("tacit_oid", 2, oid),
         ("tacit_name", 2, name),
         ("tacit_list", -1, lambda *values: APART.join("" if one is None else str(one) for one in values)),
@@ -202,4 +231,5 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
         ("pg_relation_is_publishable", 1, lambda _: 0),
     ]
     found += [(each, -1, lambda *_: None) for each in NOTHING.split()]
-    return found + [(each, -1, lambda *_: 1) for each in (VISIBLE + " " + GRANTED).split()]
+    found += [(each, -1, _granted) for each in GRANTED.split()]
+    return found + [(each, -1, lambda *_: 1) for each in VISIBLE.split()]

@@ -22,12 +22,26 @@ SCHEMAS = {schema for schema, _ in TABLES}
 NAMES = {name for schema, name in TABLES if schema == "pg_catalog"}
 INTEGERS = ("INT", "BIGINT", "SMALLINT", "TINYINT", "OID")
 TEXTS = ("TEXT", "VARCHAR", "CHAR", "NAME", "BPCHAR")
+WORDS = {
+    "select",
+    "insert",
+    "update",
+    "delete",
+    "table",
+    "index",
+    "values",
+    "group",
+    "order",
+    "all",
+    "default",
+    "check",
+}
 REGISTERED = ("regclass", "regtype", "regnamespace", "regproc", "regrole")
 
 
 def read_catalog(sql: str) -> exp.Expr | None:
     """The tree of a statement, if it can be read as PostgreSQL's SQL and is one SELECT (or UNION, or VALUES)."""
-    depth = 0
+    depth, sql = 0, _named(sql) if len(sql) <= MOST_CHARACTERS else sql
     for piece in pieces(sql):
         depth += (piece.text in "([") - (piece.text in ")]") if piece.kind == "other" else 0
         if depth > MOST_OPEN or len(sql) > MOST_CHARACTERS:
@@ -42,6 +56,17 @@ def read_catalog(sql: str) -> exp.Expr | None:
         return None
     tree = found[0] if len(found) == 1 else None
     return tree if isinstance(tree, exp.Query) else None
+
+
+def _named(sql: str) -> str:
+    """With quotes round a name after AS that sqlglot or SQLite would take for a word of SQL, as in `… AS select,`."""
+    found = list(pieces(sql))
+    solid = [place for place, piece in enumerate(found) if piece.kind != "space"]
+    for before, here, after in zip(solid, solid[1:], solid[2:], strict=False):
+        words = [found[place].text.lower() for place in (before, here, after)]
+        if words[0] == "as" and words[1] in WORDS and words[2] in (",", "from", ")"):
+            found[here] = found[here]._replace(text=f'"{found[here].text}"')
+    return "".join(piece.text for piece in found)
 
 
 def is_catalog(tree: exp.Expr) -> bool:
@@ -67,7 +92,7 @@ def to_sqlite(tree: exp.Expr, named: Mapping[str, str]) -> str:
         for kind, rewrite in REWRITES.items():
             if isinstance(node, kind):
                 return rewrite(node)
-        found = literals.get(type(node))
+        found = literals.get(exp.CurrentUser if _is_user(node) else type(node))
         return node if found is None else found.copy()
 
     try:
@@ -81,6 +106,12 @@ def to_sqlite(tree: exp.Expr, named: Mapping[str, str]) -> str:
     except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError, KeyError):
         raise Fault("0A000", "this question to the catalogue is not understood") from None
     return text
+
+
+def _is_user(node: exp.Expr) -> bool:
+    """Whether it is the word USER."""
+    bare = isinstance(node, exp.Column) and not node.table and isinstance(node.this, exp.Identifier)
+    return bare and node.name.lower() == "user" and not node.this.quoted
 
 
 CURRENT: dict[type[exp.Expr], str] = {
@@ -97,9 +128,11 @@ def _function(name: str, *arguments: exp.Expr | None) -> exp.Expr:
 
 
 def _dot(node: exp.Expr) -> exp.Expr:
-    """pg_catalog.f(x) is f(x)."""
+    """pg_catalog.f(x) is f(x). A part of a composite value, as in (f(x)).part, is nothing: there are none."""
     inner: exp.Expr = node.expression
-    return inner if isinstance(inner, exp.Func) else node
+    if isinstance(inner, exp.Func):
+        return inner
+    return exp.null() if isinstance(node.this, exp.Paren | exp.Func | exp.Null) else node
 
 
 def _operator(node: exp.Expr) -> exp.Expr:
@@ -154,6 +187,14 @@ def _equal(node: exp.Expr) -> exp.Expr:
     return _function("tacit_member", node.this, inner)
 
 
+def _unequal(node: exp.Expr) -> exp.Expr:
+    """x <> ALL (array)."""
+    every = node.expression
+    if isinstance(every, exp.Anonymous) and str(every.this).lower() == "all" and len(every.expressions) == 1:
+        return exp.Not(this=_function("tacit_member", node.this, every.expressions[0]))
+    return node
+
+
 def _asks(array: exp.Expr) -> bool:
     return len(array.expressions) == 1 and isinstance(array.expressions[0], exp.Query)
 
@@ -184,8 +225,8 @@ def _table(node: exp.Expr) -> exp.Expr:
         return node
     name = node.alias or "empty"
     columns = node.args["alias"].columns if node.args.get("alias") else []
-    first = columns[0].name if columns else name
-    nothing = exp.select(exp.alias_(exp.null(), first, quoted=True)).where(exp.false())
+    given = [column.name for column in columns] or SETS.get(str(node.this.name).lower()) or [name]
+    nothing = exp.select(*(exp.alias_(exp.null(), each, quoted=True) for each in given)).where(exp.false())
     return exp.Subquery(this=nothing, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 
@@ -198,6 +239,7 @@ def _anonymous(node: exp.Expr) -> exp.Expr:
     return node
 
 
+SETS = {"pg_get_keywords": ["word", "catcode", "barelabel", "catdesc", "baredesc"]}
 RENAMED = {
     "json_build_object": "json_object",
     "bool_and": "min",
@@ -217,6 +259,7 @@ REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.ByteString: lambda node: exp.Literal.string(node.name),
     exp.Cast: _cast,
     exp.EQ: _equal,
+    exp.NEQ: _unequal,
     exp.Array: _array,
     exp.ArrayAgg: _gathered,
     exp.ArrayToString: lambda node: _function("tacit_join", node.this, node.expression),
@@ -224,4 +267,6 @@ REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Explode: lambda node: exp.null() if not isinstance(node.parent, exp.Table) else node,
     exp.Table: _table,
     exp.Anonymous: _anonymous,
+    exp.CurrentVersion: lambda node: _function("version"),
+    exp.Format: lambda node: _function("tacit_format", node.this, *node.expressions),
 }

@@ -61,11 +61,13 @@ def _starred(select: exp.Expr, item: exp.Expr) -> list[str]:
     wanted = item.table if isinstance(item, exp.Column) else ""
     sources = [select.args.get("from_"), *(select.args.get("joins") or [])]
     names: list[str] = []
+    own = {cte.alias.lower(): cte.this for cte in select.root().find_all(exp.CTE)}
     for source in (one.this for one in sources if one is not None):
         if wanted and source.alias_or_name != wanted:
             continue
-        if isinstance(source, exp.Subquery):
-            names += [_name(inner) for inner in _items(source.this)]
+        ours = None if source.args.get("db") else own.get(source.name.lower())
+        if isinstance(source, exp.Subquery) or ours is not None:
+            names += [_name(inner) for inner in _items(source.this if ours is None else ours)]
         else:
             schema = source.db.lower() or "pg_catalog"
             names += TABLES.get((schema, source.name.lower()), {})

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tacit.base import TacitError
 from tacit.server.opened import Watch
 from tacit.server.people import People
 from tacit.server.wire import reply
+from tacit.server.wire.copying import Copy
+from tacit.server.wire.cursor import Declare
 from tacit.server.wire.enter import Call, Entered
 from tacit.server.wire.fault import Fault, fault_of
 from tacit.server.wire.lex import filled, places, split
@@ -28,9 +30,12 @@ from tacit.server.wire.message import (
     broken,
     read,
 )
-from tacit.server.wire.parameter import PLACEHOLDERS, decoded, literal
+from tacit.server.wire.parameter import decoded, literal, samples
+from tacit.server.wire.portal import Portal, Prepared
 from tacit.server.wire.setting import REPORTED
 from tacit.server.wire.statement import Command, Statement, read_statement
+from tacit.server.wire.tally import Tally
+from tacit.server.wire.timeout import alarm
 from tacit.server.wire.value import Field, encoded
 
 __all__ = ["Conversation"]
@@ -42,35 +47,11 @@ QUIET = ("warning", "error")
 IDLE, INSIDE, FAILED = "I", "T", "E"
 
 
-@dataclass
-class Prepared:
-    """A statement with a name. `fields` are what the client was told that it gives."""
-
-    sql: str
-    kinds: tuple[int, ...]
-    described: bool = False
-    fields: Sequence[Field] | None = None
-
-
-@dataclass
-class Portal:
-    """A statement with its values. `rows` are those that were not sent yet, as bytes; None before it ran."""
-
-    prepared: Prepared
-    statement: Statement | None
-    results: tuple[int, ...]
-    known: bool = False
-    fields: Sequence[Field] | None = None
-    rows: list[bytes] | None = None
-    tag: str = ""
-    notes: tuple[str, ...] = ()
-    changed: tuple[str, ...] = field(default=())
-
-
 class Conversation:
     """What the client says, in its order. `call` runs what may block, elsewhere."""
 
-    def __init__(self, link: Link, entered: Entered, people: People, call: Call) -> None:
+    def __init__(self, link: Link, entered: Entered, people: People, call: Call, tally: Tally | None = None) -> None:
+        self._tally = tally
         self._link, self._door, self._token, self._people, self._call = (
             link,
             entered.door,
@@ -233,15 +214,17 @@ class Conversation:
         self._portals[message.portal] = portal
 
     async def _describe(self, message: Describe) -> None:
-        if message.portal:
+        fields: Sequence[Field] | None
+        formats: Sequence[int]
+        if message.portal and message.name not in self._portals and message.name in self._door.cursors:
+            fields, formats = self._door.cursors.fields(message.name), ()
+        elif message.portal:
             portal = self._portal(message.name)
             await self._know(portal)
             fields, formats = portal.fields, portal.results
         else:
             prepared = self._prepared(message.name)
-            samples = [PLACEHOLDERS.get(oid, "") for oid in prepared.kinds]
-            sample = Portal(prepared, await self._call(lambda: _filled(prepared.sql, samples)), ())
-            await self._know(sample)
+            sample = await self._sample(prepared)
             prepared.described, prepared.fields = True, sample.fields
             fields, formats = sample.fields, ()
             self._link.put(reply.parameter_description([oid or TEXT for oid in prepared.kinds]))
@@ -249,6 +232,20 @@ class Conversation:
             self._link.put(reply.NO_DATA)
         else:
             self._link.put(reply.row_description(fields, _formats(formats, fields)))
+
+    async def _sample(self, prepared: Prepared) -> Portal:
+        """The statement with values that fit, so that its columns are known; if none do, why the first did not."""
+        first: TacitError | None = None
+        for values in samples(prepared.kinds):
+            sample = Portal(prepared, await self._call(partial(_filled, prepared.sql, values)), ())
+            try:
+                await self._know(sample)
+            except TacitError as error:
+                first = first or error
+            else:
+                return sample
+        assert first is not None  # there is always one to try
+        raise first
 
     def _prepared(self, name: str) -> Prepared:
         if name not in self._statements:
@@ -284,8 +281,22 @@ class Conversation:
             portal.known = True
 
     async def _run(self, portal: Portal) -> None:
-        statement = portal.statement
+        """Run it, and count it with how it ended."""
+        statement, tally = portal.statement, self._tally
         self._allowed(statement)
+        if statement is None or tally is None:
+            await self._ran(portal)
+            return
+        tally.statement(self.name, self._door.dataset, statement)
+        try:
+            await self._ran(portal)
+        except Exception as error:
+            tally.ended(statement, error)
+            raise
+        tally.ended(statement, None)
+
+    async def _ran(self, portal: Portal) -> None:
+        statement = portal.statement
         await self._know(portal)
         if portal.prepared.described and portal.prepared.fields != portal.fields:
             raise Fault("0A000", "this statement gives other columns than when it was prepared: prepare it again")
@@ -300,6 +311,8 @@ class Conversation:
         def work() -> list[bytes]:
             result = self._door.run(statement, portal.fields, watch)
             portal.tag, portal.notes, portal.changed = result.tag, result.notes, result.changed
+            if result.frames is not None:
+                return list(result.frames)
             kinds = [each.kind for each in portal.fields or ()]
             return [
                 reply.data_row(
@@ -309,22 +322,27 @@ class Conversation:
             ]
 
         try:
-            portal.rows = await self._blocking(work)
+            with alarm(watch, self._door.settings.timeout):
+                portal.rows = await self._blocking(work)
         finally:
             self._watch = None
         if portal.tag in ("COMMIT", "ROLLBACK") and isinstance(statement, Command) and statement.word == "end":
             portal.tag = "ROLLBACK" if self._status == FAILED else portal.tag
             self._status = IDLE
+            self._door.cursors.end()
 
     def _allowed(self, statement: Statement | None) -> None:
         if self._status == FAILED and not (isinstance(statement, Command) and statement.word in ("end", "back")):
             raise Fault("25P02", "the transaction has failed: everything is ignored until ROLLBACK")
+        if isinstance(statement, Declare) and not statement.hold and self._status == IDLE:
+            raise Fault("25P01", "a cursor lives in a transaction: BEGIN first, or declare it WITH HOLD")
 
     def _command(self, command: Command) -> None:
         if command.word == "begin" or (command.word == "back" and self._status == FAILED):
             self._status = INSIDE
         elif command.word == "discard":
             self._statements.clear()
+            self._door.cursors.close(None)
         elif command.word == "deallocate":
             if not command.name:
                 self._statements.clear()
@@ -337,7 +355,7 @@ class Conversation:
             self._link.put(reply.EMPTY_QUERY)
             return
         rows = portal.rows or []
-        if 0 < most < len(rows):
+        if 0 < most < len(rows) and not isinstance(portal.statement, Copy):
             await self._link.put_all(rows[:most])
             portal.rows = rows[most:]
             self._link.put(reply.SUSPENDED)

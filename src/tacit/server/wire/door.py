@@ -1,20 +1,20 @@
 """One connection's way to the desk: what a statement gives back, and running it. Every call here may block."""
 
 import json
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.base import TacitError
-from tacit.plan.expression import Column
 from tacit.server.desk import Desk
 from tacit.server.opened import Watch
 from tacit.server.people import Identity
 from tacit.server.shelf import Shelf
 from tacit.server.wire.catalog import look_up
 from tacit.server.wire.catalog_type import fields_of
+from tacit.server.wire.copying import Copy, copied
+from tacit.server.wire.cursor import CloseCursor, Cursors, Declare, Fetch
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.lex import unqualified
 from tacit.server.wire.setting import Settings
@@ -27,7 +27,6 @@ __all__ = ["Door", "Result"]
 
 TEXT, FLOAT = KINDS["text"], KINDS["float8"]
 NUMBERS = ("int8", "float8")
-LISTING = re.compile("histogram|mode|top", re.IGNORECASE)  # in the names of all functions that give lists
 BUDGET = ("holder", "currency", "limit", "spent", "left")
 
 
@@ -40,6 +39,7 @@ class Result:
     rows: Sequence[tuple[Any, ...]] = ()
     notes: tuple[str, ...] = ()
     changed: tuple[str, ...] = field(default=())
+    frames: Sequence[bytes] | None = None  # messages that stand for the rows
 
 
 class Door:
@@ -47,6 +47,7 @@ class Door:
 
     def __init__(self, desk: Desk, who: Identity, dataset: str, settings: Settings, shelf: Shelf | None = None) -> None:
         self.desk, self.who, self.dataset, self.settings, self.shelf = desk, who, dataset, settings, shelf
+        self.cursors = Cursors()
 
     # --- describing: nothing runs and nothing is charged
 
@@ -65,32 +66,27 @@ class Door:
                 return [Field("name", TEXT), Field("setting", TEXT)]
             case Show(name):
                 return [Field(name, TEXT)]
+            case Fetch(name, _, False):
+                return list(self.cursors.fields(name))
         return None
 
     def _asked(self, sql: str) -> list[Field]:
         columns = self.desk.columns(self.who, self.dataset, sql)
-        listed, noisy = self._shapes(sql)
+        noisy = self._noisy(sql) if self.settings.intervals else set()
         found = []
         for name, kind in columns:
-            plain = kind_of(kind)
-            shape = KINDS.get(f"{listed[name] or plain.name}[]", TEXT) if name in listed else plain
+            shape = kind_of(kind)
             found.append(Field(name, shape))
-            if self.settings.intervals and name in noisy and shape.name in NUMBERS:
+            if name in noisy and shape.name in NUMBERS:
                 found += [Field(f"{name}_low", FLOAT, 0), Field(f"{name}_high", FLOAT, 1)]
         return found
 
-    def _shapes(self, sql: str) -> tuple[dict[str, str], set[str]]:
-        """The columns that hold lists (of what, where it is not the column's own type), and those that are noisy.
-
-        Both are in the priced plan, which is only made where it can matter. Where a question has no price yet, asking
-        it fails before it is charged.
-        """
-        if not self.settings.intervals and not LISTING.search(sql):
-            return {}, set()
+    def _noisy(self, sql: str) -> set[str]:
+        """The columns that are noisy. Where a question has no price yet, asking it fails before it is charged."""
         with suppress(TacitError):
             quote = self.desk.quote(self.who, self.dataset, sql, **self.settings.offer())
-            return _lists(quote), {expected.column for expected in quote.expected}
-        return {}, set()
+            return {expected.column for expected in quote.expected}
+        return set()
 
     def _plain(self, sql: str) -> str:
         return unqualified(sql, ("public",))
@@ -125,7 +121,31 @@ class Door:
                 return Result("RESET", changed=(self.settings.set(name or "", None),))
             case Command(tag):
                 return Result(tag)
+            case Declare(_, inner):
+                self.cursors.declare(statement, self.fields(inner) or ())
+                return Result("DECLARE CURSOR")
+            case Fetch():
+                return self._fetch(statement, watch)
+            case CloseCursor(name):
+                self.cursors.close(name)
+                return Result("CLOSE CURSOR" if name is not None else "CLOSE CURSOR ALL")
+            case Copy(inner, form):
+                columns = self.fields(inner) or ()
+                found = self.run(inner, columns, watch)
+                return Result(f"COPY {len(found.rows)}", notes=found.notes, frames=copied(form, columns, found.rows))
         raise Fault("XX000", "this statement is not understood")
+
+    def _fetch(self, fetch: Fetch, watch: Watch) -> Result:
+        """The next rows of a cursor, whose question is asked and paid for the first time."""
+        inner, fields, notes = self.cursors.inner(fetch.name), self.cursors.fields(fetch.name), tuple[str, ...]()
+        if inner is not None:
+            found = self.run(inner, fields, watch)
+            self.cursors.fill(fetch.name, found.rows)
+            notes = found.notes
+        rows = self.cursors.take(fetch)
+        if fetch.move:
+            return Result(f"MOVE {len(rows)}", notes=notes)
+        return Result(f"FETCH {len(rows)}", fields, rows, notes)
 
     def _ask(self, sql: str, fields: Sequence[Field], watch: Watch) -> Result:
         release = self.desk.ask(self.who, self.dataset, sql, watch=watch, **self.settings.offer())
@@ -168,18 +188,6 @@ def _fitted(values: list[Any], each: Field) -> list[Any]:
     if any(isinstance(value, list) != (each.kind.element is not None) for value in values if value is not None):
         raise Fault("XX000", "the answer is of another type than the plan says; the same question again is free")
     return values
-
-
-def _lists(quote: Quote) -> dict[str, str]:
-    recipes = {recipe.name: recipe for recipe in quote.priced.planned.recipes}
-    found = {}
-    for name, expression in quote.priced.question.output:
-        recipe = recipes.get(expression.name) if isinstance(expression, Column) else None
-        if recipe is not None and recipe.function == "histogram":
-            found[name] = "int8"
-        elif recipe is not None and recipe.top is not None:
-            found[name] = ""
-    return found
 
 
 def _lines(quote: Quote) -> list[str]:

@@ -17,6 +17,7 @@ from tacit.server.wire.link import Link
 from tacit.server.wire.message import Cancel, Encrypt, Startup, broken
 from tacit.server.wire.scram import MECHANISM, Exchange
 from tacit.server.wire.setting import REPORTED, Settings
+from tacit.server.wire.tally import Tally
 
 __all__ = ["Entered", "enter", "first_message"]
 
@@ -52,7 +53,13 @@ async def first_message(link: Link, context: ssl.SSLContext | None) -> Startup |
 
 
 async def enter(
-    link: Link, startup: Startup, desk: Desk, people: People, call: Call, shelf: Shelf | None = None
+    link: Link,
+    startup: Startup,
+    desk: Desk,
+    people: People,
+    call: Call,
+    shelf: Shelf | None = None,
+    tally: Tally | None = None,
 ) -> Entered:
     """Authenticate, choose the dataset, and tell the client what it needs to know."""
     asked = startup.parameters
@@ -63,7 +70,7 @@ async def enter(
         raise Fault("0A000", "there is nothing to replicate here", fatal=True)
     if startup.newer or startup.minor:
         link.put(reply.negotiate(startup.newer))
-    token = await _authenticate(link, name, people, call)
+    token = await _authenticate(link, name, people, call, tally)
     who: Identity | None = await call(lambda: people.named(name))
     if who is None:
         raise Fault("28000", "this person may not come in", fatal=True)
@@ -75,7 +82,7 @@ async def enter(
     return Entered(Door(desk, who, dataset, settings, shelf), token)
 
 
-async def _authenticate(link: Link, name: str, people: People, call: Call) -> str:
+async def _authenticate(link: Link, name: str, people: People, call: Call, tally: Tally | None) -> str:
     exchange = Exchange(name, await call(lambda: people.scram(name)))
     link.put(reply.authentication(10, MECHANISM.encode() + b"\0\0"))
     await link.flush()
@@ -87,6 +94,8 @@ async def _authenticate(link: Link, name: str, people: People, call: Call) -> st
     await link.flush()
     proven = exchange.verify(await _password(link))
     if proven is None:
+        if tally is not None:
+            tally.refused(link.address)
         hint = "the user is the analyst's name, and the password a token that is still good"
         raise Fault("28P01", "the user or the token is wrong", hint, fatal=True)
     last, keys = proven

@@ -5,6 +5,7 @@ import ssl
 import struct
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.message import Opening, broken, read_opening
@@ -17,6 +18,7 @@ class Limits:
     """What one server gives its clients: counts, bytes and seconds."""
 
     connections: int = 256
+    address: int = 64  # connections of one address
     each: int = 24  # connections of one person: fewer than threads, so that nobody can take them all
     threads: int = 32
     message: int = 1 << 20
@@ -66,6 +68,12 @@ class Link:
             raise Fault("08P01", "a message took too long to come", fatal=True) from None
         return tag, data
 
+    @property
+    def address(self) -> str:
+        """Where the client is; one that has no address is like all others without."""
+        place = self._writer.get_extra_info("peername")
+        return str(place[0]) if isinstance(place, tuple) and place else "?"
+
     # --- out
 
     def put(self, data: bytes) -> None:
@@ -87,8 +95,7 @@ class Link:
 
     async def encrypt(self, context: ssl.SSLContext) -> None:
         """Go on in TLS. Bytes that came before it are not taken for encrypted ones: they end the connection."""
-        transport = self._writer.transport
-        assert isinstance(transport, asyncio.Transport)  # of a socket
+        transport: Any = self._writer.transport  # of a socket, by asyncio or by uvloop
         transport.pause_reading()
         early = asyncio.ensure_future(self._reader.read(1))
         await asyncio.wait([early], timeout=0.001)

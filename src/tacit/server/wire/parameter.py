@@ -1,15 +1,17 @@
 """Values on their way in: what was bound to $1, $2, … becomes Python, and then a literal of SQL."""
 
+import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from itertools import product
 from math import isfinite
 from typing import Any
 
 from tacit.server.wire.fault import Fault
 
-__all__ = ["PLACEHOLDERS", "decoded", "listed", "literal"]
+__all__ = ["PLACEHOLDERS", "decoded", "listed", "literal", "samples"]
 
 LONGEST = 400  # digits of a number: more than any double has
 
@@ -72,6 +74,15 @@ def _bool(text: str) -> bool:
     raise ValueError
 
 
+ZONED = re.compile(r"(\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d{1,6})?)?) ?[+-]\d\d(?::?\d\d)?")
+
+
+def _text(text: str) -> str:
+    """A text. JDBC sends dates and times so, with a zone after them, which a column without one does not look at."""
+    found = ZONED.fullmatch(text)
+    return text if found is None else found[1]
+
+
 Reader = Callable[[bytes], Any]
 MICROSECOND = timedelta(microseconds=1)
 BINARY: dict[int, Reader] = {
@@ -109,6 +120,25 @@ PLACEHOLDERS: dict[int, Any] = {
 }
 """A value of each type, to read a statement with before anything is bound; for others an empty text."""
 
+GUESSES = ("", "2000-01-01", "2000-01-01 00:00:00", "1")  # for a parameter whose type the client leaves to us
+MOST_GUESSED = 3
+
+
+def samples(kinds: Sequence[int]) -> Iterator[list[Any]]:
+    """Values to describe a statement with, one list after another until one fits. Where no type is given a text is
+    tried first, then what a date, a time or a number could be: PostgreSQL would tell from where it stands."""
+    unknown = [place for place, oid in enumerate(kinds) if not oid]
+    guesses = (
+        product(GUESSES, repeat=len(unknown))
+        if len(unknown) <= MOST_GUESSED
+        else zip(*[GUESSES] * len(unknown), strict=True)
+    )
+    for guess in guesses:
+        found: list[Any] = [PLACEHOLDERS.get(oid, "") for oid in kinds]
+        for place, value in zip(unknown, guess, strict=True):
+            found[place] = value
+        yield found
+
 
 def _from_binary(data: bytes, oid: int) -> Any:
     if oid in TEXTS:
@@ -125,7 +155,7 @@ def decoded(data: bytes | None, oid: int, form: int) -> Any:
             return _array(data) if form else listed(data.decode())
         if form:
             return _from_binary(data, oid)
-        return TEXT.get(oid, str)(data.decode())
+        return TEXT.get(oid, str if oid else _text)(data.decode())
     except KeyError:
         raise Fault("0A000", f"a parameter of type {oid} is not read in binary: send it as text") from None
     except (ValueError, IndexError, OverflowError, struct.error, InvalidOperation):

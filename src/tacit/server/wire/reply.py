@@ -9,12 +9,15 @@ from tacit.server.wire.value import Field
 __all__ = [
     "BIND_COMPLETE",
     "CLOSE_COMPLETE",
+    "COPY_DONE",
     "EMPTY_QUERY",
     "NO_DATA",
     "PARSE_COMPLETE",
     "SUSPENDED",
     "authentication",
     "complete",
+    "copy_data",
+    "copy_out",
     "data_row",
     "key_data",
     "negotiate",
@@ -42,6 +45,7 @@ NO_DATA = _framed(b"n")
 EMPTY_QUERY = _framed(b"I")
 NULL = struct.pack("!i", -1)
 SUSPENDED = _framed(b"s")
+COPY_DONE = _framed(b"c")
 
 
 def authentication(code: int, data: bytes = b"") -> bytes:
@@ -67,6 +71,15 @@ def ready(status: str) -> bytes:
 
 def complete(tag: str) -> bytes:
     return _framed(b"C", _text(tag))
+
+
+def copy_out(form: int, columns: int) -> bytes:
+    """What follows are so many columns, as text (0) or binary (1)."""
+    return _framed(b"H", struct.pack("!bh", form, columns) + struct.pack("!h", form) * columns)
+
+
+def copy_data(data: bytes) -> bytes:
+    return _framed(b"d", data)
 
 
 def _fields(severity: str, state: str, message: str, hint: str) -> bytes:

@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import logging
 import ssl as tls
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -19,6 +20,7 @@ from tacit.server.wire.enter import enter, first_message
 from tacit.server.wire.fault import Fault, fault_of
 from tacit.server.wire.link import Limits, Link
 from tacit.server.wire.message import Cancel
+from tacit.server.wire.tally import Tally
 
 __all__ = ["Limits", "serve_wire"]
 
@@ -34,19 +36,28 @@ async def serve_wire(
     ssl: tls.SSLContext | None = None,
     limits: Limits | None = None,
     shelf: Shelf | None = None,
+    tally: Tally | None = None,
 ) -> asyncio.Server:
-    """Serve PostgreSQL's protocol at this address. With `ssl`, TLS is the only way in. Releases are kept on `shelf`.
+    """Serve PostgreSQL's protocol at this address. With `ssl`, TLS is the only way in. Releases are kept on `shelf`,
+    and statements counted in `tally`.
 
     Closing the server lets nobody else in; whoever is inside is told when the event loop ends.
     """
-    server = _Wire(desk, people, ssl, limits or Limits(), shelf)
+    server = _Wire(desk, people, ssl, limits or Limits(), shelf, tally)
     return await asyncio.start_server(server.take, host, port)
 
 
 class _Wire:
     def __init__(
-        self, desk: Desk, people: People, ssl: tls.SSLContext | None, limits: Limits, shelf: Shelf | None
+        self,
+        desk: Desk,
+        people: People,
+        ssl: tls.SSLContext | None,
+        limits: Limits,
+        shelf: Shelf | None,
+        tally: Tally | None,
     ) -> None:
+        self._tally, self._from = tally, Counter[str]()
         self._desk, self._people, self._ssl, self._limits, self._shelf = desk, people, ssl, limits, shelf
         self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="tacit-wire")
         self._entering = ThreadPoolExecutor(4, thread_name_prefix="tacit-enter")  # never behind long questions
@@ -65,10 +76,12 @@ class _Wire:
         """One connection, from its first byte to its last. Nothing that a client does gets further than this."""
         link = Link(reader, writer, self._limits)
         last = b""
+        address = link.address
         self._open += 1
+        self._from[address] += 1
         try:
             if self._open <= 2 * self._limits.connections:  # some for requests to stop, and to tell others why not
-                await self._talk(link)
+                await self._talk(link, address)
         except Fault as fault:
             last = reply.response(Fault(fault.state, fault.message, fault.hint, fatal=True))
         except asyncio.CancelledError:
@@ -80,21 +93,26 @@ class _Wire:
             last = reply.response(fault_of(error))
         finally:
             self._open -= 1
+            self._from[address] -= 1
+            if not self._from[address]:
+                del self._from[address]
             await link.close(last)
 
-    async def _talk(self, link: Link) -> None:
+    async def _talk(self, link: Link, address: str) -> None:
+        if self._from[address] > 2 * self._limits.address:
+            return
         try:
             async with asyncio.timeout(self._limits.startup):
                 first = await first_message(link, self._ssl)
                 if isinstance(first, Cancel):
                     await self._cancel(first)
                     return
-                if self._open > self._limits.connections:
+                if self._open > self._limits.connections or self._from[address] > self._limits.address:
                     raise Fault("53300", "too many are connected: try again in a moment", fatal=True)
-                entered = await enter(link, first, self._desk, self._people, self._enter, self._shelf)
+                entered = await enter(link, first, self._desk, self._people, self._enter, self._shelf, self._tally)
         except TimeoutError:
             raise Fault("08P01", "it took too long to come in", fatal=True) from None
-        conversation = Conversation(link, entered, self._people, self._call)
+        conversation = Conversation(link, entered, self._people, self._call, self._tally)
         mine = sum(other.name == conversation.name for _, other in self._inside.values())
         if mine >= self._limits.each:
             raise Fault("53300", f"you have {mine} connections open, and may have no more: close some", fatal=True)

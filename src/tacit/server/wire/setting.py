@@ -5,6 +5,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from tacit.server.wire.fault import Fault
+from tacit.server.wire.timeout import milliseconds
 
 __all__ = ["REPORTED", "VERSION", "Settings"]
 
@@ -30,6 +31,7 @@ STANDARD = {
     "default_transaction_isolation": "read committed",
     "default_table_access_method": "heap",
     "max_identifier_length": "63",
+    "max_index_keys": "32",
     "lc_collate": "C",
     "lc_ctype": "C",
     "search_path": "public",
@@ -69,6 +71,7 @@ REPORTED = {
 
 PRICES = ("tacit.epsilon", "tacit.rho", "tacit.error")
 OWN = {**dict.fromkeys(PRICES, ""), "tacit.confidence": "0.95", "tacit.intervals": "off"}
+DURATIONS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 UTF8 = ("UTF8", "UNICODE", "SQLASCII")
 ONLY = {"standard_conforming_strings": "on", "integer_datetimes": "on"}
 LONGEST = 1000
@@ -114,6 +117,11 @@ class Settings:
         self._now = dict(self._start)
 
     @property
+    def timeout(self) -> int:
+        """Milliseconds that a statement may take; 0 is as long as it needs."""
+        return milliseconds(self._now["statement_timeout"])
+
+    @property
     def intervals(self) -> bool:
         return self._now["tacit.intervals"] == "on"
 
@@ -135,6 +143,8 @@ def _checked(key: str, value: str) -> str:
         if lowered in ("off", "false", "no", "0", "f"):
             return "off"
         raise Fault("22023", "tacit.intervals is on or off")
+    if key in DURATIONS:
+        return str(milliseconds(value, key))
     if key in PRICES or key == "tacit.confidence":
         _positive(key, value)
     elif key in ONLY and value.lower() not in ("on", "true", "1", "yes"):

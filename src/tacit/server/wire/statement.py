@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.server.wire.catalog_sql import is_catalog, read_catalog
+from tacit.server.wire.copying import Copy, read_copy
+from tacit.server.wire.cursor import CloseCursor, Declare, Fetch, read_close, read_declare, read_fetch
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.lex import Piece, pieces
 
@@ -59,7 +61,7 @@ class Command:
     name: str = ""
 
 
-Statement = Question | Catalogued | Explain | Set | Reset | Show | Command
+Statement = Question | Catalogued | Explain | Set | Reset | Show | Command | Declare | Fetch | CloseCursor | Copy
 
 BEGINS = {"begin": "BEGIN", "start": "START TRANSACTION"}
 ENDS = {"commit": "COMMIT", "end": "COMMIT", "rollback": "ROLLBACK", "abort": "ROLLBACK"}
@@ -77,14 +79,25 @@ LONGEST = 2_000  # of a statement that is not a question
 
 def read_statement(sql: str) -> Statement:
     """What a single statement wants. `sql` is without its semicolon."""
-    found = [piece for piece in pieces(sql) if piece.kind != "space"]
+    whole = list(pieces(sql))
+    found = [piece for piece in whole if piece.kind != "space"]
     first = found[0].text.lower() if found else ""
     if first in ASKING or first == "(":
         return _asked(sql)
     if first == "explain":
         return _explained(sql, found)
+    if first == "declare":
+        name, inner, hold = read_declare(whole)
+        return Declare(name, _inner(inner), hold)
+    if first == "copy":
+        inner, form = read_copy(whole)
+        return Copy(_inner(inner), form)
     if len(sql) > LONGEST:
         raise Fault("54000", "this statement is too long")
+    if first in ("fetch", "move"):
+        return read_fetch(found)
+    if first == "close":
+        return read_close(found)
     words = [piece.text.lower() for piece in found if piece.kind in ("word", "name")]
     text = " ".join(piece.text for piece in found).replace(" . ", ".")
     if first == "set":
@@ -103,6 +116,14 @@ def read_statement(sql: str) -> Statement:
 def _asked(sql: str) -> Statement:
     tree = read_catalog(sql)
     return Catalogued(tree) if tree is not None and is_catalog(tree) else Question(sql)
+
+
+def _inner(sql: str) -> Statement:
+    """The question inside of DECLARE and COPY."""
+    first = next((piece.text.lower() for piece in pieces(sql) if piece.kind != "space"), "")
+    if first not in ASKING and first != "(":
+        raise Fault("42501", "only a question can be declared or copied: begin it with SELECT, or WITH … SELECT")
+    return _asked(sql)
 
 
 def _explained(sql: str, found: list[Piece]) -> Explain:
@@ -148,11 +169,9 @@ def _command(first: str, words: list[str], found: list[Piece]) -> Command:
         name = found[-1].text.strip('"') if len(found) > 1 else ""
         everything = name.lower() == "all"
         return Command("DEALLOCATE ALL" if everything else "DEALLOCATE", "deallocate", "" if everything else name)
-    if first == "close":
-        return Command("CLOSE CURSOR", "close")
     if first in QUIET:
         return Command(QUIET[first], first)
     raise Fault(
-        "0A000" if first in ("declare", "fetch", "copy", "listen", "prepare", "execute", "call", "do") else "42501",
+        "0A000" if first in ("listen", "prepare", "execute", "call", "do") else "42501",
         f"{first[:40].upper() or 'this'} is refused, since a question only reads: begin with SELECT, or WITH … SELECT",
     )

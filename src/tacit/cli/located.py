@@ -1,0 +1,95 @@
+"""`tacit place`: a report of where one is that nearby places could have made as well, with a map."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tacit.base import exact
+from tacit.cli import options as o
+from tacit.cli.screen import drawn, facts, picture, print_json, up
+from tacit.place import GeoLaplace, Track, distance
+from tacit.place.earth import checked, offset
+
+__all__ = ["register"]
+
+SHOWN = 400  # simulated reports on a map
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(no_args_is_help=True, context_settings={"ignore_unknown_options": True})(place)
+
+
+def place(
+    latitude: Annotated[float, typer.Argument(help="Degrees north; negative is south.", show_default=False)],
+    longitude: Annotated[float, typer.Argument(help="Degrees east; negative is west.", show_default=False)],
+    radius: Annotated[str, typer.Option("--radius", metavar="METRES", help="Protect places within this.")] = "200",
+    factor: Annotated[
+        str, typer.Option("--factor", metavar="NUMBER", help="A report may change the odds between them so much.")
+    ] = "2",
+    count: Annotated[int, typer.Option("--count", min=1, max=100_000, help="How many reports, as of one track.")] = 1,
+    plot: o.Picture = None,
+    as_json: o.Json = False,
+) -> None:
+    """Report a place with planar Laplace noise: within the radius no place becomes much likelier than another.
+
+    The map shows simulated reports of this place beside the truth, so it is for your eyes alone.
+
+    Example: tacit place 52.2053 0.1218 --radius 500 --plot map.svg
+    """
+    picture(plot)
+    mechanism = GeoLaplace.protecting(radius=exact(radius, "--radius"), factor=exact(factor, "--factor"))
+    within = float(exact(radius, "--radius"))
+    each = mechanism.loss(exact(radius, "--radius"))
+    track = Track(mechanism, budget=count * each.bound, radius=exact(radius, "--radius"))
+    reports = [track.report((latitude, longitude)) for _ in range(count)]
+    console = Console()
+    if as_json:
+        print_json(
+            console,
+            {
+                "reports": reports,
+                "radius": within,
+                "epsilon_each": float(each.bound),
+                "epsilon_track": float(track.loss().bound),
+                "error_95": mechanism.error(0.95),
+                "warning": track.warning(),
+            },
+        )
+    else:
+        facts(
+            console,
+            {
+                "report": "; ".join(f"{north:.5f} {east:.5f}" for north, east in reports[:10]),
+                "protects": f"within {within:,.0f} m a report changes no odds by more than {factor} times",
+                "noise": f"half of the reports are within {mechanism.error(0.5):,.0f} m of the truth, 95 % within "
+                f"{mechanism.error(0.95):,.0f} m",
+                "costs": f"ε = {up(float(each.bound), 4)} within {within:,.0f} m, for each report",
+            },
+        )
+        if track.warning():
+            console.print(f"\n! {track.warning()}", style="yellow", highlight=False)
+    if plot:
+        _draw(mechanism, (latitude, longitude), within, plot)
+        drawn(console, plot, quiet=as_json)
+
+
+def _draw(mechanism: GeoLaplace, truth: tuple[float, float], within: float, path: Path) -> None:
+    from tacit.plot import page, write
+    from tacit.plot.places import places
+
+    here = checked([truth] * SHOWN)
+    reports = mechanism.sample(here)
+    inside = float((distance(here, reports) <= within).mean())
+    panel = places(
+        [(float(east), float(north)) for east, north in offset(here, reports)],
+        rings=[(mechanism.error(level), f"{level:.0%}") for level in (0.5, 0.95)],
+        protected=within,
+        title=(
+            f"{SHOWN} reports of one place",
+            f"dots are reports, the cross is the truth; {inside:.0%} fell inside the protected circle",
+        ),
+    )
+    write(page([[panel]], title="Where are you?", subtitle="planar Laplace noise, drawn for one place"), path)

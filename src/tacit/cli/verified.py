@@ -1,0 +1,75 @@
+"""`tacit verify`: is a certificate true? Offline; each check is a line."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tacit.cli.options import Json
+from tacit.cli.screen import print_json
+from tacit.ledger.checkpoint import public_key
+from tacit.session.certificate import Certificate
+from tacit.session.certificate_check import Check, check
+from tacit.session.show import printable
+
+__all__ = ["register"]
+
+SIGNS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "yellow")}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(no_args_is_help=True)(verify)
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="The JSON file.", show_default=False)],
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key", metavar="FILE", help="The issuer's public key, from somewhere else than the certificate."
+        ),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", metavar="PLACE", help="The ledger or an export of it, which must have the entry."),
+    ] = None,
+    answer: Annotated[
+        Path | None,
+        typer.Option("--answer", metavar="FILE", help="The answer that it is about: .csv, .parquet or .arrow."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Is this certificate true? Exit code 0 if nothing is wrong with it, 1 if something is, 2 if it cannot be read.
+
+    Example: tacit verify certificate.json --key issuer.pub --answer answer.csv
+    """
+    found = Certificate.read(certificate)
+    checks = check(found, public_key=None if key is None else public_key(key), ledger=ledger, answer=answer)
+    wrong = any(one.ok is False for one in checks)
+    if as_json:
+        print_json(Console(), {"ok": not wrong, "checks": [one.json() for one in checks]})
+    else:
+        _show(Console(), found, checks)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _show(console: Console, certificate: Certificate, checks: list[Check]) -> None:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for one in checks:
+        sign, style = SIGNS[one.ok]
+        grid.add_row(Text(sign, style=style), Text(one.name), Text(printable(one.words)))
+    console.print(grid)
+    if any(one.ok is False for one in checks):
+        console.print(Text("Do not rely on it: something in it is not true.", style="bold red"), soft_wrap=True)
+        return
+    console.print(Text(printable(str(certificate.content["meaning"]["sentence"]))), soft_wrap=True)
+    if not next(one for one in checks if one.name == "signature").ok:
+        console.print(Text("It agrees with itself; who issued it was not shown.", style="yellow"), soft_wrap=True)

@@ -1,0 +1,95 @@
+"""A look at an account beside the line: what a quote needs, in one statement, while others write.
+
+SQLite lets readers see the last commit while a transaction is under way, so nobody waits for the disk here. A look
+decides nothing: only the charge does, in its own transaction.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tacit.ledger.history import standing_of
+from tacit.ledger.receipt import Standing
+from tacit.ledger.schema import Exact, accounts, balances
+
+__all__ = ["Glance"]
+
+OF_ACCOUNT = [column.name for column in accounts.columns]
+OF_BALANCE = [column.name for column in balances.columns]
+SUMS = {column.name for table in (accounts, balances) for column in table.columns if isinstance(column.type, Exact)}
+ACCOUNT = f"SELECT {', '.join(OF_ACCOUNT)} FROM tacit_accounts WHERE people = ?"
+
+
+@cache
+def _held(count: int) -> str:
+    marks = ",".join("?" * count)
+    return (
+        f"SELECT {', '.join(OF_BALANCE)} FROM tacit_balances WHERE account = ? AND holder IN ({marks}) ORDER BY holder"
+    )
+
+
+class _Row:
+    """What SQLAlchemy would give: sums, which are text in SQLite, as numbers."""
+
+    def __init__(self, names: Sequence[str], values: Sequence[Any]) -> None:
+        for name, value in zip(names, values, strict=True):
+            self.__dict__[name] = int(value) if name in SUMS and value is not None else value
+
+    def __getattr__(self, name: str) -> Any:
+        """Only for what is not there."""
+        raise AttributeError(name)
+
+
+class Glance:
+    """A connection of its own that only reads. Closed before a fork, as all of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lock = path, threading.Lock()
+        self._raw: sqlite3.Connection | None = None
+        self._may = False
+
+    def allow(self) -> None:
+        """The store is open and was checked."""
+        self._may = True
+
+    def standing(self, people: str, holders: Sequence[str], clock: Callable[[], int]) -> Standing | None:
+        """The account with these balances; None if that cannot be told in this way."""
+        try:
+            with self._lock:
+                if not self._may:
+                    return None
+                raw = self._raw if self._raw is not None else self._open()
+                raw.execute("BEGIN")
+                try:
+                    found = raw.execute(ACCOUNT, (people,)).fetchall()
+                    if len(found) != 1:
+                        return None
+                    row = _Row(OF_ACCOUNT, found[0])
+                    held = raw.execute(_held(len(holders)), (found[0][0], *holders)).fetchall()
+                finally:
+                    raw.execute("COMMIT")
+            return standing_of(row, [_Row(OF_BALANCE, each) for each in held], max(clock(), int(row.time)))
+        except (sqlite3.Error, ValueError):
+            return None  # the long way says what is wrong
+
+    def _open(self) -> sqlite3.Connection:
+        self._raw = sqlite3.connect(
+            f"file:{quote(str(self._path))}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=0.05,
+        )
+        return self._raw
+
+    def close(self) -> None:
+        with self._lock, suppress(sqlite3.Error):
+            self._may = False
+            if self._raw is not None:
+                self._raw.close()
+            self._raw = None

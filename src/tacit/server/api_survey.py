@@ -1,0 +1,101 @@
+"""`/v1/surveys`: what a device has to know, the reports it sends, and what they say together."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+
+from tacit.server.asked import CSV, JSON, media
+from tacit.server.identify import Serving, allowed, service_of
+from tacit.server.people import Identity
+from tacit.server.service import Service
+from tacit.server.survey.body import SCHEMA
+from tacit.server.survey.opened import Surveys
+from tacit.survey.results_certificate import certificate_of
+from tacit.survey.survey import Survey
+
+__all__ = ["Asked", "Looks", "router", "seen", "surveys_of"]
+
+router = APIRouter(prefix="/v1/surveys", tags=["surveys"])
+
+Looks = Annotated[Identity, Depends(allowed("look"))]
+SENT: dict[str, Any] = {"requestBody": {"required": True, "content": {JSON: {"schema": SCHEMA}}}}
+TAKEN: dict[int | str, dict[str, Any]] = {
+    200: {"description": "It is on disk.", "content": {JSON: {"example": {"counted": True}}}}
+}
+KINDS: dict[int | str, dict[str, Any]] = {200: {"description": "Estimates.", "content": {JSON: {}, CSV: {}}}}
+
+
+def surveys_of(request: Request) -> Surveys:
+    """The surveys that are served; every request about them is counted by its address."""
+    found = service_of(request).surveys
+    assert found is not None, "the routes are there only if there are surveys"
+    found.rate.take(request.client.host if request.client else "?")
+    return found
+
+
+Asked = Annotated[Surveys, Depends(surveys_of)]
+
+
+def seen(survey: Survey, request: Request, service: Service) -> None:
+    """Whoever asks may see the results of this survey: everybody, or those who are known."""
+    if not survey.public_results:
+        allowed("look")(request)
+
+
+@router.get("")
+def list_surveys(who: Looks, service: Serving) -> JSONResponse:
+    """Every survey, with how many answered."""
+    surveys = service.surveys
+    assert surveys is not None
+    found = [
+        {"survey": name, "title": survey.title, "submissions": surveys.store.size(survey)}
+        for name, survey in surveys.known.items()
+    ]
+    return JSONResponse({"items": found})
+
+
+@router.get("/{survey}")
+def terms(survey: str, surveys: Asked) -> JSONResponse:
+    """The questions, and everything a device needs to randomise their answers. No one has to say who they are."""
+    return JSONResponse(surveys.named(survey).terms())
+
+
+@router.post("/{survey}/reports", responses=TAKEN, openapi_extra=SENT)
+async def report(survey: str, request: Request) -> Response:
+    """Take what one device sent: randomised reports, never answers. No one has to say who they are.
+
+    It is on disk when this answers. The same `id` again is thanked again and counted once: `counted` is false then.
+    """
+    surveys = service_of(request).surveys
+    assert surveys is not None
+    address = request.client.host if request.client else "?"
+    return Response(await surveys.take(survey, await request.body(), address=address), media_type=JSON)
+
+
+@router.get("/{survey}/results", responses=KINDS)
+async def results(
+    survey: str, request: Request, surveys: Asked, service: Serving, form: Literal["json", "csv"] | None = None
+) -> Response:
+    """Estimates with intervals, raw and consistent, as JSON or CSV: by Accept, or by `form`."""
+    known = surveys.named(survey)
+    await run_in_threadpool(seen, known, request, service)
+    kind = media(request, (JSON, CSV)) if form is None else {"json": JSON, "csv": CSV}[form]
+    found = await run_in_threadpool(surveys.results, known)
+    if kind == CSV:
+        headers = {"Vary": "Accept", "Content-Disposition": f'attachment; filename="{known.name}.csv"'}
+        return Response(found.csv(), media_type=CSV, headers=headers)
+    return JSONResponse(found.json(), headers={"Vary": "Accept"})
+
+
+@router.get("/{survey}/certificate")
+async def certificate(survey: str, request: Request, surveys: Asked, service: Serving) -> Response:
+    """What respondents were promised, how reports were made, and what was counted, signed if the service has a key."""
+    known = surveys.named(survey)
+    await run_in_threadpool(seen, known, request, service)
+
+    def made() -> dict[str, Any]:
+        return certificate_of(surveys.results(known), surveys.store.counted(known).tallies, signer=service.signer)
+
+    return JSONResponse(await run_in_threadpool(made))

@@ -1,0 +1,50 @@
+"""Threads for questions that wait for an engine: apart from all others, so that a quote never stands behind them."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from tacit.server.problem import Problem
+
+__all__ = ["Asking"]
+
+T = TypeVar("T")
+THREADS = 32
+EACH = 24  # of one person, so that nobody can take them all
+
+
+class Asking:
+    """A place for each question that is being answered."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="tacit-ask")
+        self._lock = threading.Lock()
+        self._inside: Counter[str] = Counter()
+
+    async def run(self, who: str, work: Callable[[], T]) -> T:
+        """What `work` gives, in a thread. It goes on when whoever asked is gone: it may have been paid for."""
+        with self._lock:
+            if self._inside[who] >= EACH:
+                detail = f"{EACH} of your questions are being answered: wait for one, or send `Prefer: respond-async`"
+                raise Problem(429, "asking", "Too many questions at once", detail, {"Retry-After": "2"})
+            self._inside[who] += 1
+        try:
+            future = self._pool.submit(work)
+        except RuntimeError:
+            self._left(who)
+            raise Problem(503, "unavailable", "The service is stopping", "ask again in a moment") from None
+        future.add_done_callback(lambda _: self._left(who))
+        return await asyncio.wrap_future(future)
+
+    def _left(self, who: str) -> None:
+        with self._lock:
+            self._inside[who] -= 1
+            if self._inside[who] <= 0:
+                del self._inside[who]
+
+    def close(self) -> None:
+        """Let nobody else in. Those inside were stopped, and waited for, by the desk."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,306 @@
+// The page Ask: the parts put together. A price is always that of the question in the editor, or the button waits.
+import { Problem, debounced, element, find, get, moment, nothing, path, post, remove, sentence, toast, trouble } from "./api.js";
+import { showAnswer } from "./answer.js";
+import { warm } from "./chart.js";
+import { dressed } from "./editor.js";
+import { priced } from "./money.js";
+import { Spend, shown } from "./price.js";
+import { examples, schemaList } from "./schema.js";
+
+const page = find(".ask");
+const { role, who, wire } = page.dataset;
+const button = find("#ask");
+const state = { dataset: null, schema: null, budget: null, quoted: null, running: false, stopping: false, releases: [], next: null };
+
+const editor = dressed(find("#sql"), () => changed());
+const spend = new Spend(() => changed());
+
+// --- the price, while typing
+
+const wanted = () => {
+  const offer = spend.offer();
+  const sql = editor.text();
+  return offer && sql.trim() ? { sql, ...offer } : null;
+};
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+let asking = null; // the request for a quote that is under way
+const price = debounced(() => quote(), 250);
+
+function changed() {
+  remember();
+  state.quoted = null;
+  asking?.abort();
+  ready();
+  find("#examples").hidden = Boolean(editor.text().trim()) || !state.schema;
+  if (wanted()) {
+    find("#quote").classList.add("stale");
+    price();
+  } else {
+    const hint = editor.text().trim() ? "Say how much to spend, as a number above 0." : "Write a question to see its price.";
+    find("#quote").replaceChildren(element("p", { class: "soft" }, hint));
+    if (spend.mode === "reach") spend.quiet();
+  }
+}
+
+async function quote() {
+  const body = wanted();
+  if (!body || !state.dataset) return;
+  asking?.abort();
+  const request = (asking = new AbortController());
+  try {
+    const found = await post(path`/v1/datasets/${state.dataset}/quote`, body, { signal: request.signal });
+    if (!same(body, wanted())) return;
+    state.quoted = { body, quote: found };
+    const told = shown(found, state.budget, {
+      before: earlier(body.sql, found.cost),
+      wish: role === "analyst" ? `/requests?dataset=${encodeURIComponent(state.dataset)}` : null,
+    });
+    find("#quote").replaceChildren(...told.parts);
+    find("#quote-said").textContent = told.said;
+    spend.say({ ...found.cost });
+  } catch (problem) {
+    if (problem.name === "AbortError" || !same(body, wanted())) return;
+    find("#quote").replaceChildren(trouble(problem));
+    if (problem.kind === "refused") editor.blame(problem.message);
+    if (spend.mode === "reach") spend.quiet();
+    find("#quote-said").textContent = `${problem.title}: ${problem.message}`;
+  } finally {
+    if (asking === request) asking = null;
+    ready();
+  }
+}
+
+/** Whether the same words were asked for the same price before. */
+const earlier = (sql, cost) =>
+  state.releases.some((each) => {
+    const currency = cost.epsilon === null ? "rho" : "epsilon";
+    const alike = each.sql.trim() === sql.trim() && each.dataset === state.dataset;
+    return alike && each.cost?.[currency] === cost[currency];
+  });
+
+function ready() {
+  const found = state.quoted?.quote;
+  button.setAttribute("aria-disabled", String(!found || state.running));
+  if (!found) button.textContent = asking ? "Looking up the price…" : "Ask";
+  else if (earlier(state.quoted.body.sql, found.cost)) button.textContent = "Ask again · free";
+  else button.textContent = found.enough ? `Ask for ${priced(found.cost)}` : "Ask · over budget";
+}
+
+// --- asking
+
+button.addEventListener("click", ask);
+find("#sql").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    ask();
+  }
+});
+
+async function ask() {
+  if (state.running) return;
+  if (!state.quoted) {
+    toast("There is no price yet");
+    return;
+  }
+  const { body } = state.quoted;
+  const dataset = state.dataset;
+  state.running = true;
+  state.stopping = false;
+  ready();
+  wait("Asking…");
+  find("#running").hidden = false;
+  try {
+    const before = await get(path`/v1/datasets/${dataset}/budget`);
+    const job = await post(path`/v1/datasets/${dataset}/ask`, body, { headers: { Prefer: "respond-async" } });
+    const done = await finished(job);
+    if (done === null) return;
+    const release = await get(done.release);
+    const { sql, ...offer } = body;
+    const paid = release.facts.ledger.entry > before.seq;
+    const currency = state.schema.privacy.currency;
+    showAnswer(find("#answer"), { ...release, sql }, { paid, currency, offer, dataset, who, wire });
+    const words = `${release.rows.length} ${release.rows.length === 1 ? "row" : "rows"}`;
+    find("#answer-said").textContent = `Answered: ${words}, ${paid ? `paid ${priced(release.facts.cost, currency)}` : "free"}.`;
+    find("#answer").scrollIntoView({ block: "nearest", behavior: "smooth" });
+  } catch (problem) {
+    fail(problem);
+  } finally {
+    state.running = false;
+    find("#running").hidden = true;
+    await Promise.allSettled([standing(), list()]);
+    if (state.quoted) await quote();
+    ready();
+  }
+}
+
+function fail(problem) {
+  find("#answer").replaceChildren(element("h2", { id: "answer-title" }, "No answer"), trouble(problem));
+  find("#answer").hidden = false;
+  find("#answer-said").textContent = `${problem.title}: ${problem.message}`;
+}
+
+function wait(words, progress) {
+  find("#running-words").textContent = words;
+  if (progress === undefined) find("#progress").removeAttribute("value");
+  else find("#progress").value = progress;
+}
+
+find("#cancel").addEventListener("click", () => {
+  state.stopping = true; // perhaps before there is a job to stop: it is stopped as soon as there is
+  state.wake?.();
+  wait("Stopping…");
+});
+
+/** The job when it is done; null if it was cancelled. */
+async function finished(job) {
+  let told = false;
+  for (let pause = 40; ; pause = Math.min(1000, pause * 1.5)) {
+    if (state.stopping && !told) {
+      told = true;
+      await remove(path`/v1/jobs/${job.id}`);
+    }
+    const now = await get(path`/v1/jobs/${job.id}`);
+    if (now.state === "done") return now;
+    if (now.state === "failed") throw new Problem(now.problem, now.problem.status);
+    if (now.state === "cancelled") {
+      toast("Stopped. What was charged stays, and asking it again does not pay again.");
+      return null;
+    }
+    if (now.state === "lost") {
+      const detail = "the worker that had it is gone; ask it again: that does not pay again";
+      throw new Problem({ title: "The question was lost", detail }, 503);
+    }
+    if (!state.stopping) {
+      const share = now.progress;
+      wait(share === undefined ? "Asking…" : `Asking… ${Math.round(share * 100)} %`, share);
+    }
+    await new Promise((resolve) => {
+      state.wake = resolve;
+      setTimeout(resolve, pause);
+    });
+  }
+}
+
+// --- what was answered before
+
+const currencies = new Map(); // by dataset: a cost is known in several, and only one of them was paid in
+async function currencyOfDataset(dataset) {
+  if (!currencies.has(dataset)) {
+    const found = await get(path`/v1/datasets/${dataset}`).catch(() => null); // no longer theirs, perhaps
+    currencies.set(dataset, found?.privacy.currency);
+  }
+  return currencies.get(dataset);
+}
+
+async function list(more = false) {
+  const cursor = more && state.next ? `&cursor=${encodeURIComponent(state.next)}` : "";
+  const found = await get(`/v1/releases?limit=20${cursor}`);
+  state.releases = more ? [...state.releases, ...found.items] : found.items;
+  state.next = found.next;
+  const names = new Set(state.releases.map((each) => each.dataset));
+  await Promise.all([...names].map(currencyOfDataset));
+  const several = names.size > 1;
+  const items = state.releases.map((each) =>
+    element(
+      "li",
+      {},
+      element("button", { type: "button", class: "link", title: each.sql, onclick: () => open(each.id) }, each.sql.replaceAll(/\s+/g, " ")),
+      element("span", { class: "badge" }, priced(each.cost, currencies.get(each.dataset))),
+      element("span", { class: "soft" }, `${moment(Date.parse(each.time) * 1000)}${several ? ` · ${each.dataset}` : ""}`),
+    ),
+  );
+  find("#earlier").replaceChildren(
+    items.length ? element("ul", { class: "earlier" }, items) : element("p", { class: "soft" }, "None yet. To look at one again is free."),
+    state.next ? element("button", { type: "button", class: "small", onclick: () => list(true) }, "Show more") : "",
+  );
+}
+
+/** An old answer again, with its question in the editor. */
+async function open(id) {
+  try {
+    const release = await get(path`/v1/releases/${id}`);
+    const dataset = release.facts.dataset;
+    if (dataset !== state.dataset && [...find("#dataset").options].some((each) => each.value === dataset)) await choose(dataset);
+    const currency = (await currencyOfDataset(dataset)) ?? state.schema.privacy.currency;
+    const amount = release.facts.cost[currency];
+    if (dataset === state.dataset) {
+      editor.write(release.sql);
+      spend.set(amount);
+    }
+    const offer = { [currency]: amount, confidence: String(release.confidence) };
+    showAnswer(find("#answer"), release, { paid: null, currency, offer, dataset, who, wire });
+    find("#answer").focus({ preventScroll: true });
+    find("#answer").scrollIntoView({ block: "nearest", behavior: "smooth" });
+  } catch (problem) {
+    fail(problem);
+  }
+}
+
+// --- the dataset
+
+async function standing() {
+  const found = await get(path`/v1/datasets/${state.dataset}/budget`);
+  const mine = new Set([`analyst:${who}`, "dataset"]);
+  found.holders.forEach((each) => (each.mine = mine.has(each.holder)));
+  state.budget = found;
+}
+
+async function choose(dataset) {
+  state.dataset = dataset;
+  find("#dataset").value = dataset;
+  state.schema = await get(path`/v1/datasets/${dataset}`);
+  currencies.set(dataset, state.schema.privacy.currency);
+  const { unit } = state.schema.privacy;
+  find("#about-data").textContent = `${sentence(state.schema.people)} What is protected: one ${unit}.`;
+  if (matchMedia("(max-width: 760px)").matches) find(".schema details").open = false;
+  find("#schema").replaceChildren(...schemaList(state.schema, (name) => editor.insert(name)));
+  const tries = examples(state.schema).map(({ words, sql }) =>
+    element("li", {}, element("button", { type: "button", class: "small", onclick: () => begin(sql) }, words)),
+  );
+  find("#examples ul").replaceChildren(...tries);
+  spend.open(dataset, state.schema.privacy);
+  await standing();
+  changed();
+}
+
+function begin(sql) {
+  editor.write(sql);
+  find("#sql").focus();
+}
+
+const DRAFT = `tacit-draft-${who}`;
+function remember() {
+  try {
+    sessionStorage.setItem(DRAFT, JSON.stringify({ dataset: state.dataset, sql: editor.text() }));
+  } catch {
+    // then a reload begins anew
+  }
+}
+function remembered() {
+  try {
+    return JSON.parse(sessionStorage.getItem(DRAFT)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+async function start() {
+  const { items } = await get("/v1/datasets");
+  const wish = new URLSearchParams(location.search);
+  const draft = remembered();
+  if (!items.length) {
+    page.replaceChildren(nothing("ask", role));
+    return;
+  }
+  find("#dataset").replaceChildren(...items.map(({ name }) => element("option", { value: name }, name)));
+  find("#datasets-row").hidden = false;
+  const names = items.map(({ name }) => name);
+  await choose([wish.get("dataset"), draft.dataset].find((name) => names.includes(name)) ?? names[0]);
+  if (draft.sql) editor.write(draft.sql);
+  find("#dataset").addEventListener("change", () => choose(find("#dataset").value).catch(fail));
+  find("#clear").addEventListener("click", () => begin(""));
+  await list();
+  if (wish.get("release")) await open(wish.get("release"));
+}
+
+start().catch(fail).finally(warm);

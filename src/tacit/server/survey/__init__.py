@@ -1,0 +1,3 @@
+"""Surveys of the service: the ones that are open, and the pages that respondents and readers of results see."""
+
+__all__: list[str] = []

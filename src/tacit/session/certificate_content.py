@@ -1,0 +1,202 @@
+"""What stands in a certificate: everything a reader needs to judge an answer, as plain data without floats."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isinf
+from statistics import median
+from typing import Any
+
+from tacit.base import InputError, LossError, TacitError
+from tacit.loss import explain
+from tacit.plan.program import Program, Step
+from tacit.policy import Amount, Currency
+from tacit.session.answer import Release
+from tacit.session.certificate_chain import Charged
+from tacit.session.certificate_table import table_hash
+from tacit.session.certificate_words import after_words, bound_words, neighbours_words, noise_words, variant_words
+
+__all__ = ["FORMAT", "SECTIONS", "content_of", "meaning_of", "step_costs"]
+
+FORMAT = "tacit certificate 1"
+SECTIONS = (
+    "format", "release", "data", "protects", "trust", "guarantee", "meaning", "accountant", "steps", "bounds", "keys",
+    "postprocessing", "answer", "utility", "ledger", "program", "software",
+)  # fmt: skip
+NEEDED = ("dataset", "people", "unit", "relation", "cost", "ledger", "program", "policy", "time", "clips", "keys")
+TRUST = (
+    "central: whoever runs tacit holds the data in the clear and is trusted to run this very program; those who read "
+    "the answer need not be trusted at all"
+)
+WITHIN = "all parameters were fixed before the first step ran, so the losses of the steps compose"
+ACROSS = "the ledger adds up costs, which holds also when each question was chosen after seeing all earlier answers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """What an answer's facts and its ledger say, whichever has it."""
+
+    program: Program
+    stored: dict[str, Any]
+    currency: Currency
+    delta: Fraction
+    amount: Amount
+
+
+def content_of(release: Release, charged: Charged | None, *, sql: str | None) -> dict[str, Any]:
+    """All sections, in the order of `SECTIONS`."""
+    facts = release.facts
+    missing = [name for name in NEEDED if name not in facts]
+    if missing:
+        raise InputError(
+            f"this release does not say how it was made ({missing[0]} is missing), so nobody can certify it"
+        )
+    known = _known(facts, charged)
+    program, unit = known.program, known.program.unit
+    paid = known.amount.cost(known.currency, relation=program.relation, unit=unit).json()
+    variant, statement = variant_words(known.currency.value, paid[known.currency.value], paid["delta"])
+    found = {
+        "format": FORMAT,
+        "release": {
+            "id": release.name or None,
+            "analyst": facts.get("analyst") if charged is None else charged.proof["entry"]["analyst"],
+            "sql": sql,
+            "time": facts["time"],
+            "key": facts["ledger"]["key"],
+        },
+        "data": {
+            "dataset": facts["dataset"],
+            "people": facts["people"],
+            "population": facts.get("population"),
+            "tables": list(program.tables),
+            "policy": facts["policy"],
+        },
+        "protects": {
+            "unit": unit,
+            "relation": program.relation.value,
+            "words": neighbours_words(program.relation, unit),
+        },
+        "trust": {"model": "central", "words": TRUST},
+        "guarantee": {
+            "variant": variant,
+            "currency": known.currency.value,
+            "epsilon": paid["epsilon"],
+            "rho": paid["rho"],
+            "delta": paid["delta"],
+            "words": f"{variant}: {statement}, for one {unit}",
+        },
+        "meaning": meaning_of(program, known.delta),
+        "accountant": {
+            "name": "tacit.loss",
+            "version": (facts.get("software") or {}).get("version"),
+            "within": WITHIN if program.delta is None else f"{WITHIN}; priced as one mechanism at δ = {program.delta}",
+            "across": ACROSS,
+        },
+        "steps": [_step(program, step, facts["clips"]) for step in program.steps],
+        "bounds": [{**clip, "words": bound_words(clip, unit)} for clip in facts["clips"]],
+        "keys": _keys(program, facts["keys"]),
+        "postprocessing": after_words(program, sql),
+        "answer": _answer(release),
+        "utility": _utility(release),
+        "ledger": _unproven(facts) if charged is None else charged.proof,
+        "program": {"hash": facts["program"], "content": known.stored},
+        "software": facts.get("software"),
+    }
+    plain: dict[str, Any] = _texts(found)
+    return plain
+
+
+def _known(facts: Mapping[str, Any], charged: Charged | None) -> _Known:
+    """The program and what was paid: from the ledger, or from the facts, which leave out what was asked."""
+    try:
+        if charged is not None:
+            program, entry = Program.from_json(charged.program), charged.proof["entry"]
+            amount = Amount(int(entry["spend"]), int(entry["delta"]))
+            return _Known(program=program, stored=charged.program, currency=charged.currency, delta=charged.delta,
+                          amount=amount)  # fmt: skip
+        program = Program(
+            steps=tuple(Step.from_json(step) for step in facts["steps"]),
+            tables=tuple(facts["tables"]),
+            relation=facts["relation"],
+            unit=facts["unit"],
+            delta=None if facts["whole"] is None else Fraction(facts["whole"]),
+        )
+        currency = Currency(facts["currency"])
+        scales = {currency.value: currency.decimals, "delta": 30}
+        spend, own = (int(Fraction(facts["cost"][name]) * 10**digits) for name, digits in scales.items())
+        return _Known(program=program, stored=program.json(), currency=currency, delta=Fraction(facts["delta"]),
+                      amount=Amount(spend, own))  # fmt: skip
+    except (KeyError, TypeError, ValueError, TacitError):
+        pass
+    if charged is None:
+        raise InputError("this release was made by an older tacit: name the ledger that it was paid from, as ledger=…")
+    raise InputError("the program of this answer cannot be read by this release of tacit: install a newer one")
+
+
+def meaning_of(program: Program, delta: Fraction) -> dict[str, Any]:
+    """What the whole program means for one unit, in odds and beliefs, stated at the dataset's δ."""
+    plain: dict[str, Any] = _texts(explain(program.loss, delta=delta).json())
+    return plain
+
+
+def _step(program: Program, step: Step, clips: Any) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "mechanism": step.json()["mechanism"],
+        "sensitivity": step.json()["sensitivity"],
+        "words": noise_words(program, step, clips),
+        "costs": step_costs(program, step),
+        "theory": f"docs/theory/{step.mechanism.theory}.md",
+    }
+
+
+def _keys(program: Program, said: Mapping[str, str]) -> dict[str, str]:
+    """Where each group key's values come from. An answer of old may call keys selected that were all listed."""
+    known = isinstance(program.query, dict) and program.query["parts"][0]["presence"] is None
+    return {name: "declared" if known or how == "declared" else "selected privately" for name, how in said.items()}
+
+
+def step_costs(program: Program, step: Step) -> dict[str, str | None]:
+    """What a step would cost alone, in each currency that it has; none where it has no cost that adds up."""
+    try:
+        cost = step.loss(relation=program.relation, unit=program.unit).cost().json()
+    except LossError:
+        return {"epsilon": None, "rho": None, "delta": None}
+    return {name: cost[name] for name in ("epsilon", "rho", "delta")}
+
+
+def _answer(release: Release) -> dict[str, Any]:
+    columns = [
+        {"name": name, "type": str(release.table.schema.field(place).type), "noisy": name in release.intervals}
+        for place, name in enumerate(release.table.column_names)
+    ]
+    return {"columns": columns, "rows": release.table.num_rows, "csv_sha256": table_hash(release)}
+
+
+def _utility(release: Release) -> dict[str, Any]:
+    """How wide the intervals are, and what no interval covers."""
+    found = []
+    for name, (lows, highs) in release.intervals.items():
+        halves = [
+            (high - low) / 2 for low, high in zip(lows, highs, strict=True) if low is not None and high is not None
+        ]
+        sizes = {"least": min(halves), "median": median(halves), "most": max(halves)} if halves else None
+        found.append({"column": name, "half_widths": sizes, "unknown": len(list(lows)) - len(halves)})
+    return {"confidence": release.confidence, "intervals": found, "biases": list(release.notes)}
+
+
+def _unproven(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Its place alone: what the hash there is made of is in the ledger."""
+    place = facts["ledger"]
+    return {"id": place["id"], "people": facts["people"], "after": {"seq": place["entry"], "digest": place["digest"]}}
+
+
+def _texts(data: Any) -> Any:
+    """The same with floats as texts that read back as themselves; what is without limit is nothing."""
+    if isinstance(data, float):
+        return None if isinf(data) else repr(data)
+    if isinstance(data, Mapping):
+        return {str(name): _texts(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_texts(value) for value in data]
+    return data

@@ -1,0 +1,86 @@
+"""`tacit survey`: from an empty folder to results."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from tacit.cli import app
+from tacit.cli.surveyed import survey_demo
+
+
+def run(*words: str) -> Result:
+    return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["survey", *words])
+
+
+def good(*words: str) -> str:
+    result = run(*words)
+    assert result.exit_code == 0, result.exception
+    return result.stdout
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_from_nothing_to_results() -> None:
+    assert "survey.toml is written" in good("new")
+    planned = good("plan", "survey.toml", "--answers", "5000", "--within", "2")
+    assert "with 5,000 answers" in planned
+    assert "± 3.0 points" in planned
+    assert "11,243" in planned
+    shown = good("simulate", "survey.toml", "--answers", "400", "--out", "a.parquet")
+    assert "(true)" in shown
+    good("simulate", "survey.toml", "--answers", "300", "--out", "b.parquet")
+    assert "700 reports" in good("collect", "survey.toml", "a.parquet", "b.parquet", "--out", "t.json")
+    assert "400 reports" in good("collect", "survey.toml", "a.parquet", "--out", "a.json")
+    good("collect", "survey.toml", "b.parquet", "--out", "b.json")
+    whole = good("results", "survey.toml", "t.json", "--csv")
+    assert whole == good("results", "survey.toml", "b.json", "a.json", "--csv"), "tallies add up in any order"
+    assert whole == good("results", "survey.toml", "a.parquet", "b.json", "--csv")
+    assert json.loads(good("results", "survey.toml", "t.json", "--json"))["reports"] == 700
+    assert "700 reports" in good("results", "survey.toml", "t.json")
+
+
+def test_json_for_programs() -> None:
+    good("new", "s.toml")
+    assert [each["name"] for each in json.loads(good("plan", "s.toml", "--json"))["questions"]] == ["happy", "best"]
+    found = json.loads(good("simulate", "s.toml", "--answers", "200", "--json"))
+    assert found["truth"].keys() == {"happy", "best"}
+
+
+def test_the_reference_is_printed() -> None:
+    assert good("new", "--reference").startswith("# The survey file")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("plan none.toml", "no such file"),
+        ("new survey.toml", "not overwritten"),
+        ("new no/survey.toml", "cannot be written"),
+        ("plan survey.toml --within 100", "less than 100 points"),
+        ("simulate survey.toml --out a.csv", "must end in .parquet"),
+        ("simulate survey.toml --out no/a.parquet", "no directory"),
+        ("collect survey.toml a.parquet --engine hive", "duckdb or spark"),
+        ("collect survey.toml none.parquet", "not a Parquet file"),
+        ("results survey.toml few.parquet", "fewer than 100 reports"),
+    ],
+)
+def test_mistakes_are_named(words: str, message: str) -> None:
+    good("new", "survey.toml")
+    good("simulate", "survey.toml", "--answers", "50", "--out", "few.parquet")
+    result = run(*words.split())
+    assert result.exit_code != 0
+    assert message in str(result.exception)
+
+
+def test_the_demo_survey() -> None:
+    console = Console(record=True, width=100)
+    survey_demo(console, answers=500)
+    text = console.export_text()
+    assert "How do we sleep?: 500 reports" in text
+    assert "(true)" in text

@@ -1,0 +1,202 @@
+"""What dies, dies at the worst moment: workers, the database and the ledger's database, all by kill -9.
+
+Afterwards there is no answer that was not paid for, no key that paid twice, and nobody was left without a clear word.
+"""
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from support.postgres import Server, postgres
+from support.service import COUNT, clinic
+from support.serving import Serving, serving
+from tacit.cli.story import POLICY
+from tacit.ledger import Ledger
+from tacit.ledger.verify import verify
+
+__all__ = ["postgres"]
+
+PEOPLE = "patients of a made-up clinic"
+SQL = "SELECT COUNT(*) AS n FROM visits"
+PATIENCE = 60.0
+
+
+def charges(where: str | Path) -> Counter[str]:
+    """How often each key was charged; the book must be whole."""
+    assert verify(where).ok
+    with Ledger.open(where, create=False) as ledger:
+        bodies = [json.loads(entry.body) for entry in ledger.log(PEOPLE) if entry.kind == "charge"]
+        return Counter(body["key"] for body in bodies)
+
+
+def in_database(folder: Path, postgres: Server, name: str) -> Path:
+    """The clinic's visits in PostgreSQL, a few of them; its ledger beside the policy."""
+    with psycopg.connect(postgres.dsn(name)) as connection:
+        connection.execute("CREATE TABLE visits (patient_id bigint, ward text, drug text, age int, cost numeric)")
+        fill = "INSERT INTO visits SELECT n % 50, 'north', 'a', n % 90, n % 100 FROM generate_series(1, 500) n"
+        connection.execute(fill)
+    text = POLICY.replace('name = "clinic"', f'name = "clinic"\nengine = "postgres"\nsource = "{url(postgres, name)}"')
+    text = text.replace('source = "visits.parquet"', 'source = "visits"')
+    (folder / "tacit.toml").write_text(text)
+    return folder / "tacit.toml"
+
+
+def url(postgres: Server, name: str) -> str:
+    return postgres.url(name).replace("+psycopg", "")
+
+
+@contextmanager
+def locked(postgres: Server, name: str) -> Iterator["psycopg.Connection[Any]"]:
+    """Nobody reads the table meanwhile: a question that was charged waits in the middle."""
+    with (
+        suppress(psycopg.OperationalError),
+        psycopg.connect(postgres.dsn(name)) as holder,
+    ):  # it may die with the server
+        holder.execute("LOCK TABLE visits IN ACCESS EXCLUSIVE MODE")
+        yield holder
+
+
+def waiting(holder: "psycopg.Connection[Any]") -> None:
+    """Until somebody waits for the table."""
+    end = monotonic() + PATIENCE
+    query = b"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'visits'::regclass"
+    while holder.execute(query).fetchone() == (0,):
+        assert monotonic() < end
+        sleep(0.02)
+
+
+def outcome(asked: "Future[httpx.Response]", seconds: float = PATIENCE) -> httpx.Response | None:
+    """What came back; None if the connection died."""
+    try:
+        return asked.result(timeout=seconds)
+    except httpx.TransportError:
+        return None
+
+
+def test_a_worker_is_killed_while_it_answers(tmp_path: Path, postgres: Server) -> None:
+    with (
+        postgres.database() as name,
+        serving(tmp_path, in_database(tmp_path, postgres, name), "ana") as service,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        with locked(postgres, name) as holder:
+            asked = threads.submit(service.ask, "ana", SQL, "first")
+            waiting(holder)
+            before = service.workers()
+            assert len(before) == 2
+            for worker in before:  # one of them has it; the other one goes on serving
+                os.kill(worker, signal.SIGKILL)
+                service.wait()
+                sleep(0.5)
+                if asked.done():
+                    break
+            assert outcome(asked) is None
+            assert charges(tmp_path / "clinic.ledger") == {"first": 1}
+        answer = service.insist("ana", SQL, "first")
+        assert service.insist("ana", SQL, "first")["rows"] == answer["rows"]
+    assert charges(tmp_path / "clinic.ledger") == {"first": 1}
+
+
+def test_the_database_is_killed_while_it_answers(tmp_path: Path, postgres: Server) -> None:
+    with (
+        postgres.database() as name,
+        serving(tmp_path, in_database(tmp_path, postgres, name), "ana") as service,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        with locked(postgres, name) as holder:
+            asked = threads.submit(service.ask, "ana", SQL, "first")
+            waiting(holder)
+            postgres.kill()
+            failed = outcome(asked)
+            assert failed is not None
+            assert (failed.status_code, failed.json()["type"]) == (500, "urn:tacit:problem:engine")
+            away = service.ask("ana", SQL, "second")  # nobody pays for what could not begin
+            assert (away.status_code, away.json()["type"]) == (503, "urn:tacit:problem:unavailable")
+            assert "nothing was charged" in away.json()["detail"]
+            assert charges(tmp_path / "clinic.ledger") == {"first": 1}
+        postgres.start()
+        assert service.ask("ana", SQL, "first").status_code == 500  # what failed once under a charge is its answer
+        assert service.insist("ana", SQL, "second")["columns"] == ["n"]
+    assert charges(tmp_path / "clinic.ledger") == {"first": 1, "second": 1}
+
+
+def test_the_ledgers_database_is_killed(tmp_path: Path, postgres: Server) -> None:
+    policy = clinic(tmp_path)
+    with postgres.database() as name:
+        policy.write_text(policy.read_text().replace('ledger = "clinic.ledger"', f'ledger = "{url(postgres, name)}"'))
+        with serving(tmp_path, policy, "ana") as service:
+            first = service.insist("ana", SQL, "first")
+            postgres.kill()
+            for key in ("first", "second"):
+                lost = service.ask("ana", SQL if key == "first" else COUNT, key)
+                assert lost.status_code == 503, lost.text
+                assert lost.json()["type"] in ("urn:tacit:problem:ledger", "urn:tacit:problem:outcome-unknown")
+                assert "retry-after" in lost.headers
+                assert str(postgres.folder) not in lost.text
+            postgres.start()
+            assert service.insist("ana", SQL, "first")["rows"] == first["rows"]
+            second = service.insist("ana", COUNT, "second")
+            assert service.insist("ana", COUNT, "second")["rows"] == second["rows"]
+        assert charges(url(postgres, name)) == {"first": 1, "second": 1}
+
+
+def storm(service: Serving, kills: int, kill: Any) -> dict[str, list[Any]]:
+    """Four analysts ask with a key each time until they have an answer, twice, while something is killed."""
+    found: dict[str, list[Any]] = {}
+
+    def asks(place: int) -> None:
+        number = 0
+        while not over or number < 3:
+            key = f"key-{place}-{number}"
+            sql = f"SELECT COUNT(*) AS n FROM visits WHERE age > {number % 80} AND cost > {place}"
+            found[key] = [service.insist("ana", sql, key, 0.0001)["rows"] for _ in range(2)]
+            number += 1
+
+    over: list[bool] = []
+    with ThreadPoolExecutor(4) as threads:
+        going = [threads.submit(asks, place) for place in range(4)]
+        for _ in range(kills):
+            sleep(0.7)
+            kill()
+        over.append(True)
+        for each in going:
+            each.result()
+    return found
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.slow)])
+def test_workers_are_killed_again_and_again(tmp_path: Path, kills: int) -> None:
+    turns = iter(range(1000))
+
+    with serving(tmp_path, clinic(tmp_path), "ana") as service:
+
+        def kill() -> None:
+            there = service.workers()
+            if there:
+                os.kill(there[next(turns) % len(there)], signal.SIGKILL)
+
+        found = storm(service, kills, kill)
+    assert all(first == second for first, second in found.values())
+    assert charges(tmp_path / "clinic.ledger") == dict.fromkeys(found, 1)
+
+
+@pytest.mark.slow
+def test_the_ledgers_database_is_killed_again_and_again(tmp_path: Path, postgres: Server) -> None:
+    policy = clinic(tmp_path)
+    with postgres.database() as name:
+        policy.write_text(policy.read_text().replace('ledger = "clinic.ledger"', f'ledger = "{url(postgres, name)}"'))
+        with serving(tmp_path, policy, "ana") as service:
+            found = storm(service, 15, postgres.crash)
+        assert all(first == second for first, second in found.values())
+        assert charges(url(postgres, name)) == dict.fromkeys(found, 1)

@@ -1,0 +1,122 @@
+"""COPY (question) TO STDOUT, as psycopg, psql and PostgreSQL itself read it; and nothing but questions is copied."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.postgres import Server, postgres
+from support.wire import Served
+from tacit.server.wire.copying import Copy, Form, copied
+from tacit.server.wire.fault import Fault
+from tacit.server.wire.statement import Question, read_statement
+from tacit.server.wire.value import KINDS, Field
+
+__all__ = ["postgres"]
+
+WARDS = "SELECT ward, count(*) AS n FROM visits WHERE age >= 4 GROUP BY ward"
+
+
+def copy(connection: "psycopg.Connection[Any]", options: str, sql: str = WARDS) -> bytes:
+    with connection.cursor().copy(f"COPY ({sql}) TO STDOUT {options}".encode()) as found:
+        return b"".join(bytes(part) for part in found)
+
+
+def test_the_same_rows_as_asked(served: Served) -> None:
+    with served.connect() as connection:
+        connection.execute("SET tacit.epsilon = 0.5")
+        rows = connection.execute(WARDS).fetchall()
+        texts = [["" if value is None else str(value) for value in row] for row in rows]
+        found = list(csv.reader(io.StringIO(copy(connection, "WITH (FORMAT csv, HEADER true)").decode())))
+        assert found == [["ward", "n"], *texts]
+        assert list(csv.reader(io.StringIO(copy(connection, "CSV DELIMITER ';'").decode()), delimiter=";")) == texts
+        plain = copy(connection, "").decode()
+        assert plain == "".join("{}\t{}\n".format(row[0] or "\\N", row[1]) for row in rows)
+        with connection.cursor().copy(f"COPY ({WARDS}) TO STDOUT (FORMAT binary)".encode()) as binary:
+            binary.set_types(["text", "int8"])
+            assert list(binary.rows()) == rows
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]  # the connection goes on
+
+
+def test_psql_writes_a_file(served: Served, tmp_path: Path) -> None:
+    out = tmp_path / "answer.csv"
+    done = served.psql("SET tacit.epsilon = 0.5", f"\\copy ({WARDS}) to '{out}' with (format csv, header)")
+    assert done.returncode == 0, done.stderr
+    assert "COPY 3" in done.stdout
+    assert out.read_text().startswith("ward,n\n")
+
+
+def test_a_fault_is_told_before_anything_comes(served: Served) -> None:
+    with served.connect() as connection:
+        for sql, kind in (
+            ("COPY visits TO STDOUT", psycopg.errors.InsufficientPrivilege),
+            ("COPY visits FROM STDIN", psycopg.errors.InsufficientPrivilege),
+            ("COPY (SELECT age FROM visits) TO STDOUT", psycopg.errors.FeatureNotSupported),
+            ("COPY (SELECT count(*) FROM visits) TO '/etc/passwd'", psycopg.errors.SyntaxError),
+            ("COPY (SELECT count(*) FROM visits) TO PROGRAM 'sh'", psycopg.errors.SyntaxError),
+        ):
+            with pytest.raises(kind):
+                connection.execute(sql.encode())
+        with pytest.raises(psycopg.errors.InvalidParameterValue):
+            copy(connection, "", "SELECT count(*) AS n FROM visits WHERE age > 98")  # no price is set
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("options", "form"),
+    [
+        ("", Form()),
+        ("WITH CSV HEADER", Form(format="csv", header=True)),
+        ("(FORMAT csv, HEADER off, NULL 'x''y')", Form(format="csv", null="x'y")),
+        ("(format 'binary')", Form(format="binary")),
+        ("(DELIMITER E'\\t', ENCODING 'utf-8')", Form(delimiter="\t")),
+        ("WITH DELIMITER AS '|' NULL AS ''", Form(delimiter="|", null="")),
+        ("(FORMAT csv, QUOTE '^', ESCAPE '\\')", Form(format="csv", quote="^", escape="\\")),
+    ],
+)
+def test_options_in_both_spellings(options: str, form: Form) -> None:
+    found = read_statement(f"COPY (SELECT count(*) FROM visits) TO STDOUT {options}")
+    assert found == Copy(Question("SELECT count(*) FROM visits"), form)
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["(FORMAT parquet)", "(DELIMITER 'ab')", "(FORCE_QUOTE *)", "(QUOTE '')", "(NULL 5)", "(ENCODING 'latin1')", "(X)"],
+)
+def test_options_that_are_refused(options: str) -> None:
+    with pytest.raises(Fault):
+        read_statement(f"COPY (SELECT count(*) FROM visits) TO STDOUT {options}")
+
+
+FIELDS = [Field("a, b", KINDS["text"]), Field("n", KINDS["float8"]), Field("l", KINDS["text[]"])]
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8) | st.sampled_from(
+    ["", "\\N", "\\.", '"', "a,b", "\r\n", "NULL", "\\", "\t|"]
+)
+ROWS = st.lists(st.tuples(st.none() | TEXTS, st.none() | st.floats(allow_nan=False), st.lists(TEXTS, max_size=3)))
+FORMS = st.sampled_from(
+    [
+        Form(),
+        Form(format="csv"),
+        Form(format="binary"),
+        Form(delimiter="|", null="<none>"),
+        Form(format="csv", escape="\\"),
+    ]
+)
+OPTIONS = {"format": "FORMAT {}", "delimiter": "DELIMITER '{}'", "null": "NULL '{}'", "escape": "ESCAPE '{}'"}
+
+
+@given(rows=ROWS, form=FORMS)
+def test_postgresql_reads_it_back(postgres: Server, rows: list[tuple[Any, ...]], form: Form) -> None:
+    data = b"".join(frame[5:] for frame in copied(form, FIELDS, rows)[1:-1])
+    given = {name: getattr(form, name) for name in OPTIONS if getattr(form, name)}
+    spelled = ", ".join(OPTIONS[name].format(value) for name, value in given.items())
+    with psycopg.connect(postgres.dsn()) as connection:
+        connection.execute("CREATE TEMPORARY TABLE got (a text, n float8, l text[])")
+        with connection.cursor().copy(f"COPY got (a, n, l) FROM STDIN ({spelled})".encode()) as into:
+            into.write(data)
+        assert connection.execute("SELECT a, n, l FROM got ORDER BY ctid").fetchall() == rows
