@@ -134,7 +134,8 @@ def test_results_as_json_csv_and_certificate(polled: Running) -> None:
 
 def test_the_list_says_how_many_answered(polled: Running) -> None:
     (item,) = polled.call("ana", "GET", "/v1/surveys").json()["items"]
-    assert item.keys() == {"survey", "title", "submissions"}
+    more = {"state": "open", "opens": None, "closes": None, "epsilon": "4", "questions": 4, "public_results": False}
+    assert item == {"survey": "sleep", "title": "How do we sleep?", "submissions": item["submissions"], **more}
 
 
 def test_it_is_in_the_description_of_the_interface(polled: Running) -> None:

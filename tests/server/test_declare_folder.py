@@ -8,7 +8,7 @@ from tacit.server.declare_folder import Folder
 
 def test_nothing_there() -> None:
     assert not Folder(None).changed()
-    assert Folder(None).policies() == []
+    assert Folder(None).files() == []
     assert not Folder(Path("nowhere-at-all")).changed()
 
 
@@ -17,7 +17,7 @@ def test_a_change_is_noticed_and_a_rest_is_not(tmp_path: Path) -> None:
     (tmp_path / ".b.toml").write_text("x", encoding="utf-8")
     folder = Folder(tmp_path)
     assert folder.changed()
-    assert folder.policies() == [tmp_path / "a.toml"]
+    assert folder.files() == [tmp_path / "a.toml"]
     assert folder.changed()  # it changed a moment ago, so another change may have the same time
     os.utime(tmp_path, (1, 1))
     assert folder.changed()
@@ -34,7 +34,7 @@ def test_a_broken_one_waits_until_it_changes(tmp_path: Path) -> None:
     assert folder.changed()
     folder.broken(path)
     assert not folder.changed()
-    assert folder.policies() == []
+    assert folder.files() == []
     path.write_text("longer", encoding="utf-8")
     assert folder.changed()
-    assert folder.policies() == [path]
+    assert folder.files() == [path]

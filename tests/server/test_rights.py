@@ -7,6 +7,7 @@ import pytest
 
 from support.declared import draft, shop
 from support.service import COUNT, Running, running
+from support.surveys import written
 from tacit.server.app import application
 from tacit.server.people import Identity
 from tacit.server.rights import RIGHTS
@@ -14,6 +15,12 @@ from tacit.server.rights import RIGHTS
 EVERYBODY = {"cora", "ana", "otto"}  # one of each role
 ASKERS, WATCHERS, GOVERNORS = {"cora", "ana"}, {"cora", "otto"}, {"cora"}
 QUESTION = {"sql": COUNT, "epsilon": 0.01}
+SURVEY = {
+    "title": "Lunch",
+    "name": "lunch",
+    "epsilon": "1",
+    "questions": [{"name": "ate", "ask": "Did you eat?", "kind": "yes-no"}],
+}
 
 # method, path, body, who may. What is behind {mine} is the caller's own, {job} likewise.
 MATRIX: list[tuple[str, str, object, set[str]]] = [
@@ -63,16 +70,27 @@ MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("GET", "/v1/lab/tradeoff", None, EVERYBODY),
     ("GET", "/v1/lab/mechanisms", None, EVERYBODY),
     ("GET", "/v1/lab/densities?mechanism=RandomizedResponse", None, EVERYBODY),
+    ("GET", "/surveys", None, EVERYBODY),
+    ("GET", "/surveys/new", None, GOVERNORS),
+    ("GET", "/v1/surveys", None, EVERYBODY),
+    ("POST", "/v1/surveys", SURVEY, GOVERNORS),
+    ("POST", "/v1/surveys/draft", {"survey": SURVEY, "answers": "5000"}, GOVERNORS),
+    ("GET", "/v1/surveys/{survey}/results", None, EVERYBODY),
+    ("GET", "/v1/surveys/{survey}/certificate", None, EVERYBODY),
     ("POST", "/signout", None, EVERYBODY),
     ("GET", "/metrics", None, WATCHERS),
 ]
 OPEN = {("GET", "/healthz"), ("GET", "/signin"), ("POST", "/signin"), ("GET", "/v1/openapi.json"), ("GET", "/v1/keys")}
+OPEN |= {
+    ("GET", "/v1/surveys/{survey}"),
+    ("POST", "/v1/surveys/{survey}/reports"),
+}  # respondents are nobody in particular
 
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("clinic")
-    with running(folder, data=shop(folder / "data")) as found:
+    with running(folder, data=shop(folder / "data"), surveys=(written(folder),)) as found:
         yield found
 
 
@@ -109,7 +127,7 @@ def test_each_route_for_each_role(
         names = {**names, "request": clinic.service.requests.ask(asking, "clinic", amount=None, reason="x").id}
     if "/analysts/" in path:
         clinic.call("cora", "PUT", path.format(dataset="clinic", name=other), json={"limit": 1})
-    filled = path.format(dataset="clinic", name=other, **names) if "{" in path else path
+    filled = path.format(dataset="clinic", survey="sleep", name=other, **names) if "{" in path else path
     sent = None if body is None else {k: v.format(who=who) if isinstance(v, str) else v for k, v in body.items()}
     answer = clinic.call(who, method, filled, json=sent) if sent is not None else clinic.call(who, method, filled)
     if who is None:

@@ -1,8 +1,6 @@
 """Read a policy from TOML, strictly: everything that is wrong with a file is said at once."""
 
-import tomllib
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -11,32 +9,21 @@ from tacit.base import PolicyError
 from tacit.policy.declaration import keys, part_of, read_values, required
 from tacit.policy.model import Policy, references
 from tacit.policy.problem import instead, quoted, shown, within
+from tacit.policy.toml import read_text, read_toml
 
 __all__ = ["load", "parse"]
-
-LARGEST_FILE = 64 * 1024 * 1024
 
 
 def load(path: str | Path) -> Policy:
     """The policy in this file; relative paths in it are meant from where the file lies."""
     place = Path(path)
-    try:
-        if place.stat().st_size > LARGEST_FILE:
-            raise PolicyError(f"{place.name}: is larger than 64 MB: this is not a policy")
-        text = place.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise PolicyError(f"{place.name}: there is no such file: write one with `tacit init DATA`") from None
-    except UnicodeDecodeError:
-        raise PolicyError(f"{place.name}: is not UTF-8 text: save it as UTF-8") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise PolicyError(f"{place.name}: cannot be read: {reason}") from None
+    text = read_text(place, what="policy", made_by="tacit init DATA", megabytes=64)
     return parse(text, file=place.name, folder=place.absolute().parent)
 
 
 def parse(text: str, *, file: str = "tacit.toml", folder: Path | None = None) -> Policy:
     """The policy in this text; `file` is how messages call it. Every problem is in the one `PolicyError`."""
-    data = _toml(text, file)
+    data = read_toml(text, file)
     values, problems = _read(Policy, data)
     if not problems:
         try:
@@ -51,23 +38,6 @@ def parse(text: str, *, file: str = "tacit.toml", folder: Path | None = None) ->
             map(_nfc, _names(data, "groups")),
         )
     raise PolicyError(*(f"{file}: {problem}" for problem in problems))
-
-
-def _toml(text: str, file: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text, parse_float=_decimal)
-    except RecursionError:
-        raise PolicyError(f"{file}: is nested too deeply") from None
-    except ValueError as error:  # also tomllib's own; a number with thousands of digits is a plain one
-        raise PolicyError(f"{file}: is not valid TOML: {error}. Text needs quotes, lists need [ ]") from None
-
-
-def _decimal(text: str) -> Decimal:
-    """A number as it was written; one that even a decimal cannot hold is out of every range."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise ValueError("a number is out of range") from None
 
 
 def _names(data: Mapping[str, Any], listing: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The reference of the policy file, from the model itself."""
 
+from collections.abc import Sequence
 from dataclasses import MISSING, Field
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ from tacit.policy.privacy import Privacy
 from tacit.policy.problem import shown
 from tacit.policy.table import Table
 
-__all__ = ["as_markdown"]
+__all__ = ["as_markdown", "tabled"]
 
 HEADING = """\
 # The policy file
@@ -27,22 +28,27 @@ data: the question that needs it is refused, and says what to declare. In Python
 """
 
 SECTIONS: tuple[tuple[str, str, type], ...] = (
-    ("[dataset]", "The data, and the people in it.", Dataset),
-    ("[privacy]", "What the people are promised, and the total.", Privacy),
-    ("[tables.NAME]", "One table. A table that is not declared cannot be asked.", Table),
-    ("[tables.NAME.columns.NAME]", "One column. A column that is not declared cannot be used.", Column),
-    ("[analysts.NAME]", 'Who may ask. `[analysts."*"]` is anybody who is not named, each alone.', Analyst),
-    ("[groups.NAME]", "A limit that several analysts share.", Group),
+    ("`[dataset]`", "The data, and the people in it.", Dataset),
+    ("`[privacy]`", "What the people are promised, and the total.", Privacy),
+    ("`[tables.NAME]`", "One table. A table that is not declared cannot be asked.", Table),
+    ("`[tables.NAME.columns.NAME]`", "One column. A column that is not declared cannot be used.", Column),
+    ("`[analysts.NAME]`", 'Who may ask. `[analysts."*"]` is anybody who is not named, each alone.', Analyst),
+    ("`[groups.NAME]`", "A limit that several analysts share.", Group),
 )
 
 
 def as_markdown() -> str:
     """The page docs/reference/policy.md."""
-    parts = [HEADING]
-    for title, words, part in SECTIONS:
+    return tabled(HEADING, SECTIONS)
+
+
+def tabled(heading: str, sections: Sequence[tuple[str, str, type]]) -> str:
+    """A page with a table of the keys of each part: its title, a sentence, and the class that reads it."""
+    parts = [heading]
+    for title, words, part in sections:
         rows = [_row(item) for item in keys(part) if part_of(item) is None]
         head = "| key | is | default | meaning |\n|---|---|---|---|\n"
-        parts.append(f"\n## `{title}`\n\n{words}\n\n{head}" + "\n".join(rows) + "\n")
+        parts.append(f"\n## {title}\n\n{words}\n\n{head}" + "\n".join(rows) + "\n")
     return "".join(parts)
 
 

@@ -6,12 +6,16 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
+from tacit.policy.problem import number
 from tacit.server.asked import CSV, JSON, media
 from tacit.server.identify import Serving, allowed, service_of
 from tacit.server.people import Identity
 from tacit.server.service import Service
 from tacit.server.survey.body import SCHEMA
+from tacit.server.survey.draft import SurveyDraft, Trial
+from tacit.server.survey.forecast import forecast
 from tacit.server.survey.opened import Surveys
+from tacit.server.survey.save import checked, save
 from tacit.survey.results_certificate import certificate_of
 from tacit.survey.survey import Survey
 
@@ -20,6 +24,7 @@ __all__ = ["Asked", "Looks", "router", "seen", "surveys_of"]
 router = APIRouter(prefix="/v1/surveys", tags=["surveys"])
 
 Looks = Annotated[Identity, Depends(allowed("look"))]
+Governs = Annotated[Identity, Depends(allowed("govern"))]
 SENT: dict[str, Any] = {"requestBody": {"required": True, "content": {JSON: {"schema": SCHEMA}}}}
 TAKEN: dict[int | str, dict[str, Any]] = {
     200: {"description": "It is on disk.", "content": {JSON: {"example": {"counted": True}}}}
@@ -30,7 +35,6 @@ KINDS: dict[int | str, dict[str, Any]] = {200: {"description": "Estimates.", "co
 def surveys_of(request: Request) -> Surveys:
     """The surveys that are served; every request about them is counted by its address."""
     found = service_of(request).surveys
-    assert found is not None, "the routes are there only if there are surveys"
     found.rate.take(request.client.host if request.client else "?")
     return found
 
@@ -46,14 +50,41 @@ def seen(survey: Survey, request: Request, service: Service) -> None:
 
 @router.get("")
 def list_surveys(who: Looks, service: Serving) -> JSONResponse:
-    """Every survey, with how many answered."""
+    """Every survey, with how many answered, and whether it is open, closed, or opens later."""
     surveys = service.surveys
-    assert surveys is not None
     found = [
-        {"survey": name, "title": survey.title, "submissions": surveys.store.size(survey)}
-        for name, survey in surveys.known.items()
+        {
+            "survey": name,
+            "title": survey.title,
+            "submissions": surveys.store.size(survey),
+            "state": surveys.standing(survey),
+            "opens": None if survey.opens is None else survey.opens.isoformat(),
+            "closes": None if survey.closes is None else survey.closes.isoformat(),
+            "epsilon": number(survey.epsilon),
+            "questions": len(survey.questions),
+            "public_results": survey.public_results,
+        }
+        for name, survey in surveys.every().items()
     ]
     return JSONResponse({"items": found})
+
+
+@router.post("", status_code=201)
+def save_survey(draft: SurveyDraft, who: Governs, service: Serving) -> JSONResponse:
+    """Write the file of a new survey, and take reports on it from now on."""
+    return JSONResponse({"survey": save(service.surveys, who, draft)}, status_code=201)
+
+
+@router.post("/draft")
+def try_survey(asked: Trial, who: Governs, service: Serving) -> JSONResponse:
+    """What is wrong with a draft, at which field; its file; and what so many answers to it would tell.
+
+    Nothing is kept. A forecast is given as soon as questions and epsilon are there.
+    """
+    found = checked(service.surveys, asked.survey)
+    told, problems = (None, []) if found.sketch is None else forecast(found.sketch, asked)
+    every = [problem.json() for problem in (*found.problems, *problems)]
+    return JSONResponse({"valid": found.survey is not None, "problems": every, "toml": found.text, "forecast": told})
 
 
 @router.get("/{survey}")
@@ -69,7 +100,6 @@ async def report(survey: str, request: Request) -> Response:
     It is on disk when this answers. The same `id` again is thanked again and counted once: `counted` is false then.
     """
     surveys = service_of(request).surveys
-    assert surveys is not None
     address = request.client.host if request.client else "?"
     return Response(await surveys.take(survey, await request.body(), address=address), media_type=JSON)
 
@@ -79,7 +109,7 @@ async def results(
     survey: str, request: Request, surveys: Asked, service: Serving, form: Literal["json", "csv"] | None = None
 ) -> Response:
     """Estimates with intervals, raw and consistent, as JSON or CSV: by Accept, or by `form`."""
-    known = surveys.named(survey)
+    known = await run_in_threadpool(surveys.named, survey)
     await run_in_threadpool(seen, known, request, service)
     kind = media(request, (JSON, CSV)) if form is None else {"json": JSON, "csv": CSV}[form]
     found = await run_in_threadpool(surveys.results, known)
@@ -92,7 +122,7 @@ async def results(
 @router.get("/{survey}/certificate")
 async def certificate(survey: str, request: Request, surveys: Asked, service: Serving) -> Response:
     """What respondents were promised, how reports were made, and what was counted, signed if the service has a key."""
-    known = surveys.named(survey)
+    known = await run_in_threadpool(surveys.named, survey)
     await run_in_threadpool(seen, known, request, service)
 
     def made() -> dict[str, Any]:

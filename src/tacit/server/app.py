@@ -82,6 +82,8 @@ PARTS = (
     pages,
     static,
     declare_routes,
+    api_survey,
+    survey_pages,
 )
 
 
@@ -114,17 +116,13 @@ def application(service: Service) -> FastAPI:
         app.include_router(part.router)
     if service.oidc is not None:
         app.include_router(oidc.router)
-    if service.surveys is not None:
-        app.include_router(api_survey.router)
-        app.include_router(survey_pages.router)
     app.add_api_route("/healthz", healthz, methods=["GET"], tags=["operations"])
     app.add_api_route("/metrics", metrics, methods=["GET"], tags=["operations"], response_class=PlainTextResponse)
     app.add_exception_handler(TacitError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _framework)
     app.add_middleware(Lane, service=service)
-    if service.surveys is not None:
-        app.add_middleware(ReportLane, surveys=service.surveys)
+    app.add_middleware(ReportLane, surveys=service.surveys)
     app.add_middleware(BodyLimit, most=service.config.body)
     app.add_middleware(Guard, metrics=service.metrics, secure=service.config.secure)  # last added is outermost
     return app

@@ -89,7 +89,7 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
             findings += [(origin, finding) for finding in report.findings]
             findings += [] if problem is None else [(origin, Finding(people=REGISTRY, seq=None, what=problem))]
             add("ledger", f"ledgers/{number}/{path.name}", origin, path, heads_of(report))
-        for number, path in enumerate([*policies, *config.surveys], 1):
+        for number, path in enumerate([*policies, *config.surveys, *sorted(config.survey_folder.glob("*.toml"))], 1):
             add("policy", f"policies/{number}/{path.name}", str(path.absolute()), path)
         if file is not None:
             add("config", f"config/{file.name}", str(file.absolute()), file)

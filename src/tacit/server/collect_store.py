@@ -124,6 +124,12 @@ class ReportStore:
                 row = {"survey": survey.name, "question": name, "counts": none, "reports": 0, "held": none}
                 connection.execute(self._insert(tallies).on_conflict_do_nothing(), {**row, "waiting": 0})
 
+    def entered(self, name: str) -> str | None:
+        """The version of the survey that has this name for ever; None if none has."""
+        with self._reading() as connection:
+            found = connection.execute(select(surveys.c.version).where(surveys.c.name == name)).scalar_one_or_none()
+        return None if found is None else str(found)
+
     def add(self, survey: Survey, deliveries: Sequence[Delivery]) -> list[bool]:
         """Keep what was sent, in one transaction that is on disk when this returns; for each, whether it was new."""
         first = {each.id: place for place, each in reversed(list(enumerate(deliveries)))}

@@ -141,6 +141,11 @@ class Config:
         """Where reports of surveys are kept: apart from people, in a file of its own where there is no server."""
         return self.database or self.state / "surveys.db"
 
+    @property
+    def survey_folder(self) -> Path:
+        """The folder that the console writes surveys to."""
+        return (self.state / "surveys").absolute()
+
     def environment(self) -> dict[str, str]:
         """The variables that make the same config: how workers are told of it."""
         found = {}

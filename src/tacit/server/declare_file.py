@@ -1,4 +1,4 @@
-"""Policy files, changed so that nobody ever reads half of one.
+"""Policy and survey files, changed so that nobody ever reads half of one.
 
 A new file appears whole or not at all, and never in the place of another. A file that is changed is replaced in one
 step, under a lock that every worker on this machine honours, and only if the text that was read is still there.
@@ -56,7 +56,7 @@ def _write(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise InputError(f"the policy cannot be written to its folder: {error.strerror}") from None
+        raise InputError(f"the file cannot be written to its folder: {error.strerror}") from None
 
 
 def create(tried: Path, path: Path) -> None:
@@ -64,7 +64,7 @@ def create(tried: Path, path: Path) -> None:
     try:
         os.link(tried, path)
     except FileExistsError:
-        raise Problem(409, "policy-exists", "There is such a policy", f"{path.name} exists already") from None
+        raise Problem(409, "file-exists", "There is such a file", f"{path.name} exists already") from None
     _settle(path.parent)
 
 

@@ -1,4 +1,4 @@
-"""The folder of policies that were declared while the service runs: whether something is new there."""
+"""A folder of files that are added while the service runs, policies or surveys: whether something is new there."""
 
 from pathlib import Path
 from time import time_ns
@@ -32,8 +32,8 @@ class Folder:
     def _mended(self) -> bool:
         return any(stamp_of(path) != stamp for path, stamp in list(self._broken.items()))
 
-    def policies(self) -> list[Path]:
-        """The policies in it, without those that are still as broken as they were."""
+    def files(self) -> list[Path]:
+        """The files in it, without those that are still as broken as they were."""
         if self.path is None or not self.path.is_dir():
             return []
         found = sorted(path for path in self.path.glob("*.toml") if not path.name.startswith("."))

@@ -107,7 +107,7 @@ class Desk:
             return
         with self._lock:
             there = {opened.path for opened in self._opened.values()}
-            for path in self._folder.policies():
+            for path in self._folder.files():
                 if path in there:
                     continue
                 try:

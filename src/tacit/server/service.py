@@ -39,11 +39,11 @@ class Service:
     curating: Curating
     requests: Requests
     checks: Checks
+    surveys: Surveys
     oidc: Provider | None = None
     signer: Signer | None = None
     memory: Memory = field(default_factory=Memory)
     asking: Asking = field(default_factory=Asking)
-    surveys: Surveys | None = None
 
     @classmethod
     def open(cls, config: Config) -> "Service":
@@ -81,8 +81,7 @@ class Service:
         """Wait for what is running, as long as the config says, and let go of everything."""
         self.jobs.close(self.config.grace)
         self.checks.close()
-        if self.surveys is not None:
-            self.surveys.close()
+        self.surveys.close()
         self.desk.close()
         self.asking.close()
         self.state.close()
@@ -96,8 +95,7 @@ def _signer(config: Config) -> Signer | None:
     return Signer(path) if config.signing_key is not None else Signer.at(path)
 
 
-def _surveys(config: Config) -> Surveys | None:
+def _surveys(config: Config) -> Surveys:
     """The surveys, with a store of their own beside the service's: reports have no business near people."""
-    if not config.surveys:
-        return None
-    return Surveys(config.surveys, config.survey_store, rate=config.survey_rate, body=config.body)
+    folder, rate, body = config.survey_folder, config.survey_rate, config.body
+    return Surveys(config.surveys, config.survey_store, rate=rate, body=body, folder=folder)

@@ -14,7 +14,7 @@ from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.local import Estimate, shares
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import Coin, below, keeping
+from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.frequency import word
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
@@ -52,9 +52,7 @@ class BitFlip(Protocol):
         if self.watched > min(MOST, self.categories) or self.categories > 1 << 16:
             raise InputError(f"watched must be at most {MOST} and at most the categories, of which 65536 can be")
         if 2 * self.p <= 1:
-            raise InputError(
-                "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
-            )
+            raise InputError(NOTHING)
 
     @cached_property
     def _keep(self) -> Coin:

@@ -16,9 +16,10 @@ from tacit.base import InputError
 from tacit.noise import Rng
 from tacit.noise.logistic import logistic_bounds
 
-__all__ = ["ONE", "Coin", "below", "keeping", "whole_words"]
+__all__ = ["NOTHING", "ONE", "Coin", "below", "keeping", "whole_words"]
 
 ONE = 1 << 64
+NOTHING = "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 

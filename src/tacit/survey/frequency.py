@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.local import Estimate, shares
+from tacit.survey.coin import NOTHING
 from tacit.survey.protocol import Array, Protocol, Tally
 
 __all__ = ["LISTED", "Frequency", "total_error", "word"]
@@ -34,9 +35,7 @@ class Frequency(Protocol):
         if self.categories > most:
             raise InputError(f"categories must be at most {most}: ask for text to find the common ones among more")
         if self.p <= self.q:
-            raise InputError(
-                "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
-            )
+            raise InputError(NOTHING)
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ from tacit.base import InputError, Number, whole
 from tacit.mechanism.local import Estimate, shares
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import Coin, below, keeping
+from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.mean import FINEST, Mean
 from tacit.survey.protocol import Array, Law, Tally
 
@@ -42,9 +42,7 @@ class OneBitMean(Mean):
     def __post_init__(self) -> None:
         super().__post_init__()
         if 2 * self.p <= 1:
-            raise InputError(
-                "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
-            )
+            raise InputError(NOTHING)
 
     @property
     def device(self) -> Mapping[str, int | float]:

@@ -123,7 +123,7 @@ def margin(protocol: Protocol, answers: int, confidence: Number = 0.95) -> float
     if isinstance(protocol, Frequency):
         low, high = float(protocol.q), float(protocol.p)
         rate = min(max(0.5, low), high)  # of reports that speak for an answer, where it varies most
-        return reach * sqrt(rate * (1 - rate) / answers) / (high - low)
+        return reach * sqrt(rate * (1 - rate) / answers) / float(protocol.p - protocol.q)
     if isinstance(protocol, SquareWave):
         return reach * _of_even_bins(protocol) / sqrt(answers)
     if isinstance(protocol, PrefixText):
@@ -143,9 +143,9 @@ def _of_even_bins(protocol: SquareWave) -> float:
 
 def _standing_out(protocol: PrefixText) -> float:
     """√n times the share of a text that is found as often as not: its support is at the bound for texts nobody has."""
-    p, q = float(protocol.p), float(protocol.q)
+    q = float(protocol.q)
     tail = log(protocol.levels * CANDIDATES / RISK)
-    return sqrt(2 * tail * q * (1 - q) * protocol.levels) / (p - q)
+    return sqrt(2 * tail * q * (1 - q) * protocol.levels) / float(protocol.p - protocol.q)
 
 
 def spelled(margin: float, unit: str) -> str:

@@ -17,7 +17,7 @@ from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.local import Estimate
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import Coin, below, keeping
+from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.frequency import word
 from tacit.survey.hashed import best_buckets, rates
 from tacit.survey.prefix_search import Found, Search, search
@@ -68,9 +68,7 @@ class PrefixText(Protocol):
             raise InputError("buckets must be from 2 to 256, so that a report names one in a byte")
         object.__setattr__(self, "buckets", chosen)
         if self.p <= self.q:
-            raise InputError(
-                "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
-            )
+            raise InputError(NOTHING)
 
     @property
     def levels(self) -> int:

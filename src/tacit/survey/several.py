@@ -12,7 +12,7 @@ from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.local import Estimate, shares
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import Coin, below, keeping
+from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.frequency import word
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
@@ -45,6 +45,8 @@ class SeveralResponse(Protocol):
         object.__setattr__(self, "options", whole(self.options, "options", least=1))
         if self.options > MOST:
             raise InputError(f"options must be at most {MOST}, not {self.options}: ask about fewer at once")
+        if 2 * self.p <= 1:
+            raise InputError(NOTHING)
 
     @cached_property
     def _keep(self) -> Coin:

@@ -18,6 +18,7 @@ from scipy.special import ndtri
 
 from tacit.base import InputError, Number, between, positive, whole
 from tacit.mechanism.local import Estimate, shares
+from tacit.survey.coin import NOTHING
 from tacit.survey.hash_family import bucket_weights
 from tacit.survey.protocol import Array, Protocol, Tally
 from tacit.survey.text_hash import absorbed, buckets_at, encoded, started
@@ -44,9 +45,7 @@ class Sketch(Protocol):
         if self.rows > MOST_ROWS or self.width > WIDEST:
             raise InputError(f"rows must be at most {MOST_ROWS} and width at most {WIDEST}")
         if self.p <= self.r:
-            raise InputError(
-                "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
-            )
+            raise InputError(NOTHING)
 
     @property
     @abstractmethod

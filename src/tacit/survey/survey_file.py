@@ -1,46 +1,29 @@
 """Read a survey from TOML, strictly: everything that is wrong with a file is said at once."""
 
-import tomllib
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from tacit.base import PolicyError
 from tacit.policy.declaration import keys, part_of, read_values, required
 from tacit.policy.problem import instead, quoted, shown, within
+from tacit.policy.toml import read_text, read_toml
 from tacit.survey.question import Question
 from tacit.survey.survey import Survey
 
 __all__ = ["load", "parse"]
 
-LARGEST = 4 * 1024 * 1024
-
 
 def load(path: str | Path) -> Survey:
     """The survey in this file."""
     place = Path(path)
-    try:
-        if place.stat().st_size > LARGEST:
-            raise PolicyError(f"{place.name}: is larger than 4 MB: this is not a survey")
-        text = place.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise PolicyError(f"{place.name}: there is no such file: write one with `tacit survey new FILE`") from None
-    except UnicodeDecodeError:
-        raise PolicyError(f"{place.name}: is not UTF-8 text: save it as UTF-8") from None
-    except OSError as error:
-        raise PolicyError(f"{place.name}: cannot be read: {error.strerror}") from None
+    text = read_text(place, what="survey", made_by="tacit survey new FILE", megabytes=4)
     return parse(text, file=place.name)
 
 
 def parse(text: str, *, file: str = "survey.toml") -> Survey:
     """The survey in this text; `file` is how messages call it. Every problem is in the one `PolicyError`."""
-    try:
-        data = tomllib.loads(text, parse_float=_decimal)
-    except RecursionError:
-        raise PolicyError(f"{file}: is nested too deeply") from None
-    except ValueError as error:
-        raise PolicyError(f"{file}: is not valid TOML: {error}. Text needs quotes, lists need [ ]") from None
+    data = read_toml(text, file)
     values, problems = _values(Survey, data)
     found, wrong = _questions(data.get("questions", {}))
     problems += wrong
@@ -52,13 +35,6 @@ def parse(text: str, *, file: str = "survey.toml") -> Survey:
         except PolicyError as error:
             problems = list(error.problems)
     raise PolicyError(*(f"{file}: {problem}" for problem in problems))
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise ValueError("a number is out of range") from None
 
 
 def _values(part: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

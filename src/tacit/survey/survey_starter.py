@@ -1,11 +1,6 @@
 """A first survey file to change, and the reference of all its keys, from the model itself."""
 
-from dataclasses import MISSING, Field
-from fractions import Fraction
-from typing import Any
-
-from tacit.policy.declaration import keys, part_of, required
-from tacit.policy.problem import shown
+from tacit.policy.reference import tabled
 from tacit.survey.question import Question
 from tacit.survey.survey import Survey
 
@@ -68,25 +63,4 @@ SECTIONS: tuple[tuple[str, str, type], ...] = (
 
 def as_markdown() -> str:
     """The page docs/reference/survey-file.md."""
-    parts = [HEADING]
-    for title, words, part in SECTIONS:
-        rows = [_row(item) for item in keys(part) if part_of(item) is None]
-        head = "| key | is | default | meaning |\n|---|---|---|---|\n"
-        parts.append(f"\n## {title}\n\n{words}\n\n{head}" + "\n".join(rows) + "\n")
-    return "".join(parts)
-
-
-def _row(item: "Field[Any]") -> str:
-    meta = item.metadata
-    example = f" Example: `{item.name} = {meta['example']}`."
-    cells = (f"`{item.name}`", meta["kind"].words, _default(item), meta["words"] + example)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _default(item: "Field[Any]") -> str:
-    if required(item):
-        return "required"
-    if item.default in (None, (), MISSING):
-        return "–"
-    value = item.default
-    return f"`{shown(Fraction(value) if isinstance(value, int) and not isinstance(value, bool) else value)}`"
+    return tabled(HEADING, SECTIONS)

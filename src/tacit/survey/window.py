@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.base import InputError
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import Coin, below, keeping
+from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.frequency import word
 from tacit.survey.protocol import Array, Law, Protocol
 
@@ -98,9 +98,7 @@ class Window(Protocol):
     def _telling(self) -> None:
         """Refuse an ε whose reports would say nothing; for the end of a dataclass's construction."""
         if self.line[1] <= 0:
-            raise InputError(
-                "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
-            )
+            raise InputError(NOTHING)
 
     @cached_property
     def line(self) -> tuple[Fraction, Fraction]:

@@ -26,9 +26,9 @@ def test_the_navigation_has_what_the_role_may_do(chromium: Browser, clinic: Runn
     for who in ("ana", "otto", "cora"):
         with visit(chromium, clinic, who) as page:
             shown[who] = page.get_by_role("navigation").get_by_role("link").all_inner_texts()
-    assert shown["ana"] == ["Ask", "Budget", "Lab"]
-    assert shown["otto"] == ["Budget", "Curator", "Lab"]
-    assert shown["cora"] == ["Ask", "Budget", "Curator", "Lab"]
+    assert shown["ana"] == ["Ask", "Budget", "Surveys", "Lab"]
+    assert shown["otto"] == ["Budget", "Surveys", "Curator", "Lab"]
+    assert shown["cora"] == ["Ask", "Budget", "Surveys", "Curator", "Lab"]
 
 
 def test_light_and_dark_follow_the_system_until_one_chooses(chromium: Browser, clinic: Running) -> None:

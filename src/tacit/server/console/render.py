@@ -28,6 +28,7 @@ class Entry(NamedTuple):
 NAVIGATION = (
     Entry("/ask", "Ask", "ask"),
     Entry("/budget", "Budget", "look"),
+    Entry("/surveys", "Surveys", "look"),
     Entry("/curator", "Curator", "watch"),
     Entry("/lab", "Lab", "look"),
 )

@@ -1,16 +1,24 @@
 """The surveys that this worker serves, and the store that their reports go to."""
 
 import json
+import threading
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from logging import WARNING
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
+
+from starlette.concurrency import run_in_threadpool
 
 from tacit.base import PolicyError
 from tacit.server.collect import Collector
 from tacit.server.collect_store import ReportStore
+from tacit.server.declare_folder import Folder
 from tacit.server.limits import Rate
+from tacit.server.log import event
 from tacit.server.problem import Problem
+from tacit.server.state import Unavailable
 from tacit.server.survey.body import delivery_of
 from tacit.survey.results import Results, results_of
 from tacit.survey.survey import Survey
@@ -22,42 +30,103 @@ COUNTED, KNOWN = (json.dumps({"counted": new}).encode() for new in (True, False)
 
 
 class Surveys:
-    """Opened once. Every survey's name is known to the store with what its reports mean, or it is refused."""
+    """Every survey's name is known to the store with what its reports mean, or it is refused.
 
-    def __init__(self, files: Iterable[Path], where: str | Path, *, rate: int, body: int) -> None:
-        found: dict[str, Survey] = {}
-        for survey in map(load, files):
-            if survey.name in found:
-                raise PolicyError(f'two surveys are called "{survey.name}": give one of them another name')
-            if (size := _body(survey)) > body:
-                raise PolicyError(
-                    f'what one respondent of "{survey.name}" sends has {size:,} bytes, and requests at most {body:,}: '
-                    "ask with fewer options, or set body"
-                )
-            found[survey.name] = survey
-        self.known: Mapping[str, Survey] = MappingProxyType(found)
+    `files` are opened once, and one that cannot be is an error. `folder` holds further ones: those that are there now,
+    and those that this or another worker adds later; one that cannot be opened is left out until it changes.
+    """
+
+    def __init__(
+        self, files: Iterable[Path], where: str | Path, *, rate: int, body: int, folder: Path | None = None
+    ) -> None:
+        self.known: Mapping[str, Survey] = MappingProxyType({})
+        self.folder, self.body = folder, body
+        self._folder, self._paths, self._lock = Folder(folder), set[Path](), threading.Lock()
+        for path in files:
+            self._know(self._read(path))
         self.rate = Rate(rate)
         self.store = ReportStore(where)
         try:
-            for survey in found.values():
+            for survey in self.known.values():
                 self.store.enter(survey)
+            self._notice()
             self.collector = Collector(self.store)
         except BaseException:
             self.store.close()
             raise
 
+    def _read(self, path: Path) -> Survey:
+        survey = load(path)
+        if survey.name in self.known:
+            raise PolicyError(f'two surveys are called "{survey.name}": give one of them another name')
+        self.fits(survey)
+        return survey
+
+    def _know(self, survey: Survey) -> None:
+        self.known = MappingProxyType({**self.known, survey.name: survey})
+
+    def fits(self, survey: Survey) -> None:
+        """What a respondent sends can be taken; else a `PolicyError`."""
+        if (size := _body(survey)) > self.body:
+            raise PolicyError(
+                f'what one respondent of "{survey.name}" sends has {size:,} bytes, and requests at most {self.body:,}: '
+                "ask with fewer options, or set body"
+            )
+
+    def add(self, path: Path) -> None:
+        """Serve one more file of the folder, from now on. It is no harm if it was noticed already."""
+        with self._lock:
+            if path not in self._paths:
+                self._take(path)
+
+    def _take(self, path: Path) -> None:
+        survey = self._read(path)
+        self.store.enter(survey)
+        self._paths.add(path)
+        self._know(survey)
+
+    def _notice(self) -> None:
+        """Take in what was saved since, here or by another worker."""
+        with self._lock:  # whoever asks meanwhile waits for what is being read
+            for path in self._folder.files() if self._folder.changed() else ():
+                if path in self._paths:
+                    continue
+                try:
+                    self._take(path)
+                except Unavailable:  # the file is not to blame: look again at the next request
+                    self._folder = Folder(self.folder)
+                    return
+                except Exception as error:  # whatever is wrong with it, the others are served
+                    self._folder.broken(path)
+                    event("survey left out", level=WARNING, file=path.name, error=type(error).__name__)
+
+    def every(self) -> Mapping[str, Survey]:
+        """All surveys by name."""
+        self._notice()
+        return self.known
+
     def named(self, name: str) -> Survey:
         """The survey of this name."""
+        if name not in self.known:
+            self._notice()
         if name not in self.known:
             raise Problem(404, "no-survey", "There is no such survey", "there is no survey of this name here")
         return self.known[name]
 
-    def open_now(self, survey: Survey) -> None:
-        """Whether reports are taken now; else a `Problem` that says since when or from when."""
+    @staticmethod
+    def standing(survey: Survey) -> Literal["open", "later", "closed"]:
+        """Whether reports are taken now."""
         now = datetime.now(UTC)
         if survey.is_open(now):
+            return "open"
+        return "closed" if survey.opens is None or survey.opens <= now else "later"
+
+    def open_now(self, survey: Survey) -> None:
+        """Whether reports are taken now; else a `Problem` that says since when or from when."""
+        standing = self.standing(survey)
+        if standing == "open":
             return
-        begun = survey.opens is None or survey.opens <= now
+        begun = standing == "closed"
         moment = survey.closes if begun else survey.opens
         words = f"it {'closed' if begun else 'opens'} at {moment:%Y-%m-%d %H:%M} UTC"
         raise Problem(403, "closed" if begun else "not-open", "The survey takes no answers now", words)
@@ -65,7 +134,9 @@ class Surveys:
     async def take(self, name: str, body: bytes, *, address: str) -> bytes:
         """What one device sent, on disk when this returns; what it is told. Or a `Problem`."""
         self.rate.take(address)
-        survey = self.named(name)
+        survey = self.known.get(name)
+        if survey is None:
+            survey = await run_in_threadpool(self.named, name)  # which may read files
         self.open_now(survey)
         new = await self.collector.submit(survey, delivery_of(survey, body))
         return COUNTED if new else KNOWN

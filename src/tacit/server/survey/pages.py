@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 import tacit.survey
-from tacit.server.api_survey import Asked, Looks, seen
+from tacit.server.api_survey import Asked, seen
 from tacit.server.console.static import KINDS, kept
 from tacit.server.identify import Serving
 from tacit.server.problem import Problem
@@ -45,13 +45,6 @@ def static(name: str, request: Request) -> Response:
     return kept(request, path.read_bytes(), KINDS[found[1]])
 
 
-@router.get("/surveys")
-def listed(who: Looks, surveys: Asked) -> Response:
-    """Every survey, for whoever is known."""
-    rows = [(survey, surveys.store.size(survey)) for survey in surveys.known.values()]
-    return _page("surveys.html", title="Surveys", rows=rows)
-
-
 @router.get("/s/worker.js")
 def worker(request: Request) -> Response:
     """What keeps the pages for when there is no network; it has to lie above them."""
@@ -70,7 +63,7 @@ def respond(survey: str, surveys: Asked) -> Response:
 @router.get("/s/{survey}/results")
 async def results(survey: str, request: Request, surveys: Asked, service: Serving) -> Response:
     """What the reports say together."""
-    known = surveys.named(survey)
+    known = await run_in_threadpool(surveys.named, survey)
     await run_in_threadpool(seen, known, request, service)
     found = await run_in_threadpool(surveys.results, known)
     charts = [drawn(known.questions[finding.name], finding) for finding in found.findings]
