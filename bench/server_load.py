@@ -52,19 +52,19 @@ def request(kind: str, path: str, token: str, body: object) -> Request:
     return Request(kind, f"{head}content-length: {len(data)}\r\n\r\n".encode() + data)
 
 
-def load(port: int, analysts: list[Iterator[Request]], seconds: float) -> Seen:
-    """Everybody asks for so long, one request after another."""
+def load(port: int, analysts: list[Iterator[Request]], seconds: float, *, pause: float = 0.0) -> Seen:
+    """Everybody asks for so long, one request after another, each `pause` seconds after the answer before it."""
     import uvloop
 
-    return uvloop.run(_load(port, analysts, seconds))
+    return uvloop.run(_load(port, analysts, seconds, pause))
 
 
-async def _load(port: int, analysts: list[Iterator[Request]], seconds: float) -> Seen:
+async def _load(port: int, analysts: list[Iterator[Request]], seconds: float, pause: float) -> Seen:
     seen = Seen()
     links = [await asyncio.open_connection("127.0.0.1", port) for _ in analysts]
     began = perf_counter()
     each = zip(analysts, links, strict=True)
-    await asyncio.gather(*(_analyst(wishes, *link, began + seconds, seen) for wishes, link in each))
+    await asyncio.gather(*(_analyst(wishes, *link, began + seconds, pause, seen) for wishes, link in each))
     seen.seconds = perf_counter() - began
     for _, writer in links:
         writer.close()
@@ -72,7 +72,12 @@ async def _load(port: int, analysts: list[Iterator[Request]], seconds: float) ->
 
 
 async def _analyst(
-    wishes: Iterator[Request], reader: asyncio.StreamReader, writer: asyncio.StreamWriter, end: float, seen: Seen
+    wishes: Iterator[Request],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    end: float,
+    pause: float,
+    seen: Seen,
 ) -> None:
     try:
         for wish in wishes:
@@ -85,5 +90,6 @@ async def _analyst(
             await reader.readexactly(int(head[at : head.index(b"\r", at)]))
             seen.times.setdefault(wish.kind, []).append(perf_counter() - began)
             seen.statuses[wish.kind, int(head[9:12])] += 1
+            await asyncio.sleep(pause)
     except (OSError, EOFError, ValueError) as error:
         seen.broken.append(type(error).__name__)
