@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from tacit.base import InputError
 from tacit.cli import app
 from tacit.cli.surveyed import survey_demo
 
@@ -24,6 +25,16 @@ def good(*words: str) -> str:
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+def test_a_plan_is_drawn_beside_its_shuffled_and_central_form(tmp_path: Path) -> None:
+    start = 'name = "s"\ntitle = "S"\nepsilon = 1\n[questions.{}]\nask = "Well?"\nkind = "{}"\n'
+    (tmp_path / "s.toml").write_text(start.format("well", "yes-no"))
+    good("plan", "s.toml", "--plot", "plan.svg")
+    assert "a mixer of reports is trusted" in (tmp_path / "plan.svg").read_text()
+    (tmp_path / "n.toml").write_text(start.format("long", "number") + "range = [0, 12]\n")
+    for words in (("s.toml", "--plot", "plan.txt"), ("n.toml", "--plot", "plan.svg")):
+        assert isinstance(run("plan", *words).exception, InputError)
 
 
 def test_from_nothing_to_results() -> None:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError
-from tacit.cli.options import Json
-from tacit.cli.screen import print_json
+from tacit.cli.options import Json, Picture
+from tacit.cli.screen import drawn, patiently, picture, print_json
 from tacit.session.show import table_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The survey, in TOML.
 Files = Annotated[list[Path], typer.Argument(metavar="REPORTS…", help="What was collected.", show_default=False)]
 Answers = Annotated[int, typer.Option("--answers", metavar="NUMBER", help="How many people answer.", min=1)]
 PEOPLE = 5000
+DELTA = 1e-6  # of the shuffled and central ways that a plan is drawn beside
 
 
 def register(app: typer.Typer) -> None:
@@ -68,19 +69,27 @@ def plan(
         float | None,
         typer.Option("--within", metavar="POINTS", help="Also: how many answers it takes to know to so many points."),
     ] = None,
+    plot: Picture = None,
     as_json: Json = False,
 ) -> None:
     """How well each question will be answered, before anybody is asked.
+
+    The picture shows what it costs to trust nobody: the error of each question with answers to choose from, beside what
+    it would be with a shuffler, or with a curator who sees the answers.
 
     Example: tacit survey plan survey.toml --answers 5000 --within 2
     """
     from tacit.survey import plan as planning
 
+    picture(plot)
     survey = _survey(file)
     if within is not None and not 0 < within < 100:
         raise InputError(f"--within must be more than 0 and less than 100 points, not {within:g}")
     found = planning.plan(survey, answers=answers, within=None if within is None else within / 100)
     console = Console()
+    if plot is not None:
+        patiently("drawing", lambda: _draw(survey, answers, plot))
+        drawn(console, plot, quiet=as_json)
     if as_json:
         print_json(console, found.json())
         return
@@ -96,6 +105,25 @@ def plan(
     if within is not None:
         names.append(f"answers for ± {within:g} points")
     console.print(table_of(names, rows, right={"ε", "report", names[-1] if within is not None else "ε"}))
+
+
+def _draw(survey: "Survey", answers: int, path: Path) -> None:
+    """Local, shuffled and central error of each question with answers to choose from."""
+    from tacit.plot import page, write
+    from tacit.plot.surveys import models
+    from tacit.survey.beside import beside
+    from tacit.survey.frequency import Frequency
+
+    counts = sorted({max(answers, 2), 100, 1000, 10_000, 100_000, 1_000_000})
+    panels = []
+    for name, question in survey.questions.items():
+        protocol = survey.protocols[name]
+        if isinstance(protocol, Frequency):
+            rows = beside(categories=protocol.categories, epsilon=protocol.epsilon, delta=DELTA, reports=counts)
+            panels.append([models(rows, title=(question.ask, f"ε = {float(protocol.epsilon):g}, δ = {DELTA:g}"))])
+    if not panels:
+        raise InputError("--plot is for questions with answers to choose from, and this survey has none")
+    write(page(panels, title=survey.title, subtitle="what it costs to trust nobody"), path)
 
 
 def simulate(
