@@ -15,10 +15,10 @@ serve: $(STAMP)-serve    ## the service with the demo dataset, on this machine a
 	$(BIN)/tacit serve --wire 127.0.0.1:8322
 
 test: $(STAMP)-test      ## every test, long ones in their fast form
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 test-all: $(STAMP)-test  ## every test in full
-	OMP_NUM_THREADS=1 TACIT_TESTS=full $(BIN)/python -m pytest -n 3 -m "slow or not slow"
+	OMP_NUM_THREADS=1 TACIT_TESTS=full $(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
 check: $(STAMP)-test     ## style, types, layers
 	$(BIN)/ruff check .

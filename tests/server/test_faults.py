@@ -175,7 +175,8 @@ def storm(service: Serving, kills: int, kill: Any) -> dict[str, list[Any]]:
     return found
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [3, 40])
 def test_workers_are_killed_again_and_again(tmp_path: Path, kills: int) -> None:
     turns = iter(range(1000))
 
