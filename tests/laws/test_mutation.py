@@ -15,12 +15,16 @@ from support.channel import ClaimError, check, p_value
 from support.draws import draws
 from support.fixed_rng import FixedRng
 from support.mutants import own_modules, resized, samplers, weakened
-from tacit.mechanism import MECHANISMS, Example, Mechanism
+from tacit.mechanism import MECHANISMS, Example, Mechanism, PlanarLaplace
 from tacit.survey import PROTOCOLS
 
 FULL = os.environ.get("TACIT_TESTS") == "full"
 TIGHT = [
-    pytest.param(example, id=f"{mechanism.__name__}-{i}")
+    pytest.param(
+        example,
+        id=f"{mechanism.__name__}-{i}",
+        marks=[pytest.mark.slow] if i > 1 and mechanism in (*PROTOCOLS, PlanarLaplace) else [],
+    )
     for mechanism in (*MECHANISMS, *PROTOCOLS)
     for i, example in enumerate(mechanism.examples())
     if example.tight

@@ -5,11 +5,15 @@ import pytest
 from support.channel import p_value
 from support.draws import draws
 from support.fixed_rng import FixedRng
-from tacit.mechanism import MECHANISMS, Example
+from tacit.mechanism import MECHANISMS, Example, PlanarLaplace
 from tacit.survey import PROTOCOLS
 
 CASES = [
-    pytest.param(example, id=f"{mechanism.__name__}-{i}")
+    pytest.param(
+        example,
+        id=f"{mechanism.__name__}-{i}",
+        marks=[pytest.mark.slow] if i > 1 and mechanism in (*PROTOCOLS, PlanarLaplace) else [],
+    )
     for mechanism in (*MECHANISMS, *PROTOCOLS)
     for i, example in enumerate(mechanism.examples())
 ]

@@ -49,7 +49,7 @@ CASES = [
         k,
         epsilon,
         id=f"{kind.__name__}-{k}-{epsilon}",
-        marks=[pytest.mark.slow] if k > 9 and "Unary" in kind.__name__ and (epsilon != 1 or k not in (10, 13)) else [],
+        marks=[pytest.mark.slow] if k > 9 and (epsilon != 1 or k not in (10, 13)) else [],
     )
     for kind in LISTED
     for k in range(2, 17)
