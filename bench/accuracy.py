@@ -90,10 +90,10 @@ class Remembering(DuckDBEngine):
 
     _known: dict[str, Any]
 
-    def _fetch(self, statement: str) -> Sequence[Sequence[Any]]:
+    def _read(self, instance: Any, statement: str) -> Sequence[Sequence[Any]]:
         known = self.__dict__.setdefault("_known", {})
         if statement not in known:
-            known[statement] = super()._fetch(statement)
+            known[statement] = super()._read(instance, statement)
         found: Sequence[Sequence[Any]] = known[statement]
         return found
 

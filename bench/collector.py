@@ -119,7 +119,7 @@ def collected(folder: Path, survey: Survey, sent: list[Submission]) -> float:
     known = store.add(survey, [Delivery(each.id, each.reports) for each in sent])
     store.close()
     if any(known):
-        raise RuntimeError(f"{sum(known)} acknowledged submissions were lost")
+        raise RuntimeError(f"{known.count(True)} acknowledged submissions were lost")
     return rate
 
 

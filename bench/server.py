@@ -29,13 +29,14 @@ from rich.table import Table
 from bench.server_load import Request, Seen, load, request
 from tacit.cli.story import built
 from tacit.engine.render import statements
+from tacit.engine.unit import Stored
 from tacit.ledger import Ledger
 from tacit.loss import Cost
 from tacit.policy import load as load_policy
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, analyst_holder
 from tacit.session import Session
 
-__all__ = ["COUNT", "run"]
+__all__ = ["COUNT", "free_port", "process", "run"]
 
 ANALYSTS, ACCOUNTS = 64, 10_000
 SECONDS = float(os.environ.get("TACIT_BENCH_SECONDS", "60"))
@@ -122,7 +123,7 @@ def _set_up(folder: Path) -> list[str]:
     few = f"{Fraction(EPSILON) * (FEW + 1)!s}"  # the warm question is one more
     with (folder / "tacit.toml").open("a") as file:
         file.writelines(f'[analysts."analyst {n}"]\nlimit = {float(Fraction(few))}\n' for n in range(TIGHT))
-        file.write('[analysts."*"]\nlimit = 1\n')
+        file.write('[analysts."*"]\nlimit = 1\nleast = 0\n')
     policy = load_policy(folder / "tacit.toml")
     with Session(policy, "analyst 0") as session, ThreadPoolExecutor(64) as threads:
         program = session._planned(BY_WARD, _offer(), None)[0].priced.program
@@ -159,12 +160,12 @@ def _offer() -> Any:
 @contextmanager
 def _served(folder: Path) -> Iterator[int]:
     """`tacit serve` in a process of its own."""
-    port = _free()
+    port = free_port()
     config = folder / "server.toml"
     lines = [f'listen = "127.0.0.1:{port}"', 'datasets = ["tacit.toml"]', 'state = "state"', f"workers = {WORKERS}"]
     config.write_text("\n".join([*lines, "rate = 10000000", "connections = 1000"]) + "\n")
     command = [sys.executable, "-c", "from tacit.cli import main; main()", "serve", "--config", str(config)]
-    with _process(command, port, {}, folder / "log"):
+    with process(command, port, {}, folder / "log"):
         yield port
 
 
@@ -173,9 +174,9 @@ def _bare(folder: Path, statement: str) -> float:
     shutil.copy(folder / "clinic.ledger", folder / "bare.ledger")
     with Ledger.open(folder / "clinic.ledger", create=False) as ledger:
         body = next(e.body for e in ledger.log(PEOPLE, after=ACCOUNTS) if e.kind == "charge")
-    port = _free()
+    port = free_port()
     command = [sys.executable, "-m", "bench.server_bare", str(folder), str(port)]
-    with _process(command, port, {"TACIT_BARE_BODY": body, "TACIT_BARE_SQL": statement}, folder / "log"):
+    with process(command, port, {"TACIT_BARE_BODY": body, "TACIT_BARE_SQL": statement}, folder / "log"):
         wish = request("bare", "/ask", "none", {"sql": BY_WARD, "epsilon": float(EPSILON)})
         found = load(port, [iter(lambda: wish, None) for _ in range(ANALYSTS - TIGHT)], SHORT)
     assert not found.errors(), found.statuses
@@ -185,7 +186,7 @@ def _bare(folder: Path, statement: str) -> float:
 
 
 @contextmanager
-def _process(command: list[str], port: int, environment: dict[str, str], log: Path) -> Iterator[None]:
+def process(command: list[str], port: int, environment: dict[str, str], log: Path) -> Iterator[None]:
     with log.open("w") as file:
         process = subprocess.Popen(command, env=os.environ | environment, stdout=file, stderr=file)
     try:
@@ -202,7 +203,7 @@ def _process(command: list[str], port: int, environment: dict[str, str], log: Pa
         process.wait()
 
 
-def _free() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
@@ -214,7 +215,8 @@ def _statement(folder: Path) -> str:
     with Session(load_policy(folder / "tacit.toml"), "analyst 9") as session:
         plan, _ = session._planned(_text(1, 1), _offer(), None)
         source = f"read_parquet('{folder / 'visits.parquet'}', can_have_nan = true)"
-        return statements(plan.priced.planned.parts[0], "duckdb", {"visits": source}).groups or ""
+        table = Stored(sql=source, types=session.engine.columns("visits"))
+        return statements(plan.priced.planned.parts[0], "duckdb", {"visits": table}).groups or ""
 
 
 # --- what came of it

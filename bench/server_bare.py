@@ -24,7 +24,8 @@ ENTER = (
 SPEND = """UPDATE tacit_balances SET spent_spend = ?, spent_delta = ?, window = ?, window_spend = ?, window_delta = ?
 WHERE account = 2 AND holder = ?"""
 MOVE = "UPDATE tacit_accounts SET seq = ?, time = ?, head = ? WHERE id = 2"
-KEEP = "INSERT INTO tacit_answers VALUES (2, ?, 'analyst:bare', ?, ?, 'answer', ?)"
+KEEP = """INSERT INTO tacit_answers (account, seq, scope, program, version, kind, release)
+VALUES (2, ?, 'analyst:bare', ?, ?, 'answer', ?)"""
 LAY = "INSERT INTO laid VALUES (?, ?)"
 
 

@@ -138,7 +138,7 @@ def tiny() -> tuple[Table, bool]:
     }
     policy = Policy(
         dataset=Dataset(name="tiny", source="tiny"),
-        privacy=Privacy(currency=Currency.RHO, budget=Fraction(10**6), delta=Fraction(1, 10**6)),
+        privacy=Privacy(currency=Currency.RHO, budget=Fraction(10**6), delta=Fraction(1, 10**6), least=Fraction(0)),
         tables={"visits": Declared(each_row_is_a_unit=True, columns=declared)},
         analysts={"ana": Analyst()},
     )

@@ -99,7 +99,7 @@ def policy(
     }
     return Policy(
         dataset=Dataset(name="sales", source=str(data), ledger=str(ledger)),
-        privacy=Privacy(currency=Currency(currency), budget=budget, delta=delta),
+        privacy=Privacy(currency=Currency(currency), budget=budget, delta=delta, least=Fraction(0)),
         tables=tables,
         analysts={"ana": Analyst()},
     )

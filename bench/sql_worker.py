@@ -13,7 +13,9 @@ from typing import Any
 import duckdb
 
 from bench.sql_tasks import TASKS, policy
+from tacit.engine import Limits
 from tacit.engine.duckdb import DuckDBEngine
+from tacit.engine.limits import size
 from tacit.ledger import Ledger
 from tacit.session.session import Session
 
@@ -35,7 +37,8 @@ def asking(data: Path, memory: str | None = None, **declared: Any) -> Iterator[S
     """A session over the bench data, with a ledger on disk; all that stays open from one question to the next."""
     with TemporaryDirectory() as folder:
         declares = policy(data, Path(folder) / "ledger", **declared)
-        engine = DuckDBEngine({"sales": data, "each_sale": data}, memory=memory)
+        limits = Limits() if memory is None else Limits(memory=size(memory, "memory"))
+        engine = DuckDBEngine({"sales": data, "each_sale": data}, limits=limits)
         try:
             with Ledger.open(Path(folder) / "ledger") as ledger:
                 yield Session(declares, "ana", ledger=ledger, engine=engine)

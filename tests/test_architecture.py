@@ -88,6 +88,35 @@ def test_the_search_for_chance_finds_it(code: str) -> None:
     assert randomness(ast.parse(code))
 
 
+def offers_chance(tree: ast.AST) -> set[str]:
+    """Functions that let their caller choose the source of chance, or leave it out."""
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            kind = "" if each.annotation is None else ast.unparse(each.annotation)
+            if (each.arg == "rng" and kind != "Rng") or ("Rng" in kind and "None" in kind):
+                found.add(node.name)
+    return found
+
+
+# `sample(value, rng)` is where a test brings its own source. Auditor and attack look at mechanisms and at made-up data.
+CHANCE = {"sample"}
+FREE = {"noise", "mechanism", "auditor", "attack"}
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+def test_nobody_who_asks_chooses_the_noise(path: Path) -> None:
+    if path.relative_to(SOURCE).parts[0] not in FREE:
+        assert offers_chance(ast.parse(path.read_text(encoding="utf-8"))) <= CHANCE, path
+
+
+@pytest.mark.parametrize("code", ["def ask(sql, *, rng=None): ...", "async def ask(self, source: Rng | None): ..."])
+def test_the_search_for_chosen_noise_finds_it(code: str) -> None:
+    assert offers_chance(ast.parse(code)) == {"ask"}
+
+
 def test_only_made_up_data_use_numpys_generator() -> None:
     users = [name_of(path) for path in PYTHON if "np.random" in randomness(ast.parse(path.read_text()))]
     assert sorted(users) == ["tacit.attack.chance", "tacit.cli.demo_data"]

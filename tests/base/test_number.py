@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.base import InputError, between, exact, non_negative, positive, round_up, show, whole
-from tacit.base.number import Toward
+from tacit.base.number import Toward, short
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 READINGS: tuple[Toward, ...] = ("down", "decimal", "up")
@@ -113,3 +113,15 @@ def test_show() -> None:
     assert show(Fraction(0.1)) == "0.1"
     assert show(Fraction(10**301, 10007)).count("/") <= 1
     assert show(Fraction(10**400 + 1, 10**7 + 1)).endswith(f"/{10**7 + 1}")
+
+
+def test_amounts_for_people_have_four_digits_up_for_what_is_paid_and_down_for_what_is_left() -> None:
+    cases = {"4.999999999993905309": ("5", "4.999"), "0.580110767523": ("0.5802", "0.5801"), "0.5": ("0.5", "0.5")}
+    cases |= {
+        "7.33333e-7": ("7.334e-7", "7.333e-7"),
+        "12345": ("12350", "12340"),
+        "0": ("0", "0"),
+        "100": ("100", "100"),
+    }
+    for text, (paid, left) in cases.items():
+        assert (short(Fraction(text), up=True), short(Fraction(text), up=False)) == (paid, left)

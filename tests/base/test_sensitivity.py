@@ -15,8 +15,14 @@ def test_a_scalar_has_one_size_in_every_norm() -> None:
     one = Sensitivity.scalar(0.1)
     assert one.l1 == one.l2 == one.linf == Fraction(0.1)  # more noise: the greater reading of 0.1
     assert one.dimension == 1
-    assert Sensitivity.of(2) == Sensitivity.scalar(2)
-    assert Sensitivity.of(one) is one
+    assert Sensitivity.of(one, "l1") is one
+
+
+def test_a_bare_number_bounds_one_norm_in_any_dimension() -> None:
+    assert Sensitivity.of(2, "l1") == Sensitivity(l1=Fraction(2))
+    assert Sensitivity.of(2, "l2") == Sensitivity(l2=Fraction(2))
+    assert Sensitivity.of(2, "linf") == Sensitivity(linf=Fraction(2))
+    assert Sensitivity.of(2, "l2") != Sensitivity.scalar(2)
 
 
 def test_the_greatest_coordinate_is_bounded_by_any_norm() -> None:
@@ -39,7 +45,7 @@ def test_a_norm_that_was_not_given_is_refused_not_guessed() -> None:
     with pytest.raises(SensitivityError, match="at least one"):
         Sensitivity()
     with pytest.raises(SensitivityError, match="sensitivity is missing"):
-        Sensitivity.of(None)
+        Sensitivity.of(None, "l1")
 
 
 @pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), "x", True])

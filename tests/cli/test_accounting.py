@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tacit import Approx, Laplace, TacitError
-from tacit.base import InputError
+from tacit import Approx, Gaussian, Laplace, TacitError
+from tacit.base import InputError, Relation
 from tacit.cli import app, main
+from tacit.cli.priced import between
 from tacit.cli.screen import down, up
-from tacit.loss import from_json
+from tacit.loss import PLD, Interval, from_json
 
 TRAINING = ("--rate", "0.01", "--steps", "10000", "--delta", "1e-5")
 
@@ -37,7 +38,7 @@ def answer(*words: str) -> Any:
     ("relation", "low", "high"), [("add_remove", 6.187699, 6.187713), ("replace", 10.880774, 10.880782)]
 )
 def test_epsilon_of_training(relation: str, low: float, high: float) -> None:
-    found = answer("epsilon", "gaussian", "--sigma", "1", *TRAINING, "--relation", relation)
+    found = answer("epsilon", "gaussian", "--sigma", "1", *TRAINING, "--relation", relation, "--clip", "1")
     assert found["epsilon"]["lower"] <= high
     assert found["epsilon"]["upper"] >= low
     assert found["epsilon"]["upper"] - found["epsilon"]["lower"] < 2e-5 * low
@@ -78,6 +79,46 @@ def test_epsilon_of_each_mechanism(words: tuple[str, ...], expected: float) -> N
     found = answer("epsilon", *words)["epsilon"]
     assert found["upper"] == pytest.approx(expected, rel=1e-4)
     assert found["lower"] == pytest.approx(expected, rel=1e-4)
+
+
+SAMPLED = ("--rate", "0.3", "--delta", "1e-5", "--relation", "replace")
+
+
+@pytest.mark.parametrize("sensitivity", [(), ("--sensitivity", "1")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("epsilon", "gaussian", "--sigma", "1"),
+        ("calibrate", "gaussian", "--epsilon", "1"),
+        ("explain", "gaussian", "--sigma", "1"),
+        ("compare", "gaussian", "--sigma", "1"),
+    ],
+)
+def test_nobody_is_taken_to_have_clipped(command: tuple[str, ...], sensitivity: tuple[str, ...]) -> None:
+    far, half = ("1", "0.5") if sensitivity else ("2", "1")
+    with pytest.raises(InputError, match=f"--clip {half} if vectors are clipped .* --clip {far} for values in"):
+        run(*command, *SAMPLED, *sensitivity)
+
+
+def test_a_clip_is_what_a_sample_under_replace_costs() -> None:
+    found = answer("epsilon", "gaussian", "--sigma", "1", *SAMPLED, "--clip", "1")
+    assert found["program"]["clip"] == 1
+    assert found["program"]["sensitivity"] == 2
+    unit = Gaussian(sigma=Fraction(1)).loss(2, relation=Relation.REPLACE)
+    assert isinstance(unit, PLD)
+    assert from_json(found["loss"]) == unit.sampled("0.3", clipped=True)
+    values = answer(
+        "epsilon", "gaussian", "--sigma", "1", "--rate", "0.3", "--delta", "1e-5"
+    )  # one of [0, 1] is 1 or 0
+    assert values["epsilon"]["upper"] < found["epsilon"]["lower"]
+    text = run("epsilon", "gaussian", "--sigma", "1", *SAMPLED, "--clip", "1/2")
+    assert "clipped to 0.5 (sensitivity 1)" in text
+    assert answer("epsilon", "laplace", "--scale", "4", "--clip", "2")["epsilon"]["upper"] == pytest.approx(0.5)
+
+
+def test_an_estimate_is_not_called_proven() -> None:
+    assert between(Interval(1.0, 1.0, rigorous=False)) == "an approximation, not a bound"
+    assert between(Interval(1.0, 1.5)) == "proven to lie between 1 and 1.5"
 
 
 def test_calibrate_and_epsilon_agree() -> None:
@@ -193,6 +234,10 @@ def test_compare_shows_guesses_apart(tmp_path: Path) -> None:
         ("epsilon gaussian --sigma 1 --delta 1e-5 --sampling fixed", "--relation replace"),
         ("epsilon laplace --scale 1 --rate 0.1 --relation replace", "--sampling fixed"),
         ("epsilon pure --epsilon 1 --sensitivity 2", "pure does not take --sensitivity"),
+        ("epsilon pure --epsilon 1 --clip 2", "pure does not take --clip"),
+        ("epsilon laplace --scale 1 --clip 2 --sensitivity 2", "not both"),
+        ("epsilon gaussian --sigma 1 --delta 1e-5 --clip 0", "--clip must be greater than 0"),
+        ("explain --epsilon 1 --clip 1", "--clip belongs to a mechanism"),
         ("calibrate gaussian --delta 1e-5", "calibrate needs --epsilon"),
         ("calibrate gaussian --epsilon 0 --delta 1e-5", "--epsilon must be greater than 0"),
         ("explain", "nothing to explain"),

@@ -142,7 +142,7 @@ def test_risk_of_a_file_tells_a_copy_from_shuffled_columns(folder: Path) -> None
         ("run risk --plot a.gif", "must end in .svg or .png"),
         ("run risk --html nowhere/a.html", 'there is no directory "nowhere"'),
         ("anonymity gone.csv --quasi zip", 'FILE: "gone.csv" is no Parquet or CSV file'),
-        ("anonymity empty.csv --quasi zip", 'FILE: "empty.csv" cannot be read: Empty CSV file'),
+        ("anonymity empty.csv --quasi zip", 'FILE: "empty.csv" cannot be read as a table'),
         ("anonymity not.parquet --quasi zip", "cannot be read"),
         ("anonymity none.csv --quasi zip", "has no rows"),
         ("anonymity released.csv --quasi zipp", 'there is no column "zipp"; there are zip, age'),

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import pytest
@@ -10,10 +11,10 @@ from typer.testing import CliRunner, Result
 
 from support.books import account, cost, opened, program, terms
 from support.policies import CLINIC
-from tacit.base import CorruptLedger, TacitError
+from tacit.base import CorruptLedger, PolicyError, TacitError
 from tacit.cli import app
 from tacit.ledger import Ledger
-from tacit.policy import load
+from tacit.policy import Claim, load
 
 BOOK = ("--ledger", "a.ledger")
 
@@ -107,7 +108,7 @@ def test_apply_shows_asks_and_records(here: Path) -> None:
     asked = invoke("apply")
     assert "nobody to ask here, so add --yes" in str(asked.exception)
     assert not (here / "clinic.ledger").exists()
-    assert "with 5 entries" in run("apply", "--yes")
+    assert "with 6 entries" in run("apply", "--yes")
     assert "Nothing was recorded" in run("apply")
     (here / "tacit.toml").write_text(CLINIC.replace("budget = 2.0", "budget = 1.5").replace("each = 0.1", "each = 0.2"))
     found = json.loads(run("apply", "tacit.toml", "--yes", "--json"))
@@ -190,3 +191,29 @@ def test_an_export_that_fails_leaves_nothing_behind(here: Path) -> None:
     result: Any = invoke("export", "--ledger", "nope", "--out", "half.jsonl")
     assert isinstance(result.exception, TacitError)
     assert not (here / "half.jsonl").exists()
+
+
+def test_claims_are_listed_and_given_up_with_a_reason() -> None:
+    assert "has read no data yet" in run("claims", *BOOK)
+    with opened("a.ledger", terms("staff")) as ledger:
+        ledger.claim("patients", [Claim("file:/srv/a.csv", unit="each row"), Claim("inode:1:7")])
+        with pytest.raises(PolicyError, match='tacit ledger unclaim "patients" "inode:1:7"'):
+            ledger.claim("staff", [Claim("inode:1:7")])
+    shown = run("claims", *BOOK, "--people", "patients")
+    assert shown == "file:/srv/a.csv, counted by each row\ninode:1:7\n"
+    found = json.loads(run("claims", *BOOK, "--people", "patients", "--json"))
+    assert found["claims"][0] == {"claim": "file:/srv/a.csv", "unit": "each row"}
+    with pytest.raises(TacitError, match="--why is missing"):
+        run("unclaim", "patients", "inode:1:7", *BOOK, "--yes")
+    run("unclaim", "patients", "inode:1:7", *BOOK, "--yes", "--why", "deleted in May")
+    with opened("a.ledger") as ledger:
+        ledger.claim("staff", [Claim("inode:1:7")])
+    told = run("log", *BOOK, "--accounts")
+    assert "patients: file:/srv/a.csv and 1 more" in told
+    assert "unclaim" in told
+    assert "whole" in run("verify", *BOOK)
+
+
+def test_an_export_is_its_owners_alone(here: Path) -> None:
+    run("export", *BOOK, "--out", "book.jsonl")
+    assert S_IMODE((here / "book.jsonl").stat().st_mode) == 0o600

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +21,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     table = pa.table({"patient_id": [1], "cost": [2.5], "secret": ["hush-hush-4711"]})
     pq.write_table(table, tmp_path / "visits.parquet")
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as clinic:
+        clinic.execute("CREATE TABLE visits (patient_id BIGINT, cost DOUBLE, age INTEGER, ward VARCHAR, note VARCHAR)")
+        clinic.execute("CREATE TABLE wards (ward VARCHAR, floor BIGINT)")
     return tmp_path
 
 

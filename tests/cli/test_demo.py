@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import InputError, TacitError
 from tacit.cli.demo import demo, mechanisms_demo
 from tacit.cli.story import Story, built
@@ -19,7 +19,8 @@ from tacit.policy import load
 
 def shown(show: Any = demo, **options: object) -> str:
     out = io.StringIO()
-    show(Console(file=out, width=80), rng=FixedRng(1), **options)
+    with drawing_from(FixedRng(1)):
+        show(Console(file=out, width=80), **options)
     return out.getvalue()
 
 
@@ -43,7 +44,8 @@ def test_the_story_fits_a_terminal_and_says_it_all() -> None:
 
 
 def test_the_budget_goes_down_and_a_replay_is_free(tmp_path: Path) -> None:
-    story = Story.told(tmp_path, FixedRng(2))
+    with drawing_from(FixedRng(2)):
+        story = Story.told(tmp_path)
     left = [turn.left.epsilon for turn in story.turns]
     assert left[0] == Fraction(3, 2)
     assert left[0] == left[1] > left[2] > left[3] == left[4]  # type: ignore[operator]  # numbers

@@ -39,7 +39,7 @@ def by_token(folder: Path, token: str) -> Identity | None:
 
 
 def test_somebody_is_added_given_a_token_and_it_is_revoked(run: Run, tmp_path: Path) -> None:
-    assert "ben is analyst now" in run("add", "ben")
+    assert "Added ben as analyst" in run("add", "ben")
     token = run("token", "ben", "--days", "3", "--label", "notebook")
     assert by_token(tmp_path, token) == Identity("ben", "analyst")
     listed = json.loads(run("list", "--json"))["people"]
@@ -54,7 +54,7 @@ def test_somebody_is_added_given_a_token_and_it_is_revoked(run: Run, tmp_path: P
 def test_roles_bars_and_links(run: Run) -> None:
     run("add", "otto", "--role", "auditor")
     assert run("link", "otto").startswith("/signin?link=")
-    assert "no more" in run("bar", "otto")
+    assert "no longer" in run("bar", "otto")
     assert "barred" in run("list")
     for words in (("link", "otto"), ("token", "otto"), ("add", "otto"), ("bar", "nobody"), ("add", "x", "--role", "y")):
         with pytest.raises(InputError):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from tacit.base import InputError
 from tacit.cli import app
 from tacit.cli.surveyed import survey_demo
+from tacit.server.collect_store import ReportStore
 
 
 def run(*words: str) -> Result:
@@ -95,3 +96,21 @@ def test_the_demo_survey() -> None:
     text = console.export_text()
     assert "How do we sleep?: 500 reports" in text
     assert "(true)" in text
+
+
+def test_invitations_are_a_private_file_of_links(tmp_path: Path) -> None:
+    good("new", "s.toml")
+    text = (tmp_path / "s.toml").read_text()
+    (tmp_path / "s.toml").write_text(text.replace('# invitations = "code"', 'invitations = "code"'))
+    early = run("invite", "s.toml", "--count", "3", "--state", "state")
+    assert "start it once" in str(early.exception)
+    (tmp_path / "state").mkdir()
+    ReportStore(tmp_path / "state" / "surveys.db").close()  # as a service makes it when it begins
+    words = ("invite", "s.toml", "--count", "3", "--out", "codes.csv", "--state", "state")
+    assert "3 codes are in codes.csv" in good(*words)
+    head, *rows = (tmp_path / "codes.csv").read_text().splitlines()
+    assert head == "code,link"
+    assert [row.split(",")[1] for row in rows] == [f"/s/my-survey#{row.split(',')[0]}" for row in rows]
+    assert (tmp_path / "codes.csv").stat().st_mode & 0o777 == 0o600
+    again = run(*words)
+    assert "not overwritten" in str(again.exception)

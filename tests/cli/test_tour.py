@@ -6,14 +6,15 @@ from math import isclose, log
 import numpy as np
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import Relation
 from tacit.cli.tour import Tour
 
 
 @pytest.fixture(scope="module")
 def tour() -> Tour:
-    return Tour.ask(FixedRng(7))
+    with drawing_from(FixedRng(7)):
+        return Tour.ask()
 
 
 def test_average_age(tour: Tour) -> None:

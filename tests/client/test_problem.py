@@ -30,7 +30,7 @@ def test_every_line_of_the_services_table_has_its_class_back(kind: type[TacitErr
 
 
 def test_what_may_have_been_charged_for() -> None:
-    assert {TABLE[kind].name for kind in TABLE if "never pays twice" in TABLE[kind].text} <= OPEN
+    assert {TABLE[kind].name for kind in TABLE if "never charged twice" in TABLE[kind].text} <= OPEN
     assert not OPEN & SPENT
     assert set(KINDS) >= OPEN | SPENT
     assert Problem(name="of-tomorrow", detail="").open

@@ -17,6 +17,7 @@ QUOTE: dict[str, Any] = {
     "enough": True,
     "expected": [{"column": "n", "error": None, "words": "± 3"}],
     "notes": ["a note"],
+    "hints": [{"kind": "new here", "words": "a word", "more": 1}],
     "columns": [{"name": "n", "type": "integer"}],
 }
 

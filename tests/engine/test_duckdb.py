@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.seats import ENDLESS
 from tacit.base import EngineError, Exact, InputError
 from tacit.base.exact import opened
+from tacit.engine import Limits, Stopped, Watch
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.plan.bounded import Bounded, Clip, Key, Measure
 from tacit.plan.expression import Column
@@ -92,7 +94,7 @@ def test_a_csv_field_that_is_no_number_is_null(tmp_path: Path) -> None:
 def engine(tmp_path: Path) -> Iterator[DuckDBEngine]:
     pq.write_table(ROWS, tmp_path / "visits.parquet")
     pq.write_table(ROWS, tmp_path / "other.parquet")
-    opened_engine = DuckDBEngine({"visits": tmp_path / "visits.parquet"}, threads=1, memory="200MB")
+    opened_engine = DuckDBEngine({"visits": tmp_path / "visits.parquet"}, threads=1, limits=Limits(memory=200 << 20))
     yield opened_engine
     opened_engine.close()
 
@@ -204,13 +206,14 @@ def test_a_question_about_a_table_it_does_not_have_is_refused(engine: DuckDBEngi
 
 
 def test_a_running_question_can_be_stopped_and_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.engine.duckdb.PATIENCE", 0.01)
+    monkeypatch.setattr("tacit.engine.watch.PATIENCE", 0.01)
     told: list[float] = []
-    engine = DuckDBEngine({"visits": ROWS}, threads=1, progress=told.append)
-    stop = threading.Timer(0.6, engine.cancel)
+    engine = DuckDBEngine({"visits": ROWS}, threads=1)
+    watch = Watch(progress=told.append)
+    stop = threading.Timer(0.6, watch.stop)
     stop.start()
-    with pytest.raises(duckdb.InterruptException):
-        engine._fetch("SELECT SUM(a.range * b.range) FROM range(1000000) a, range(1000000) b")
+    with pytest.raises(Stopped):
+        engine._asked(watch, lambda instance: instance.fetch(ENDLESS))
     stop.join()
     assert told
     assert all(0 <= share <= 1 for share in told)
@@ -227,8 +230,8 @@ def test_a_file_that_changes_under_a_question_fails_it(tmp_path: Path) -> None:
     class Disturbed(DuckDBEngine):
         touched = other
 
-        def _fetch(self, statement: str) -> Any:
-            found = super()._fetch(statement)
+        def _read(self, instance: Any, statement: str) -> Any:
+            found = super()._read(instance, statement)
             pq.write_table(pa.concat_tables([ROWS, ROWS]), self.touched)
             return found
 

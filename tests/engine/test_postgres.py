@@ -11,6 +11,7 @@ import pytest
 from support.postgres import Server, postgres
 from tacit.base import EngineError, InputError, TacitError
 from tacit.base.exact import opened
+from tacit.engine import Limits, Stopped, Watch
 from tacit.engine.postgres import PostgresEngine
 from tacit.plan.bounded import Bounded, Clip, Key, Measure
 from tacit.plan.expression import Column
@@ -66,7 +67,7 @@ def dsn(postgres: Server) -> Iterator[str]:
 
 @pytest.fixture
 def engine(dsn: str) -> Iterator[PostgresEngine]:
-    opened_engine = PostgresEngine(dsn, {"visits": "clinic.visits", "gone": "clinic.gone"}, timeout=20)
+    opened_engine = PostgresEngine(dsn, {"visits": "clinic.visits", "gone": "clinic.gone"}, limits=Limits(seconds=20))
     yield opened_engine
     opened_engine.close()
 
@@ -95,7 +96,7 @@ def test_it_writes_nothing(engine: PostgresEngine) -> None:
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         engine._within(lambda fetch: fetch("DELETE FROM clinic.visits"))
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-        engine._connect().execute("CREATE TABLE clinic.mine (a int)")
+        engine._seats._free[0].connection.execute("CREATE TABLE clinic.mine (a int)")
 
 
 def test_settings_are_fixed_whatever_the_role_says(dsn: str) -> None:
@@ -123,25 +124,24 @@ def test_failures_say_nothing(engine: PostgresEngine) -> None:
 
 
 def test_a_statement_that_takes_too_long_ends(dsn: str) -> None:
-    engine = PostgresEngine(dsn, {}, timeout=0.05)
+    engine = PostgresEngine(dsn, {}, limits=Limits(seconds=0.05))
     with pytest.raises(psycopg.errors.QueryCanceled):
         engine._within(lambda fetch: fetch("SELECT pg_sleep(30)"))
     engine.close()
 
 
 def test_a_running_question_can_be_stopped(engine: PostgresEngine) -> None:
-    stop = threading.Timer(0.3, engine.cancel)
+    watch = Watch()
+    stop = threading.Timer(0.3, watch.stop)
     stop.start()
-    with pytest.raises(psycopg.errors.QueryCanceled):
-        engine._within(lambda fetch: fetch("SELECT pg_sleep(20)"))
+    with pytest.raises(Stopped):
+        engine._asked(watch, lambda instance: instance.within(lambda fetch: fetch("SELECT pg_sleep(20)")))
     stop.join()
 
 
 def test_a_lost_connection_is_made_again(engine: PostgresEngine, dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("SELECT pg_terminate_backend(%s)", (engine._connect().info.backend_pid,))
-    with pytest.raises(EngineError):
-        engine.run(question("text"))
+        connection.execute("SELECT pg_terminate_backend(%s)", (engine._seats._free[0].connection.info.backend_pid,))
     assert opened(engine.run(question("text"))).groups.keys
 
 

@@ -17,6 +17,7 @@ from tacit.engine.render import statements
 from tacit.engine.rows import Rows
 from tacit.engine.spread import spread_of
 from tacit.engine.steps import steps_of
+from tacit.engine.unit import Stored
 from tacit.plan.bounded import Bounded, Key, Measure
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type
@@ -30,6 +31,7 @@ NEAR_FAR = st.sampled_from([-FAR - 1, -FAR, FAR, FAR + 1])
 NUMBER = Facts(type=Type.NUMBER, low=Fraction(-3), high=Fraction(500), step=Fraction(1, 100))
 AGE = Facts(type=Type.INTEGER, low=0, high=120)
 SIDE = Facts(type=Type.INTEGER, domain=(0, 1), nullable=False)
+TABLES = {"t": Stored(sql="t", types={"x": "DOUBLE", "side": "INTEGER"})}
 
 
 def constant(value: Fraction) -> Constant:
@@ -75,7 +77,13 @@ def test_numbers(rows: list[float | None], step: Fraction, shift: Fraction, offs
     if shift:
         value = call("subtract", value, constant(shift))
     bounded = question(value, NUMBER, step=step, offset=offset, low=low, high=high)
-    assert spread_of(bounded.measures[2], Rows(bounded, "duckdb", {"t": "t"})) is not None
+    assert (
+        spread_of(
+            bounded.measures[2],
+            Rows(bounded, "duckdb", TABLES),
+        )
+        is not None
+    )
     finite = [min(max(x, -3.0), 500.0) for x in rows if x is not None and abs(x) <= FAR]
     total = sum(min(max(steps_of(x - float(shift), step, offset), low), high) for x in finite)
     assert run(bounded, rows, pa.float64()) == {"rows": [len(rows)], "there": [len(finite)], "sum": [total]}
@@ -90,7 +98,7 @@ def test_numbers(rows: list[float | None], step: Fraction, shift: Fraction, offs
 )
 def test_integers(rows: list[int | None]) -> None:
     bounded = question(Column(name="x", facts=AGE), AGE, low=0, high=120)
-    assert "FLOOR" not in str(statements(bounded, "duckdb", {"t": "t"}).groups)
+    assert "FLOOR" not in str(statements(bounded, "duckdb", TABLES).groups)
     known = [min(max(x, 0), 120) for x in rows if x is not None and abs(x) <= FAR]
     assert run(bounded, rows, pa.int64()) == {"rows": [len(rows)], "there": [len(known)], "sum": [sum(known)]}
 
@@ -110,7 +118,10 @@ def test_rows_that_break_the_promise_of_a_value_are_left_out(filtered: bool) -> 
 def test_it_is_not_used_where_it_is_not_proven() -> None:
     def found(facts: Facts, dialect: Any = "duckdb", **measure: Any) -> object:
         bounded = question(Column(name="x", facts=facts), facts, **{"low": 0, "high": 9, **measure})
-        return spread_of(bounded.measures[2], Rows(bounded, dialect, {"t": "t"}))
+        return spread_of(
+            bounded.measures[2],
+            Rows(bounded, dialect, TABLES),
+        )
 
     assert found(NUMBER) is not None
     assert found(NUMBER, "postgres") is None

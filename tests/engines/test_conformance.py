@@ -11,6 +11,7 @@ import pytest
 from support.conformance import CHOSEN, QUESTIONS, answers, into_files, into_postgres
 from support.postgres import Server, postgres
 from support.spark import spark
+from tacit.engine import Limits
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.spark import SparkEngine
@@ -36,7 +37,7 @@ def in_duckdb(files: dict[str, Path]) -> Iterator[DuckDBEngine]:
 @pytest.fixture(scope="module")
 def in_postgres(postgres: Server) -> Iterator[PostgresEngine]:
     with postgres.database() as name:
-        engine = PostgresEngine(postgres.dsn(name), into_postgres(postgres.dsn(name)), timeout=60)
+        engine = PostgresEngine(postgres.dsn(name), into_postgres(postgres.dsn(name)), limits=Limits(seconds=60))
         yield engine
         engine.close()
 

@@ -19,6 +19,7 @@ from tacit.engine.engine import Engine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.render import statements
 from tacit.engine.spark import SparkEngine
+from tacit.engine.unit import Stored
 from tacit.plan.bound import bound
 from tacit.plan.bounded import Bounded, Measure
 from tacit.plan.contribution import Contribution
@@ -145,4 +146,4 @@ def test_private_sides_are_not_made_unique() -> None:
     joined = Join(kind="inner", left=left, right=right, on=(keys,), unique=True)
     bounded = Bounded(source=joined, keys=(), measures=(Measure(name="n"),), clips=(clip("l2", Fraction(1), "n"),))
     with pytest.raises(InputError, match="only public rows"):
-        statements(bounded, "duckdb", {"t": "t"})
+        statements(bounded, "duckdb", {"t": Stored(sql="t", types={"one": "BIGINT", "two": "BIGINT"})})

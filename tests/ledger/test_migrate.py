@@ -61,8 +61,8 @@ def test_an_unknown_older_version_is_refused(connection: Connection) -> None:
 def test_older_versions_are_brought_up_step_by_step(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     name = migrate(connection, now=0, create=True)
     steps = {
-        VERSION: lambda c: c.execute(text("CREATE TABLE one (x)")),
-        VERSION + 1: lambda c: c.execute(text("DROP TABLE one")),
+        VERSION: lambda page: page.connection.execute(text("CREATE TABLE one (x)")),
+        VERSION + 1: lambda page: page.connection.execute(text("DROP TABLE one")),
     }
     monkeypatch.setattr(module, "VERSION", VERSION + 2)
     monkeypatch.setattr(module, "MIGRATIONS", steps)

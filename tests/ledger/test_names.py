@@ -12,6 +12,7 @@ from support.books import UNIT, account, amount, cost, limit, opened, program, t
 from support.hammer import FULL, Nursery, begin_book, nursery, spent_units, whole
 from tacit.base import InputError, LedgerError, OverBudget
 from tacit.policy.account import DATASET, analyst_holder, group_holder
+from tacit.policy.claim import Claim
 
 __all__ = ["nursery"]
 
@@ -38,7 +39,7 @@ def test_any_printable_name_is_taken_as_it_is(where: str) -> None:
     """As people, analyst, group, key, version of the data, source and reason."""
     with opened(where) as ledger, opened(where) as again:
         for name in NAMES.values():
-            ledger.apply(terms(name, sources=(name,)))
+            ledger.apply(terms(name), [Claim(name, name, name)])
             payer = account(name, name, groups=(name[:900],))
             receipt = ledger.charge(payer, cost(1), program(name), name)
             ledger.keep(receipt, name.encode(), version=name)
@@ -49,7 +50,7 @@ def test_any_printable_name_is_taken_as_it_is(where: str) -> None:
             kept = again.recall(payer, program(name), name)
             assert kept is not None
             assert kept.release.decode() == name
-            assert again.standing(name).sources == (name,)
+            assert again.standing(name).claims == (Claim(name, name, name),)
             for holder in (DATASET, analyst_holder(name), group_holder(name[:900])):
                 assert spent_units(again, name, holder) == 1
             charge = next(json.loads(entry.body) for entry in again.log(name) if entry.kind == "charge")
@@ -72,7 +73,7 @@ def test_names_that_cannot_be_kept_are_refused_everywhere(where: str) -> None:
             with pytest.raises(InputError):
                 ledger.apply(terms(name))
             with pytest.raises(InputError):
-                ledger.apply(terms("staff", sources=(name,)))
+                ledger.apply(terms("staff"), [Claim(name)])
             with pytest.raises(InputError):
                 ledger.charge(account(), cost(1), program(), name)
             with pytest.raises(InputError):

@@ -27,6 +27,7 @@ from tacit.ledger import Ledger
 from tacit.ledger import postgres as module
 from tacit.ledger.postgres import PostgresStore
 from tacit.ledger.postgres_charge import NAME
+from tacit.policy.claim import Claim
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def test_commits_wait_for_the_disk_whatever_the_default(database: str) -> None:
         assert direct.execute("SHOW synchronous_commit").fetchone() == ("off",)
         values = ("visitors", "ann", "b", ["dataset"], [10**15, 0, None, None])
         row = direct.execute(
-            f"SELECT {NAME}(2, %s, %s, %s, 1, 0, %s, %s, true, '{{}}', NULL)".encode(), values
+            f"SELECT {NAME}(2, %s, %s, %s, 1, 0, %s, %s, true, '{{}}', NULL, NULL, NULL)".encode(), values
         ).fetchone()
         assert row is not None
         assert isinstance(row[0], bytes)
@@ -266,7 +267,9 @@ def test_the_rights_that_a_role_needs(ledger: Ledger, database: str) -> None:
             clerk.void(receipt)
             clerk.keep(clerk.charge(account("bob"), ONE, PROGRAM, "a"), b"42", version="1")
             clerk.apply(terms(total=50))
-            clerk.apply(terms(people="staff", sources=("file:staff.csv",)))
+            clerk.apply(terms(people="staff"), [Claim("file:staff.csv")])
+            clerk.claim("staff", [Claim("file:staff.csv", unit="each row")])
+            clerk.unclaim("staff", "file:staff.csv", "a test")
             assert clerk.people() == ["staff", "visitors"]
         with psycopg.connect(
             host=str(make_url(database).query["host"]), user="clerk", dbname=make_url(database).database
@@ -288,7 +291,7 @@ def test_the_rights_that_a_role_needs(ledger: Ledger, database: str) -> None:
 
 RIGHTS = (
     "GRANT SELECT ON tacit_book TO clerk",
-    "GRANT SELECT, INSERT, UPDATE ON tacit_accounts, tacit_balances TO clerk",
-    "GRANT SELECT, INSERT ON tacit_entries, tacit_answers, tacit_sources TO clerk",
+    "GRANT SELECT, INSERT, UPDATE ON tacit_accounts, tacit_balances, tacit_claims TO clerk",
+    "GRANT SELECT, INSERT ON tacit_entries, tacit_answers TO clerk",
     "GRANT USAGE ON SEQUENCE tacit_accounts_id_seq TO clerk",
 )

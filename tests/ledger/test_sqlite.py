@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import pytest
@@ -671,3 +672,27 @@ def test_a_full_disk_charges_nothing(tmp_path: Path) -> None:
             charge(ledger, "more")
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o777], ids=oct)
+def test_a_ledger_and_the_files_beside_it_are_its_owners_alone(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        with Ledger.open(tmp_path / "tacit.ledger") as ledger:
+            ledger.apply(terms())
+            modes = {path.name: S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    names = ("tacit.ledger", "tacit.ledger.lock", "tacit.ledger.mark", "tacit.ledger-shm", "tacit.ledger-wal")
+    assert modes == dict.fromkeys(names, 0o600)
+
+
+def test_what_was_opened_to_a_group_stays_so_with_the_files_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.ledger"
+    Ledger.open(path).close()
+    path.chmod(0o660)
+    (tmp_path / "tacit.ledger.lock").unlink()
+    with Ledger.open(path) as ledger:
+        ledger.apply(terms())
+        for ending in ("", ".lock", "-wal", "-shm"):
+            assert S_IMODE((tmp_path / f"tacit.ledger{ending}").stat().st_mode) == 0o660

@@ -11,6 +11,7 @@ from support.books import account, amount, cost, limit, opened, program, terms
 from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger import Ledger, Standing
 from tacit.ledger.sqlite import SqliteStore
+from tacit.policy.claim import Claim
 
 HOLDERS = ("analyst:alice", "dataset")
 HOUR = 3_600_000_000
@@ -19,7 +20,7 @@ HOUR = 3_600_000_000
 def cut(whole: Standing) -> Standing:
     """What a look should tell."""
     kept = tuple(replace(balance, last=None) for balance in whole.balances if balance.holder in HOLDERS)
-    return replace(whole, balances=kept, sources=())
+    return replace(whole, balances=kept, claims=())
 
 
 def looked(ledger: Ledger) -> Standing:
@@ -31,8 +32,9 @@ def looked(ledger: Ledger) -> Standing:
 
 def test_it_is_the_standing_of_some_holders(tmp_path: Path) -> None:
     others = tuple(limit(f"analyst:other {n}", 3, each=1, delta=10**20) for n in range(5))
-    given = terms(limits=(limit("analyst:alice", 40, each=2), *others), lifetime=amount(90), sources=("a",))
+    given = terms(limits=(limit("analyst:alice", 40, each=2), *others), lifetime=amount(90))
     with opened(tmp_path / "ledger", given) as ledger:
+        ledger.claim("patients", [Claim("a")])
         assert looked(ledger) == cut(ledger.standing("patients"))
         ledger.charge(account(limit=40), cost("1/3"), program(), "k")
         ledger.charge(account("other 1", limit=3), cost("1/7"), program(), "k")

@@ -19,6 +19,7 @@ from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger import Ledger
 from tacit.ledger.verify import verify
 from tacit.policy.account import DATASET, analyst_holder
+from tacit.policy.claim import Claim
 
 DAY = 86_400_000_000
 
@@ -37,6 +38,9 @@ def busy(where: str | Path) -> None:
         again = book.charge(account("bob"), cost("1/4"), program("other"), "three")
         again = book.charge(account("bob"), cost("1/4"), program("other"), "three")
         book.begin(again)
+        book.claim("patients", [Claim("file:/srv/a", unit="each row"), Claim("file:/srv/b"), Claim("file:/srv/c", "*")])
+        book.claim("patients", [Claim("file:/srv/b", unit='column "pid"')])
+        book.unclaim("patients", "file:/srv/c#*", "other people's now")
         book.apply(terms(total=90, limits=(limit(analyst_holder("alice"), 40),)))
         book.apply(terms("visitors", period=DAY, lifetime=amount(500)))
         book.charge(account(people="visitors"), cost(), program(), "one")
@@ -46,7 +50,9 @@ def busy(where: str | Path) -> None:
         book.rename("visitors", "guests")
         book.apply(terms("guests", total=101))
         book.charge(account(people="guests"), cost(), program(), "three")
+        book.claim("guests", [Claim("file:/srv/c", "*", 'column "pid"'), Claim("file:/srv/d", unit='column "pid"')])
         book.seal("guests", "the study ended")
+        book.apply(terms("visitors"), [Claim("file:/srv/d", unit="each row")])
 
 
 def alter(where: str, *statements: str) -> None:
@@ -66,7 +72,7 @@ def test_a_busy_ledger_is_whole(where: str) -> None:
     assert report.ok
     assert (report.charges, report.answers) == (7, 1)
     heads = {head.people: head for head in report.heads}
-    assert set(heads) == {"", "patients", "guests"}
+    assert set(heads) == {"", "patients", "guests", "visitors"}
     with Ledger.open(where, create=False) as ledger:
         for people in ("patients", "guests"):
             standing = ledger.standing(people)
@@ -140,6 +146,7 @@ ALTERED: dict[str, tuple[str, ...]] = {  # what is done, and last what is found
         "in the index than in its text",
     ),
     "an account deleted": (
+        "DELETE FROM tacit_claims WHERE account = 3",
         "DELETE FROM tacit_balances WHERE account = 3",
         "DELETE FROM tacit_entries WHERE account = 3",
         "DELETE FROM tacit_accounts WHERE id = 3",
@@ -153,8 +160,36 @@ ALTERED: dict[str, tuple[str, ...]] = {  # what is done, and last what is found
     "the newest entry cut": (f"DELETE FROM tacit_entries WHERE account = 3 AND seq = {NEWEST}", "cut or altered"),
     "an answer without a charge": ("UPDATE tacit_answers SET seq = 1", "is no charge"),
     "an answer far away": ("UPDATE tacit_answers SET seq = 10000", "is not there"),
-    "an answer to another program": ("UPDATE tacit_answers SET program = 'x'", "to another program"),
-    "an answer for somebody else": ("UPDATE tacit_answers SET scope = 'analyst:eve'", "for somebody else"),
+    "an answer to another program": ("UPDATE tacit_answers SET program = 'x'", "not the one that was kept"),
+    "an answer for somebody else": ("UPDATE tacit_answers SET scope = 'analyst:eve'", "not the one that was kept"),
+    "an answer of another version": ("UPDATE tacit_answers SET version = 'x'", "not the one that was kept"),
+    "an answer called a failure": ("UPDATE tacit_answers SET kind = 'failure'", "not the one that was kept"),
+    "other noise": ("UPDATE tacit_answers SET release = 'x'", "not the one that was kept"),
+    "an answer moved": ("UPDATE tacit_answers SET seq = seq + 1", "not the one that was kept"),
+    "an answer deleted": ("DELETE FROM tacit_answers", "had an answer, as entry 2 of the list of accounts says"),
+    "an answer added": (
+        "INSERT INTO tacit_answers "
+        "SELECT account, seq + 1, scope, program, version, kind, release, entry FROM tacit_answers",
+        "that no entry speaks of: it was added",
+    ),
+    "an answer added without an entry": (
+        "INSERT INTO tacit_answers "
+        "SELECT account, seq + 1, scope, program, version, kind, release, NULL FROM tacit_answers",
+        "that no entry speaks of: it was added",
+    ),
+    "the index of an answer altered": (
+        "UPDATE tacit_entries SET key = 'x' WHERE kind = 'keep'",
+        "in the index than in its text",
+    ),
+    "the entry of an answer deleted": ("DELETE FROM tacit_entries WHERE kind = 'keep'", "is missing"),
+    "a claim deleted": ("DELETE FROM tacit_claims WHERE place = 'file:/srv/b'", "claim of file:/srv/b is gone"),
+    "a claim moved": ("UPDATE tacit_claims SET account = 3 WHERE place = 'file:/srv/a'", "is not the one that"),
+    "a claim added": (
+        "INSERT INTO tacit_claims VALUES ('file:/x', '', 2, 'each row', 'held')",
+        "claim of file:/x is not the one",
+    ),
+    "a unit changed": ("UPDATE tacit_claims SET unit = 'each row'", "is not the one that the entries say"),
+    "a claim given up": ("UPDATE tacit_claims SET state = 'waived'", "is not the one that the entries say"),
 }
 
 

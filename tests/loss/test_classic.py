@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.base import InputError, LossError, Relation, RelationError
-from tacit.loss import GDP, ZCDP, Approx, Pure
+from tacit.loss import GDP, PLD, ZCDP, Approx, Pure
 from tacit.loss.classic import (
     advanced,
     basic,
@@ -117,6 +117,23 @@ def test_one_part_pays_under_add_remove_and_two_under_replace() -> None:
     assert parallel([Pure(2), Pure(2), Pure(1)], within=still, **replaced) == Pure(4, relation=Relation.REPLACE)
     assert parallel([Pure(1), Pure(2)], relation=Relation.REPLACE) == Pure(4, relation=Relation.REPLACE)
     assert parallel([ZCDP(1), ZCDP(2)], relation=Relation.REPLACE) == ZCDP(8, relation=Relation.REPLACE)
+
+
+def test_parallel_samples_under_replace() -> None:
+    """One part pays for a vector that becomes its opposite, two for a unit that goes from one into the other."""
+    replaced = Relation.REPLACE
+    one, other = GDP(1).sampled("0.1"), GDP("0.5").sampled("0.2")
+    changed = GDP(2, relation=replaced).sampled("0.1", clipped=True)
+    assert parallel([one], relation=replaced) == changed
+    for parts in ([one, one], [one, other], [one, Pure("0.1")]):
+        cover = parallel(parts, relation=replaced)
+        first, second = (part.parts[0][0] for part in parts)
+        moved = PLD.of(((first, 1), (second.reversed(), 1)), relation=replaced)
+        for delta in (1e-3, 1e-6):
+            assert cover.epsilon(delta).rigorous
+            assert cover.epsilon(delta).upper >= max(moved.epsilon(delta).lower, changed.epsilon(delta).lower)
+    still, coin = [Pure(0, relation=replaced)], Pure(1).sampled("0.1")
+    assert parallel([coin, coin], within=still, relation=replaced) == Pure(2 * coin.bound, relation=replaced)
 
 
 def test_parallel_refuses_what_it_cannot_know() -> None:

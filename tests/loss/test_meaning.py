@@ -45,13 +45,8 @@ def test_a_leak_is_counted() -> None:
 
 
 def test_strength_is_a_heuristic_and_says_so() -> None:
-    assert [explain(Pure(e)).strength for e in (0.5, 1, 1.01, 10, 10.1)] == [
-        "strong",
-        "strong",
-        "moderate",
-        "moderate",
-        "weak",
-    ]
+    found = [explain(Pure(e)).strength for e in (0.5, 1, 1.01, 2, 2.01, 5, 5.01, 10)]
+    assert found == ["strong", "strong", "moderate", "moderate", "weak", "weak", "very weak", "very weak"]
     assert "heuristic, not a theorem" in str(explain(Pure(1)))
 
 

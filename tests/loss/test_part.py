@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from support.curves import Finite, discrete_laplace, discrete_normal, number, response
+from support.curves import (
+    Finite,
+    discrete_laplace,
+    discrete_normal,
+    number,
+    replaced_gaussian,
+    replaced_vectors,
+    response,
+)
 from tacit.base import InputError, LossError
 from tacit.loss.lattice import Lattice, common_lattice
 from tacit.loss.pair import Atoms, GaussianPair
@@ -26,6 +34,7 @@ from tacit.loss.part import (
     WithoutReplacement,
     part_from_json,
 )
+from tacit.loss.reverse import Reversed
 
 F = Fraction
 positives = st.fractions(F(1, 1000), 50, max_denominator=10**6).filter(lambda x: x > 0)
@@ -42,6 +51,7 @@ parts: st.SearchStrategy[Part] = st.one_of(
     st.builds(Poisson, simple, rates),
     st.builds(WithoutReplacement, simple, rates),
     st.builds(PoissonReplace, positives, rates),
+    st.builds(Reversed, st.builds(Poisson, simple, rates)),
 )
 
 
@@ -232,3 +242,59 @@ def test_common_lattices() -> None:
     assert common_lattice([on("1"), on("1/9999999")]) is None
     masses = on("1/2").on(F(1, 6))
     assert masses.losses[masses.p > 0] == pytest.approx([-0.5, 0.5])
+
+
+ANGLED = [(1, 1, 3.0), (1, 1, 1.6), (1, 0.6, 3.1), (0.7, 1, 2.2), (1, 1e-3, 1)]
+
+
+def no_better_than_opposites(old: float, new: float, angle: float, rate: float, length: float) -> None:
+    """The theorem of docs/theory/amplification.md, in twenty digits, one way and the other."""
+    with mpmath.workdps(20):
+        worst = replaced_gaussian(length, rate)
+        for epsilon in (mpf(0), mpf("0.4"), mpf(2)):
+            for x, y in ((old, new), (new, old)):
+                found = replaced_vectors(length * x, length * y, angle, rate)(epsilon)
+                assert found <= worst(epsilon) * (1 + mpf(10) ** -12) + mpf(10) ** -15
+
+
+@pytest.mark.parametrize(("old", "new", "angle"), ANGLED[1:4:2])
+def test_no_two_vectors_are_told_apart_better_than_opposites(old: float, new: float, angle: float) -> None:
+    no_better_than_opposites(old, new, angle, 0.3, 1.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [0.3, 2.0, 4.0])
+@pytest.mark.parametrize("rate", [0.01, 0.3, 0.9])
+@pytest.mark.parametrize(("old", "new", "angle"), ANGLED)
+def test_no_vectors_of_any_length_and_rate(old: float, new: float, angle: float, rate: float, length: float) -> None:
+    no_better_than_opposites(old, new, angle, rate, length)
+
+
+def test_the_bound_on_vectors_is_attained_by_opposites() -> None:
+    near = replaced_vectors(1.0, 1.0, np.pi - 1e-4, 0.2)(mpf("0.5"))
+    assert near == pytest.approx(float(replaced_gaussian(1.0, 0.2)(mpf("0.5"))), rel=1e-5)
+
+
+def test_a_unit_that_goes_where_another_comes() -> None:
+    step = Poisson(Normal(F(1)), F(1, 10))
+    assert step.replaced() == PoissonReplace(F(4), F(1, 10))
+    assert step.reversed() == Reversed(step)
+    assert step.reversed().reversed() == step
+    for part in (Response(F(1)), Normal(F(1)), DiscreteLaplace(F(2), F(3)), PoissonReplace(F(1), F(1, 2))):
+        assert part.reversed() is part
+    assert Normal(F(1)).replaced() == Normal(F(4))
+    coin = Poisson(Response(F(1)), F(1, 2))
+    assert coin.bound is not None
+    assert coin.replaced() == Response(2 * coin.bound)
+    with pytest.raises(LossError, match="unit that is replaced"):
+        Poisson(DiscreteNormal(F(1), F(1)), F(1, 2)).replaced()
+
+
+def test_the_other_order_of_the_neighbours_is_the_swapped_pair() -> None:
+    step = Poisson(Normal(F(4)), F(1, 5))
+    ahead, back = step.pair(), Reversed(step).pair()
+    edges = np.linspace(-0.2, 3, 20)
+    there, again = ahead.cells(edges), back.cells(-edges[::-1])
+    assert again.p == pytest.approx(there.q[::-1])
+    assert again.q == pytest.approx(there.p[::-1])
+    assert (Reversed(step).bound, Reversed(step).slack, Reversed(step).rho) == (step.bound, step.slack, step.rho)

@@ -13,6 +13,7 @@ from mpmath import mpf
 from support.curves import encloses, gaussian, number, response, sampled_gaussian
 from tacit.base import InputError, LossError, Relation, RelationError
 from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplace, Loss, Normal, Poisson, Pure, Response
+from tacit.loss.part import PoissonReplace, WithoutReplacement
 
 F = Fraction
 FAST = 1e-4
@@ -243,6 +244,24 @@ def test_groups_of_a_program() -> None:
         assert loss.grouped(2).grouped(2).epsilon("1e-2").upper == pytest.approx(loss.grouped(4).epsilon("1e-2").upper)
     with pytest.raises(LossError, match="no form for groups"):
         GDP(1, relation=Relation.REPLACE).sampled("0.1", clipped=True).grouped(2)
+
+
+def test_the_lower_end_is_what_values_on_the_lattice_attain() -> None:
+    found = PLD.of(((DiscreteLaplace(F(2), F(5, 2)), 4),)).epsilon(
+        0
+    )  # two steps of the lattice, told as two and a half
+    assert found.lower == pytest.approx(4)
+    assert found.upper == pytest.approx(5)
+    sampled = Pure(1).sampled("0.3").epsilon(0)
+    exact = mpmath.log1p(mpf("0.3") * mpmath.expm1(1))
+    assert sampled.lower <= exact <= sampled.upper
+
+
+def test_a_part_that_holds_for_replace_alone_is_not_said_of_anything_else() -> None:
+    for part in (PoissonReplace(F(1), F(1, 2)), WithoutReplacement(Normal(F(1)), F(1, 2))):
+        with pytest.raises(RelationError, match="say relation='replace'"):
+            PLD.of(((part, 1),))
+        assert PLD.of(((part, 1),), relation=Relation.REPLACE).relation is Relation.REPLACE
 
 
 def test_bad_input_is_named() -> None:

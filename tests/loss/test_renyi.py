@@ -9,8 +9,9 @@ import pytest
 
 from tacit.base import InputError, LossError, Relation
 from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplace, DiscreteNormal, Normal, Pure, Response
-from tacit.loss.part import Poisson, PoissonReplace
+from tacit.loss.part import Poisson, PoissonReplace, WithoutReplacement
 from tacit.loss.renyi import ORDERS, RDP, renyi_divergence
+from tacit.loss.reverse import Reversed
 
 Masses = list[mpmath.mpf]
 
@@ -151,9 +152,10 @@ def test_sampling_under_replace_is_a_bound(order: float) -> None:
         exact = float(mpmath.log(total) / (a - 1))
     assert exact <= renyi_divergence(PoissonReplace(Fraction(9, 4), Fraction(1, 10)), order) <= 3 * exact
     # a fixed sample size: the same pair is one that such a mechanism can have
-    fixed = Poisson(Normal(Fraction(9, 4)), Fraction(1, 10))
-    assert exact <= renyi_divergence(fixed, order, relation=Relation.REPLACE)
-    assert renyi_divergence(fixed, order) < renyi_divergence(fixed, order, relation=Relation.REPLACE)
+    fixed, poisson = (kind(Normal(Fraction(9, 4)), Fraction(1, 10)) for kind in (WithoutReplacement, Poisson))
+    assert exact <= renyi_divergence(fixed, order)
+    assert renyi_divergence(poisson, order) < renyi_divergence(fixed, order)  # each of its own neighbours
+    assert renyi_divergence(Reversed(poisson), order) == renyi_divergence(poisson, order)
 
 
 def test_conversion_is_valid_and_near_the_truth() -> None:

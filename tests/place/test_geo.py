@@ -6,11 +6,13 @@ from math import log
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 from support.fixed_rng import FixedRng, ScriptedRng
 from tacit.base import InputError, Relation
 from tacit.place import GeoLaplace, Grid
-from tacit.place.earth import offset
+from tacit.place.earth import RADIUS, Floats, offset, walked
+from tacit.place.geo import ROUNDING, slack_of
 
 FULL = os.environ.get("TACIT_TESTS") == "full"
 COUNT = 400_000 if FULL else 60_000  # a spread is then known to 0.2 or 0.5 %
@@ -96,3 +98,60 @@ def test_noise_as_wide_as_the_earth_stays_on_it() -> None:
     grid = np.linspace(0, np.pi, 20_001)
     density = np.sin(grid) * np.exp(-grid * 6_371_008.8 / 4_000_000)
     assert far.mean() == pytest.approx((grid * density).sum() / density.sum(), rel=0.02)
+
+
+def cell_masses(offset_: Floats, turn: float, *, step: float, epsilon: float) -> Floats:
+    """Masses of unit cells round a truth at `offset_` whose lattice is turned, summed point by point."""
+    reach = int(14 / epsilon / step / 2)
+    steps = np.arange(-reach, reach + 1) * step
+    east, north = np.meshgrid(steps, steps)
+    weights = np.exp(-epsilon * np.hypot(east, north))
+    x = np.floor(east * np.cos(turn) - north * np.sin(turn) + offset_[0]).astype(np.int64)
+    y = np.floor(east * np.sin(turn) + north * np.cos(turn) + offset_[1]).astype(np.int64)
+    near = (np.abs(x) < 8) & (np.abs(y) < 8)
+    masses: Floats = np.bincount(((x + 8) * 16 + y + 8)[near], weights[near], minlength=256).astype(np.float64)
+    return masses
+
+
+@pytest.mark.parametrize("step", [0.31, 0.17, 0.06])
+def test_a_coarse_lattice_stays_within_the_slack_and_needs_one(step: float) -> None:
+    """The formula of `slack` in a plane of unit cells, with steps so coarse that what they add can be seen."""
+    epsilon = 0.25
+    allowed = slack_of(epsilon, step, 1.0)
+    words = FixedRng(4).words(5 * 12).reshape(12, 5) * 2.0**-64
+    most = 0.0
+    for draw in words:
+        left, right = draw[:2], draw[:2] + draw[2:4] - 0.5
+        masses = [
+            cell_masses(place, angle, step=step, epsilon=epsilon) for place, angle in ((left, 0.0), (right, draw[4]))
+        ]
+        seen = (masses[0] > 0) & (masses[1] > 0)
+        ratio = np.abs(np.log(masses[0][seen] / masses[1][seen])).max()
+        most = max(most, float(ratio) - epsilon * float(np.hypot(*(right - left))))
+    assert 0 < most <= allowed
+
+
+def test_doubles_misplace_a_point_by_less_than_was_reckoned() -> None:
+    mp.dps = 40
+    worst = 0.0
+    for a, b, c, d in (FixedRng(5).words(4 * 120) * 2.0**-64).reshape(120, 4):
+        for latitude in (a * 180 - 90, 90 - a * 1e-4):
+            place, size, angle = (latitude, b * 360 - 180), 10 ** (7 * c), 2 * np.pi * d
+            east, north = size * np.cos(angle), size * np.sin(angle)
+            got = walked(np.array([place]), np.array([east]), np.array([north]))[0]
+            worst = max(worst, apart(place, east, north, got))
+    assert 0 < worst < ROUNDING / 5
+
+
+def apart(place: tuple[float, float], east: float, north: float, got: Floats) -> float:
+    """Metres between where a step leads, with forty digits, and where doubles say."""
+    phi, lam = (mp.radians(mp.mpf(float(angle))) for angle in place)
+    e, n = mp.mpf(float(east)), mp.mpf(float(north))
+    far = mp.sqrt(e * e + n * n)
+    along, ahead = mp.cos(far / RADIUS), mp.sin(far / RADIUS) / far
+    x = mp.cos(phi) * mp.cos(lam) * along - (mp.sin(lam) * e + mp.sin(phi) * mp.cos(lam) * n) * ahead
+    y = mp.cos(phi) * mp.sin(lam) * along + (mp.cos(lam) * e - mp.sin(phi) * mp.sin(lam) * n) * ahead
+    z = mp.sin(phi) * along + mp.cos(phi) * n * ahead
+    there = [mp.radians(mp.mpf(float(angle))) for angle in got]
+    u = mp.cos(there[0]) * mp.cos(there[1]), mp.cos(there[0]) * mp.sin(there[1]), mp.sin(there[0])
+    return float(mp.sqrt(sum((p - q) ** 2 for p, q in zip((x, y, z), u, strict=True))) * RADIUS)

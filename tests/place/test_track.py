@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.fixed_rng import FixedRng, ScriptedRng
+from support.fixed_rng import FixedRng, ScriptedRng, drawing_from
 from tacit.base import ExhaustedError, InputError
 from tacit.place import GeoLaplace, Track
 
@@ -12,12 +12,13 @@ def test_a_budget_is_counted_and_held() -> None:
     track = Track(mechanism, budget=3 * mechanism.loss(200).bound, radius=200)
     assert track.warning() is None
     for made in range(1, 4):
-        track.report((48.0, 2.0), FixedRng(made))
+        with drawing_from(FixedRng(made)):
+            track.report((48.0, 2.0))
         assert track.loss().bound == made * mechanism.loss(200).bound
     assert track.left == 0
     assert "averages the noise away" in str(track.warning())
-    with pytest.raises(ExhaustedError, match="3 reports"):
-        track.report((48.0, 2.0), ScriptedRng([]))
+    with pytest.raises(ExhaustedError, match="3 reports"), drawing_from(ScriptedRng([])):
+        track.report((48.0, 2.0))
     assert track.reports == 3
 
 

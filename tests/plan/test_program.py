@@ -218,9 +218,10 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         Step(name=wrong[1], mechanism=wrong[1])
 
 
-def test_a_bare_number_is_a_scalar_sensitivity() -> None:
+def test_a_bare_number_is_no_sensitivity_of_a_step() -> None:
     one: Any = 1
-    assert Step(name="count", mechanism=COUNT.mechanism, sensitivity=one) == COUNT
+    with pytest.raises(SensitivityError, match="step 'count' must say its norm"):
+        Step(name="count", mechanism=COUNT.mechanism, sensitivity=one)
 
 
 def test_pure_steps_cost_the_sum_in_both_currencies() -> None:

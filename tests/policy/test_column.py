@@ -127,7 +127,6 @@ points = st.one_of(
             "step": points,
             "keys": st.lists(points, max_size=3) | points,
             "clip": points | st.just("private"),
-            "public": st.booleans(),
             "hidden": st.booleans(),
         },
     )

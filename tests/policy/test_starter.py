@@ -38,7 +38,13 @@ def test_each_blank_is_a_line_marked_to_fill() -> None:
     text = starter(SCHEMA, name="clinic", unit="id")
     assert "source" not in text.split("[privacy]")[0].replace("# source", "")
     assert text.count("# to fill:") == 8
-    assert "does not look at the values" in text
+
+
+def test_types_that_were_read_from_a_file_are_marked() -> None:
+    text = starter({"visits": {"id": "integer"}}, name="clinic", unit="id", texts={"visits": {"delimiter": ";"}})
+    assert 'type = "integer"            # read from the file: confirm it' in text
+    assert parse(text).tables["visits"].delimiter == ";"
+    assert "confirm" not in starter({"visits": {"id": "integer"}}, name="clinic", unit="id")
 
 
 def test_filling_the_blanks_makes_a_policy() -> None:
@@ -61,6 +67,10 @@ names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_
 @given(st.dictionaries(names, st.sampled_from(["BIGINT", "", "DOUBLE", "DATE", "VARCHAR"]), min_size=1, max_size=4))
 def test_any_names_give_a_policy(columns: dict[str, str]) -> None:
     if len({name.casefold() for name in columns}) < len(columns):
+        return
+    if next(iter(columns.values())) == "DOUBLE":
+        with pytest.raises(InputError, match="two people can have the same number"):
+            starter({"t": columns}, name="x", unit=next(iter(columns)))
         return
     policy = parse(starter({"t": columns}, name="x", unit=next(iter(columns))))
     assert list(policy.table("t").columns) == list(columns)

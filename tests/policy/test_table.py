@@ -50,6 +50,13 @@ def test_per_group_bounds_need_a_number_of_groups() -> None:
         Table(unit="id", columns={"x": column})
 
 
+def test_a_float_names_nobody() -> None:
+    with pytest.raises(PolicyError, match='column "id": it names the people, and two of them can have the same float'):
+        Table(unit="id", columns={"id": Column(type=ColumnType.FLOAT)})
+    good = Table(unit="id", columns={"id": Column(type=ColumnType.DECIMAL), "x": Column(type=ColumnType.FLOAT)})
+    assert good.unit == "id"
+
+
 def test_where_each_row_is_a_unit_nothing_bounds_it() -> None:
     with pytest.raises(PolicyError, match="says nothing where each row is a unit"):
         Table(each_row_is_a_unit=True, max_rows_per_unit=2)

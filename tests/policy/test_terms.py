@@ -1,11 +1,13 @@
 """What the ledger is told."""
 
 from fractions import Fraction
-from pathlib import Path
+
+import pytest
 
 from support.policies import CLINIC, clinic
-from tacit.base import Relation
-from tacit.policy import Amount, Currency, Limit, load, parse
+from tacit.base import PolicyError, Relation
+from tacit.policy import Amount, Currency, Limit, parse
+from tacit.policy.terms import least_price
 
 
 def test_terms_hold_every_limit_and_nothing_of_anybody() -> None:
@@ -32,15 +34,28 @@ def test_limits_of_delta() -> None:
     assert terms.limits[1].each == Amount(5 * 10**17, 10**22)
 
 
-def test_sources_are_places_of_protected_tables(tmp_path: Path) -> None:
-    text = CLINIC.replace("[tables.wards]", '[tables.wards]\nsource = "wards.csv"')
-    text = text.replace('unit = "patient_id"', 'unit = "patient_id"\nsource = "x/../visits.parquet"')
-    (tmp_path / "tacit.toml").write_text(text)
-    assert load(tmp_path / "tacit.toml").terms().sources == (f"file:{(tmp_path / 'visits.parquet').resolve()}",)
+@pytest.mark.parametrize(
+    ("more", "least"),
+    [
+        ("", "0.0015"),  # a thousandth of the group's limit of 1.5, which is below the dataset's budget of 2
+        ("limit = 0.5\n", "0.0005"),
+        ("limit = 0.5\neach = 0.0001\n", "0.0001"),  # more could never be asked
+        ("least = 0.01\n", "0.01"),
+        ("least = 0\n", "0"),
+    ],
+)
+def test_the_least_price_is_declared_or_a_thousandth_of_the_smallest_limit(more: str, least: str) -> None:
+    policy = parse(CLINIC + '[analysts.cleo]\ngroups = ["research"]\n' + more)
+    assert least_price(policy, policy.analysts["cleo"]) == Fraction(least)
 
 
-def test_the_environment_fills_sources_and_leaves_no_password() -> None:
-    policy = clinic(source='engine = "postgres"\nsource = "${DB}"')
-    terms = policy.terms({"DB": "postgres://ana:secret@DB.example.org/clinic?sslmode=require"})
-    assert terms.sources == ("postgresql://db.example.org:5432/clinic",)
-    assert policy.where("visits", {"DB": "postgresql://x/y"}).name == "visits"
+def test_of_several_least_prices_the_largest_binds() -> None:
+    policy = parse(CLINIC.replace("delta = 1e-6", "delta = 1e-6\nleast = 0.02") + "[analysts.cleo]\nleast = 0.01\n")
+    assert least_price(policy, policy.analysts["cleo"]) == Fraction("0.02")
+
+
+def test_a_least_price_above_what_may_be_paid_is_a_mistake() -> None:
+    with pytest.raises(PolicyError, match="least = 3 is more than the budget, 2: lower it"):
+        clinic(delta="delta = 1e-6\nleast = 3")
+    with pytest.raises(PolicyError, match=r"least = 0.3 is more than each, 0.1"):
+        clinic(delta="delta = 1e-6\nleast = 0.3\neach = 0.1")

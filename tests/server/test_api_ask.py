@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from support.seats import all_taken
 from support.service import COUNT, Running, running
 from tacit.session import Release, Session
 
@@ -68,7 +69,8 @@ def test_an_answer_as_json_csv_and_arrow(clinic: Running) -> None:
     assert arrow.headers["content-type"] == "application/vnd.apache.arrow.stream"
     assert arrow.headers["tacit-release"] == told["id"]
     release = Release.from_bytes(arrow.content)
-    assert release.json() == {key: value for key, value in told.items() if key not in ("id", "cached")}
+    assert release.json() == {key: value for key, value in told.items() if key not in ("id", "key", "cached")}
+    assert arrow.headers["idempotency-key"] == told["key"]
     with pa.ipc.open_stream(arrow.content) as reader:
         assert reader.read_all().column("visits").to_pylist() == [row[1] for row in told["rows"]]
     csv = clinic.ask("ana", headers={"Accept": "text/csv;q=0.9, text/html"})
@@ -81,6 +83,22 @@ def test_a_form_that_there_is_not_is_refused_before_anything_is_paid(clinic: Run
     answer = clinic.ask("ana", headers={"Accept": "image/png"})
     assert (answer.status_code, answer.json()["type"]) == (406, "urn:tacit:problem:accept")
     assert spent(clinic) == 0
+
+
+def test_the_service_names_a_charge_that_the_caller_did_not(clinic: Running) -> None:
+    body = {"sql": COUNT, "epsilon": 0.1}
+    quoted = clinic.call("ana", "POST", "/v1/datasets/clinic/quote", json=body).json()
+    assert (quoted["answered"], quoted["versioned"]) == (False, True)
+    answer = clinic.ask("ana")
+    assert answer.json()["key"] == answer.headers["idempotency-key"] == quoted["key"]
+    spelled = clinic.ask("ana", COUNT.lower(), headers={"Idempotency-Key": quoted["key"]})  # which means the same
+    assert (spelled.status_code, spelled.json()["cached"]) == (200, True)
+    another = clinic.ask("ana", COUNT, headers={"Idempotency-Key": quoted["key"]}, epsilon=0.2)
+    assert another.status_code in (409, 422)
+    assert another.json()["key"] == quoted["key"]
+    assert "nothing was charged" in another.json()["detail"]
+    assert spent(clinic) == Decimal("0.1")
+    assert "key" not in clinic.ask("ana", "SELECT").json()  # nothing could be charged
 
 
 def test_a_key_never_pays_twice_even_when_the_data_changed(clinic: Running) -> None:
@@ -202,7 +220,7 @@ def test_what_is_refused_is_refused_before_it_is_a_job(clinic: Running) -> None:
 
 def test_to_cancel_gives_nothing_back_and_asking_again_pays_no_more(clinic: Running) -> None:
     opened = clinic.service.desk._opened["clinic"]
-    with opened._counter._turns:  # somebody else's question has the engine
+    with all_taken(opened.engine):  # somebody else's question has the engine
         taken = clinic.ask("ana", headers={"Prefer": "respond-async"})
         for _ in range(500):
             if spent(clinic):

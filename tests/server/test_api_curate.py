@@ -9,7 +9,9 @@ import pytest
 
 from support.declared import draft, shop
 from support.service import Running, running
+from tacit.engine import import_tables
 from tacit.ledger import Ledger
+from tacit.policy import load
 
 COUNT = "SELECT branch, COUNT(*) AS n FROM shop GROUP BY branch"
 
@@ -28,6 +30,8 @@ def test_a_dataset_is_declared_and_asked(clinic: Running) -> None:
     assert clinic.call("cora", "GET", "/v1/sources").json() == {"files": ["shop.csv"], "databases": []}
     schema = clinic.call("cora", "POST", "/v1/sources/schema", json={"file": "shop.csv"}).json()
     assert [column["name"] for column in schema["tables"][0]["columns"]] == ["customer", "age", "branch", "paid", "day"]
+    read = [column["type"] for column in schema["tables"][0]["columns"]]
+    assert read == ["integer", "integer", "text", "float", "date"], "for the curator to confirm"
     checked = clinic.call("cora", "POST", "/v1/policies/check", json=draft()).json()
     assert checked["valid"], checked
     assert checked["problems"] == checked["blanks"] == []
@@ -42,6 +46,21 @@ def test_a_dataset_is_declared_and_asked(clinic: Running) -> None:
     assert [(line["who"], line["what"]) for line in told] == [
         ("cora", "declared the dataset, with a budget of 4 epsilon")
     ]
+
+
+def test_a_text_file_that_changed_waits_for_its_curator(clinic: Running, tmp_path: Path) -> None:
+    assert saved(clinic).is_success
+    asked: dict[str, Any] = {"sql": COUNT, "epsilon": 0.5}
+    assert clinic.call("ana", "POST", "/v1/datasets/shop/ask", json=asked).is_success
+    (file,) = tmp_path.rglob("shop.csv")
+    file.write_text(file.read_text() + "1,20,east,3.5,2026-01-01\n")
+    refused = clinic.call("ana", "POST", "/v1/datasets/shop/ask", json=asked | {"epsilon": 0.25})
+    assert refused.status_code == 503
+    assert refused.json()["type"] == "urn:tacit:problem:data"
+    assert "its curator runs `tacit import" in refused.json()["detail"]
+    (policy,) = tmp_path.rglob("shop.toml")
+    import_tables(load(policy))
+    assert clinic.call("ana", "POST", "/v1/datasets/shop/ask", json=asked | {"epsilon": 0.25}).is_success
 
 
 def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -242,9 +261,7 @@ def test_what_was_edited_by_hand_can_be_recorded(clinic: Running, tmp_path: Path
     path = tmp_path / "tacit.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("budget = 3", "budget = 3.5"), encoding="utf-8")
     told = clinic.call("cora", "GET", "/v1/datasets/clinic/policy").json()["differences"]
-    assert told == [
-        "everybody together: 3 epsilon and 0.000001 delta recorded, 3.5 epsilon and 0.000001 delta declared"
-    ]
+    assert told == ["everybody together: 3 epsilon and 1e-6 delta recorded, 3.5 epsilon and 1e-6 delta declared"]
     assert clinic.call("cora", "POST", "/v1/datasets/clinic/apply").json() == {"entries": 1}
     assert clinic.call("cora", "GET", "/v1/datasets/clinic/policy").json()["differences"] == []
 

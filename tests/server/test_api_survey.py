@@ -134,7 +134,15 @@ def test_results_as_json_csv_and_certificate(polled: Running) -> None:
 
 def test_the_list_says_how_many_answered(polled: Running) -> None:
     (item,) = polled.call("ana", "GET", "/v1/surveys").json()["items"]
-    more = {"state": "open", "opens": None, "closes": None, "epsilon": "4", "questions": 4, "public_results": False}
+    more = {
+        "state": "open",
+        "opens": None,
+        "closes": None,
+        "epsilon": "4",
+        "questions": 4,
+        "public_results": False,
+        "invitations": None,
+    }
     assert item == {"survey": "sleep", "title": "How do we sleep?", "submissions": item["submissions"], **more}
 
 

@@ -174,10 +174,26 @@ def test_too_many_requests(tmp_path: Path) -> None:
         assert codes[:5] == [200] * 5
         assert 429 in codes
         assert few.call("ben", "GET", "/v1/me").status_code == 200  # each for themselves
-        codes = [few.call(None, "GET", "/v1/me").status_code for _ in range(6)]
+
+
+def test_wrong_tokens_of_one_address_hold_up_nobody_else_behind_it(tmp_path: Path) -> None:
+    wrong = {"Authorization": "Bearer tacit_000000000000_" + "x" * 43}
+    page = {"Accept": "text/html"}
+    with running(tmp_path, failures=3) as few, few.client() as inside:
+        people = few.service.people
+        assert inside.post("/signin", data={"link": people.link("ana")}).status_code == 303
+        codes = [few.call(None, "GET", "/v1/me", headers=wrong).status_code for _ in range(20)]
         assert codes[:3] == [401] * 3
-        assert 429 in codes
-        assert few.call("ben", "GET", "/v1/me").status_code == 200  # a good token is not shut out by others' bad ones
+        assert codes.count(429) > 10
+        told = few.call(None, "GET", "/v1/me", headers=wrong).json()["detail"]
+        assert "at most 3 wrong tokens or links a minute from one address" in told
+        assert inside.get("/v1/me").json()["name"] == "ana"
+        assert few.call("ben", "GET", "/v1/me").status_code == 200
+        for cookies in ({}, {"tacit_session": "past its time"}):  # who is on their way in is shown the way
+            with few.client(cookies=cookies) as browser:
+                assert browser.get("/v1/me").status_code == 401
+                assert "Sign in" in browser.get("/budget", headers=page).text
+                assert browser.post("/signin", data={"link": people.link("ben")}).status_code == 303
 
 
 def test_psql_comes_in_by_the_same_tokens(tmp_path: Path) -> None:

@@ -340,7 +340,7 @@ def _serves_again(config: Config, token: str) -> None:
 def test_without_pg_dump_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     config = Config(database="postgresql://somebody:word@127.0.0.1:1/x", state=tmp_path)
-    with pytest.raises(TacitError, match="needs pg_dump"):
+    with pytest.raises(TacitError, match="install pg_dump"):
         back_up(config, tmp_path / "copy.tar")
     assert list(tmp_path.iterdir()) == []
 

@@ -17,6 +17,7 @@ import pytest
 from support.surveys import SLEEP, sleep, written
 from tacit.base import TacitError
 from tacit.server.collect import Collector
+from tacit.server.collect_invited import Refusal
 from tacit.server.collect_store import Delivery, ReportStore
 from tacit.server.problem import Problem
 from tacit.server.state import Unavailable
@@ -31,8 +32,8 @@ def delivery(survey: Survey) -> Delivery:
     return Delivery(made.id, made.reports)
 
 
-def collected(store: ReportStore, survey: Survey, sent: list[Delivery]) -> list[bool | BaseException]:
-    async def all_at_once() -> list[bool | BaseException]:
+def collected(store: ReportStore, survey: Survey, sent: list[Delivery]) -> list[bool | Refusal | BaseException]:
+    async def all_at_once() -> list[bool | Refusal | BaseException]:
         collector = Collector(store)
         try:
             return await asyncio.gather(*(collector.submit(survey, each) for each in sent), return_exceptions=True)

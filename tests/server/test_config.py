@@ -38,9 +38,25 @@ def test_what_is_set_where_nothing_is_said() -> None:
     assert Config(listen="localhost:1").loopback
 
 
+def test_limits_of_questions(tmp_path: Path) -> None:
+    usual = Config.read(None, {}).limits
+    assert (usual.at_once, usual.seconds, usual.memory, usual.disk) == (4, 600, None, None)
+    file = tmp_path / "server.toml"
+    file.write_text('question_seconds = 30\nquestion_memory = "2GB"\nquestion_disk = 0\nquestions_at_once = 8\n')
+    found = Config.read(file, {"TACIT_SERVER_QUESTION_MEMORY": "500MB"})
+    assert (found.limits.at_once, found.limits.seconds, found.limits.disk) == (8, 30, 0)
+    assert found.limits.memory == 500 << 20
+    assert Config.read(None, found.environment()).limits == found.limits
+    assert Config(workers=4).limits.bytes_of_memory < Config().limits.bytes_of_memory
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("question_seconds = 0", "seconds"),
+        ("question_memory = 'much'", "is a size"),
+        ("question_memory = 10", "at least 32 MB"),
+        ("questions_at_once = 0", "questions can run at once"),
         ("dataset = []", "there is no setting"),
         ("datasets = 'x'", "a list of policies"),
         ("rate = true", "is not what this setting takes"),

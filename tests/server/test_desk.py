@@ -7,11 +7,13 @@ from time import monotonic, sleep
 
 import pytest
 
+from support.seats import all_taken
 from support.service import COUNT, clinic
-from tacit.base import Denied, EngineError, InputError, OverBudget
+from tacit.base import Denied, InputError, OverBudget
+from tacit.engine import Watch
+from tacit.engine.duckdb import DuckDBEngine
 from tacit.policy.account import analyst_holder
 from tacit.server.desk import Cancelled, Desk, NoDataset
-from tacit.server.opened import Opened, Stopped, Watch
 from tacit.server.people import Identity
 from tacit.server.state import Unavailable
 
@@ -98,7 +100,7 @@ def test_a_budget_shows_what_binds_and_nobody_elses(desk: Desk) -> None:
     mine = desk.budget(BEN, "clinic")
     assert {balance.holder for balance in mine.balances} == {"dataset", "analyst:ben"}
     assert [b.last for b in mine.balances if b.holder == "dataset"] == [None]
-    assert mine.sources == ()
+    assert mine.claims == ()
     whole = {balance.holder for balance in desk.budget(OTTO, "clinic").balances}
     assert {"analyst:ana", "analyst:ben"} <= whole
     with pytest.raises(Denied):
@@ -155,13 +157,14 @@ def test_two_datasets_of_one_name_are_refused(policy: Path) -> None:
 
 
 def test_a_stop_never_stops_somebody_elses_question(desk: Desk) -> None:
-    """ben waits while ana has the engine; ben's stop must not reach it."""
-    opened = desk._opened["clinic"]
-    reached = []
-    engine = opened.engine
-    opened._counter.engine = type("Spy", (), {"cancel": lambda self: reached.append("cancelled")})()
-    ana, ben = Watch(), Watch()
-    outcome: list[str] = []
+    """ana's question runs, ben's waits beside it; ben's stop must not reach hers."""
+    opened, ana, ben, outcome = desk._opened["clinic"], Watch(), Watch(), list[str]()
+    begun, done = threading.Event(), threading.Event()
+
+    def working(_: object) -> str:
+        begun.set()
+        done.wait(30)
+        return "an answer"
 
     def waiting() -> None:
         try:
@@ -169,20 +172,23 @@ def test_a_stop_never_stops_somebody_elses_question(desk: Desk) -> None:
         except Cancelled:
             outcome.append("cancelled")
 
-    with opened._counter.turn(ana):
-        thread = threading.Thread(target=waiting)
-        thread.start()
+    engine = opened.engine
+    assert isinstance(engine, DuckDBEngine)
+    found: list[str] = []
+    hers = threading.Thread(target=lambda: found.append(engine._seats.run(working, ana)))
+    hers.start()
+    assert begun.wait(30)
+    with all_taken(engine, but=1):
+        his = threading.Thread(target=waiting)
+        his.start()
         while not spent(desk, BEN):
             sleep(0.005)
         ben.stop()
-        assert reached == []
-    thread.join()
+        his.join()
+    done.set()
+    hers.join()
     assert outcome == ["cancelled"]
-    ana._counter = opened._counter
-    with pytest.raises(Stopped), opened._counter.turn(ana):
-        ana.stop()
-    assert reached == ["cancelled"]
-    opened._counter.engine = engine
+    assert found == ["an answer"]
     again = desk.ask(BEN, "clinic", COUNT, epsilon=0.1)
     assert again.table.num_rows == 4
     assert spent(desk, BEN) == 100_000_000_000
@@ -197,7 +203,7 @@ def test_closing_stops_a_question_and_stores_no_failure(desk: Desk, policy: Path
         except Cancelled:
             outcome.append("cancelled")
 
-    with opened._counter.turn(Watch()):
+    with all_taken(opened.engine):
         thread = threading.Thread(target=waiting)
         thread.start()
         while not spent(desk, BEN):
@@ -223,22 +229,6 @@ def test_what_is_stopped_before_it_began_is_not_charged(desk: Desk) -> None:
     with pytest.raises(Cancelled):
         desk.ask(ANA, "clinic", COUNT, epsilon=0.1, watch=watch)
     assert desk.left(ANA, "clinic").epsilon == 2
-
-
-def test_a_real_query_that_is_stopped_ends(desk: Desk) -> None:
-    """The engine's own failure, while it is wished to stop, is a stop; without the wish it is a failure."""
-    opened = desk._opened["clinic"]
-    watch = Watch()
-    with pytest.raises(EngineError), opened._counter.turn(watch):
-        raise EngineError
-    with pytest.raises(Stopped):
-        stopped_within(opened, watch)
-
-
-def stopped_within(opened: Opened, watch: Watch) -> None:
-    with opened._counter.turn(watch):
-        watch.stopped = True
-        raise EngineError
 
 
 def test_answers_from_the_data_take_whole_steps_of_time(policy: Path) -> None:

@@ -7,21 +7,19 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
+from support.in_postgres import in_database, locked, url, waiting
 from support.postgres import Server, postgres
-from support.service import COUNT, clinic
+from support.service import COUNT, clinic, running
 from support.serving import Serving, serving
-from tacit.cli.story import POLICY
 from tacit.ledger import Ledger
 from tacit.ledger.verify import verify
 
@@ -38,42 +36,6 @@ def charges(where: str | Path) -> Counter[str]:
     with Ledger.open(where, create=False) as ledger:
         bodies = [json.loads(entry.body) for entry in ledger.log(PEOPLE) if entry.kind == "charge"]
         return Counter(body["key"] for body in bodies)
-
-
-def in_database(folder: Path, postgres: Server, name: str) -> Path:
-    """The clinic's visits in PostgreSQL, a few of them; its ledger beside the policy."""
-    with psycopg.connect(postgres.dsn(name)) as connection:
-        connection.execute("CREATE TABLE visits (patient_id bigint, ward text, drug text, age int, cost numeric)")
-        fill = "INSERT INTO visits SELECT n % 50, 'north', 'a', n % 90, n % 100 FROM generate_series(1, 500) n"
-        connection.execute(fill)
-    text = POLICY.replace('name = "clinic"', f'name = "clinic"\nengine = "postgres"\nsource = "{url(postgres, name)}"')
-    text = text.replace('source = "visits.parquet"', 'source = "visits"')
-    (folder / "tacit.toml").write_text(text)
-    return folder / "tacit.toml"
-
-
-def url(postgres: Server, name: str) -> str:
-    return postgres.url(name).replace("+psycopg", "")
-
-
-@contextmanager
-def locked(postgres: Server, name: str) -> Iterator["psycopg.Connection[Any]"]:
-    """Nobody reads the table meanwhile: a question that was charged waits in the middle."""
-    with (
-        suppress(psycopg.OperationalError),
-        psycopg.connect(postgres.dsn(name)) as holder,
-    ):  # it may die with the server
-        holder.execute("LOCK TABLE visits IN ACCESS EXCLUSIVE MODE")
-        yield holder
-
-
-def waiting(holder: "psycopg.Connection[Any]") -> None:
-    """Until somebody waits for the table."""
-    end = monotonic() + PATIENCE
-    query = b"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'visits'::regclass"
-    while holder.execute(query).fetchone() == (0,):
-        assert monotonic() < end
-        sleep(0.02)
 
 
 def outcome(asked: "Future[httpx.Response]", seconds: float = PATIENCE) -> httpx.Response | None:
@@ -201,3 +163,74 @@ def test_the_ledgers_database_is_killed_again_and_again(tmp_path: Path, postgres
             found = storm(service, 15, postgres.crash)
         assert all(first == second for first, second in found.values())
         assert charges(url(postgres, name)) == dict.fromkeys(found, 1)
+
+
+def job_of(service: Serving, **more: str) -> dict[str, Any]:
+    """A question taken as a job; what was told of it."""
+    with service.client("ana") as client:
+        headers = {"Prefer": "respond-async", **more}
+        answer = client.post("/v1/datasets/clinic/ask", json={"sql": SQL, "epsilon": 0.01}, headers=headers)
+        assert answer.status_code == 202, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+@pytest.mark.parametrize("how", ["cancelled", "lost"])
+def test_a_job_on_data_without_a_version_is_asked_again_under_its_key_and_charged_once(
+    how: str, tmp_path: Path, postgres: Server
+) -> None:
+    with (
+        postgres.database() as name,
+        serving(tmp_path, in_database(tmp_path, postgres, name), "ana") as service,
+        service.client("ana") as client,
+    ):
+        with locked(postgres, name) as holder:
+            job = job_of(service)
+            waiting(holder)
+            assert charges(tmp_path / "clinic.ledger") == {job["key"]: 1}
+            if how == "cancelled":
+                assert client.delete(f"/v1/jobs/{job['id']}").json()["state"] == "cancelled"
+            else:
+                for worker in service.workers():
+                    os.kill(worker, signal.SIGKILL)
+                service.wait()
+        told = client.get(f"/v1/jobs/{job['id']}").json()
+        assert (told["state"], told["key"]) == (how, job["key"])
+        answer = service.insist("ana", SQL, job["key"])
+        assert answer["key"] == job["key"]
+        assert charges(tmp_path / "clinic.ledger") == {job["key"]: 1}
+        without = job_of(service)  # which is another question, since the data may be others
+        assert without["key"] != job["key"]
+        while client.get(f"/v1/jobs/{without['id']}").json()["state"] in ("queued", "running"):
+            sleep(0.05)
+    assert charges(tmp_path / "clinic.ledger") == {job["key"]: 1, without["key"]: 1}
+
+
+def test_a_statement_that_is_stopped_names_the_key_under_which_it_is_not_paid_for_again(
+    tmp_path: Path, postgres: Server
+) -> None:
+    with (
+        postgres.database() as name,
+        running(tmp_path, lambda folder: in_database(folder, postgres, name), wire="127.0.0.1:0") as service,
+    ):
+        place = f"host=127.0.0.1 port={service.wire_port} dbname=clinic user=ana password={service.tokens['ana']}"
+        with psycopg.connect(place, autocommit=True) as connection:
+            connection.execute("SET tacit.epsilon = 0.01")
+            with locked(postgres, name) as holder, ThreadPoolExecutor(1) as threads:
+                asked = threads.submit(connection.execute, SQL)
+                waiting(holder)
+                connection.cancel_safe(timeout=30)
+                with pytest.raises(psycopg.errors.QueryCanceled) as stopped:
+                    asked.result()
+            hint = stopped.value.diag.message_hint or ""
+            key = hint.split("'")[1]
+            assert charges(tmp_path / "clinic.ledger") == {key: 1}
+            connection.execute(f"SET tacit.key = '{key}'".encode())
+            first = connection.execute(SQL).fetchall()
+            assert connection.execute(SQL).fetchall() == first
+            assert charges(tmp_path / "clinic.ledger") == {key: 1}
+            with pytest.raises(psycopg.Error, match="another program or cost: nothing was charged"):
+                connection.execute("SELECT COUNT(*) AS n FROM visits WHERE age > 50")
+            connection.execute("RESET tacit.key")
+            connection.execute(SQL)
+    assert sorted(charges(tmp_path / "clinic.ledger").values()) == [1, 1]

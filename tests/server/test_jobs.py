@@ -6,19 +6,22 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from time import sleep
+from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, select, update
 
 from tacit.base import Refused
+from tacit.engine import Watch
 from tacit.server import jobs as module
 from tacit.server.desk import Cancelled
 from tacit.server.jobs import Job, Jobs
-from tacit.server.opened import Watch
 from tacit.server.people import Identity
 from tacit.server.problem import Problem
-from tacit.server.state import State, jobs
+from tacit.server.state import State, jobs, now
 
 ANA, BEN = Identity("ana", "analyst"), Identity("ben", "analyst")
 
@@ -138,6 +141,94 @@ def test_a_job_of_a_worker_that_is_gone_is_lost(work: Jobs, state: State) -> Non
         with state.writing() as connection:
             connection.execute(update(jobs).values(state="running", process=process))
         assert work.find(ANA, name).state == told
+
+
+def put(state: State, process: str, count: int, **values: Any) -> None:
+    """Jobs of ana that another worker has."""
+    with state.writing() as connection:
+        for number in range(count):
+            row = {
+                "id": f"{process} {number}",
+                "owner": "ana",
+                "dataset": "clinic",
+                "state": "running",
+                "created": now(),
+            }
+            connection.execute(insert(jobs).values(**row, process=process, **values))
+
+
+def started(work: Jobs) -> list[str]:
+    """As many jobs of ana as are let in, each of which waits to be stopped."""
+
+    def until_stopped(watch: Watch) -> str:
+        while not watch.stopped:
+            sleep(0.005)
+        raise Cancelled("stopped")
+
+    found: list[str] = []
+    with suppress(Problem):
+        found.extend(work.start(ANA, "clinic", until_stopped) for _ in range(40))
+    return found
+
+
+def test_open_jobs_of_all_workers_count_and_those_of_the_dead_do_not(work: Jobs, state: State) -> None:
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    put(state, "elsewhere:1:a", 5, seen=now())
+    put(state, "elsewhere:1:silent", 20, seen=now() - module.LOST - 1)
+    put(state, f"{socket.gethostname()}:{int(gone.stdout)}:killed", 20, seen=now())
+    put(state, f"{socket.gethostname()}:{os.getppid()}:its number is another process's now", 20, seen=1)
+    assert len(started(work)) == module.MOST - 5
+
+
+def test_two_workers_that_take_jobs_at_once_take_no_more_than_one_person_may_have(state: State) -> None:
+    workers = [Jobs(state, at_once=1, tells=True) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        taken = list(pool.map(started, workers))
+    for worker in workers:
+        worker.close(0)
+    assert sum(len(names) for names in taken) == module.MOST
+
+
+def test_only_so_many_run_at_once_in_all_workers_together(state: State) -> None:
+    workers = [Jobs(state, at_once=2, tells=True) for _ in range(2)]
+    lock, most, inside, ended = threading.Lock(), 0, 0, 0
+
+    def busy(_: Watch) -> str:
+        nonlocal most, inside, ended
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        sleep(0.05)
+        with lock:
+            inside -= 1
+            ended += 1
+        return "done"
+
+    for number in range(8):
+        workers[number % 2].start(ANA, "clinic", busy)
+    for _ in range(1000):
+        if ended == 8:
+            break
+        sleep(0.01)
+    for worker in workers:
+        worker.close(10)
+    assert (most, ended) == (2, 8)
+
+
+def test_a_worker_gives_signs_of_life_while_it_has_jobs(
+    work: Jobs, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BEAT", 0)
+    monkeypatch.setattr(module, "OFTEN", 0.02)
+    (name,) = started(work)[:1]
+    with state.writing() as connection:
+        connection.execute(update(jobs).where(jobs.c.id == name).values(seen=1))
+    for _ in range(500):
+        with state.reading() as connection:
+            if connection.execute(select(jobs.c.seen).where(jobs.c.id == name)).scalar_one() > 1:
+                return
+        sleep(0.01)
+    raise AssertionError("there was no sign of life")
 
 
 def test_the_end_stops_what_runs_and_drops_what_waits(state: State) -> None:

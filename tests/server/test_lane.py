@@ -66,7 +66,8 @@ def test_a_quote_again_knows_what_was_spent_since(clinic: Running, long: list[st
     after = clinic.call("ana", "POST", QUOTE, json=BODY).json()
     assert long == ["quoting", "ask"]
     assert float(before["left"]["epsilon"]) - float(after["left"]["epsilon"]) == pytest.approx(0.1)
-    assert {**after, "left": before["left"]} == before
+    assert (before["answered"], after["answered"]) == (False, True)
+    assert {**after, "left": before["left"], "answered": False} == before
 
 
 def test_a_quote_again_says_when_it_is_too_much(clinic: Running) -> None:

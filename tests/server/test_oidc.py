@@ -317,7 +317,7 @@ def test_settings_go_together(tmp_path: Path) -> None:
     assert made is not None
     assert made.redirect == f"https://t.example.org{CALLBACK}"
     for name in ("oidc_client", "public_url"):
-        with pytest.raises(InputError, match="goes with"):
+        with pytest.raises(InputError, match="set oidc_client and public_url"):
             Config(**{**whole, name: ""})
     for roles in ("x=boss", "analyst", "=analyst"):
         with pytest.raises(InputError, match="group=role"):

@@ -75,7 +75,7 @@ def test_a_token_past_its_time_lets_nobody_in(people: People) -> None:
     assert people.by_token(token.text) is None
     assert people.scram("ana") is None
     for life in (timedelta(0), timedelta(days=-1), timedelta(days=4000)):
-        with pytest.raises(InputError, match="a token lives"):
+        with pytest.raises(InputError, match="a token is valid for at most"):
             people.issue("ana", life=life)
 
 

@@ -1,8 +1,12 @@
 """Every error of the tree has its line in the table."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 import tacit.base.errors as errors
+import tacit.server
 from tacit.base import LedgerError, OutcomeUnknown, OverBudget, PolicyError, Refused, SensitivityError, TacitError
 from tacit.server.problem import TABLE, Problem, kind_of, problem_of, response
 
@@ -31,7 +35,7 @@ def test_addresses_in_errors_of_the_ledger_are_not_told() -> None:
     for error in (LedgerError("postgresql://me@db.example is away"), OutcomeUnknown("db.example is away")):
         told = problem_of(error)
         assert "db.example" not in str(told)
-        assert "never pays twice" in told["detail"]
+        assert "never charged twice" in told["detail"]
         assert response(error).headers["retry-after"]
 
 
@@ -45,3 +49,11 @@ def test_what_helps_is_told() -> None:
     ):
         told = problem_of(error)
         assert (told["status"], told["detail"]) == (status, str(error))
+
+
+def test_no_name_of_a_python_class_is_put_into_a_text_for_others() -> None:
+    """Logs and metrics have them; what is sent to somebody does not."""
+    for path in (Path(tacit.server.__file__).parent).rglob("*.py"):
+        for line in path.read_text().splitlines():
+            if "__name__" in line and "getLogger" not in line and "lab_densities" not in path.name:
+                assert re.search(r"event\(|log\.error|line\[\"error\"\]|metrics\.request", line), f"{path.name}: {line}"

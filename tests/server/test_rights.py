@@ -1,13 +1,15 @@
 """Every route for every role, both ways; and nobody who does not say who they are."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from support.declared import draft, shop
 from support.service import COUNT, Running, running
-from support.surveys import written
+from support.surveys import SLEEP, written
+from tacit.engine import Watch
 from tacit.server.app import application
 from tacit.server.people import Identity
 from tacit.server.rights import RIGHTS
@@ -63,6 +65,8 @@ MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("POST", "/v1/datasets/{dataset}/verification", None, WATCHERS),
     ("GET", "/v1/datasets/{dataset}/verification", None, WATCHERS),
     ("GET", "/v1/datasets/{dataset}/changes", None, WATCHERS),
+    ("GET", "/v1/datasets/{dataset}/running", None, GOVERNORS),
+    ("DELETE", "/v1/datasets/{dataset}/running/{question}", None, GOVERNORS),
     ("POST", "/v1/datasets/{dataset}/requests", {"reason": "to know"}, ASKERS),
     ("GET", "/v1/requests", None, EVERYBODY),
     ("DELETE", "/v1/requests/{request}", None, ASKERS),
@@ -75,6 +79,7 @@ MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("GET", "/v1/surveys", None, EVERYBODY),
     ("POST", "/v1/surveys", SURVEY, GOVERNORS),
     ("POST", "/v1/surveys/draft", {"survey": SURVEY, "answers": "5000"}, GOVERNORS),
+    ("POST", "/v1/surveys/{survey}/invitations", {"count": 1}, GOVERNORS),
     ("GET", "/v1/surveys/{survey}/results", None, EVERYBODY),
     ("GET", "/v1/surveys/{survey}/certificate", None, EVERYBODY),
     ("POST", "/signout", None, EVERYBODY),
@@ -84,13 +89,15 @@ OPEN = {("GET", "/healthz"), ("GET", "/signin"), ("POST", "/signin"), ("GET", "/
 OPEN |= {
     ("GET", "/v1/surveys/{survey}"),
     ("POST", "/v1/surveys/{survey}/reports"),
+    ("POST", "/v1/surveys/{survey}/token"),
 }  # respondents are nobody in particular
 
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("clinic")
-    with running(folder, data=shop(folder / "data"), surveys=(written(folder),)) as found:
+    survey = written(folder, f'invitations = "code"\n{SLEEP}')
+    with running(folder, data=shop(folder / "data"), surveys=(survey,)) as found:
         yield found
 
 
@@ -125,11 +132,16 @@ def test_each_route_for_each_role(
         owner = who if who in ASKERS and method == "DELETE" else "ben"
         asking = Identity(owner or "ben", "analyst")
         names = {**names, "request": clinic.service.requests.ask(asking, "clinic", amount=None, reason="x").id}
+    runs = ExitStack()
+    if "{question}" in path:
+        runs.enter_context(clinic.service.running.question("ben", "clinic", "SELECT 1", Watch()))
+        names = {**names, "question": clinic.service.running.listed("clinic")[-1].id}
     if "/analysts/" in path:
         clinic.call("cora", "PUT", path.format(dataset="clinic", name=other), json={"limit": 1})
     filled = path.format(dataset="clinic", survey="sleep", name=other, **names) if "{" in path else path
     sent = None if body is None else {k: v.format(who=who) if isinstance(v, str) else v for k, v in body.items()}
-    answer = clinic.call(who, method, filled, json=sent) if sent is not None else clinic.call(who, method, filled)
+    with runs:
+        answer = clinic.call(who, method, filled, json=sent) if sent is not None else clinic.call(who, method, filled)
     if who is None:
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")

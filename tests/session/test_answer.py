@@ -100,7 +100,7 @@ def test_the_terminal_shows_numbers_with_their_noise_and_obeys_no_key() -> None:
     text = repr(release())
     assert "10 ± 6" in text
     assert "1.25 ± 0.25" in text
-    assert "12,346 ± 653" in text
+    assert "12,346 ± 660" in text
     assert "–" in text
     assert "\x1b" not in text
     assert "[red]" in text

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital, visits
 from tacit.session import Release, Session
 
@@ -24,7 +24,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 
 def asked(session: Session, sql: str, seed: int = 5, **offer: Any) -> Release:
-    return session.ask(sql, rng=FixedRng(seed), **{"rho": 0.5, **offer})
+    with drawing_from(FixedRng(seed)):
+        return session.ask(sql, **{"rho": 0.5, **offer})
 
 
 def covers(answer: Release, column: str, truth: float, row: int = 0, *, width: float) -> None:

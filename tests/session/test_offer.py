@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital
 from tacit.base import InputError, OverBudget, Refused
+from tacit.policy import load
 from tacit.session import Session
+from tacit.session.rest import least_of
+from tacit.sql import Catalog
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -47,7 +50,8 @@ def test_an_error_is_reached_and_not_overpaid(session: Session, sql: str, error:
 
 
 def test_what_was_expected_is_what_comes(session: Session) -> None:
-    answer = session.ask(COUNT, error=60, rng=FixedRng(1))
+    with drawing_from(FixedRng(1)):
+        answer = session.ask(COUNT, error=60)
     low, high = answer.interval("n")
     assert low is not None
     assert high is not None
@@ -94,3 +98,68 @@ def test_a_quote_can_be_read(session: Session) -> None:
     assert data["expected"][0]["column"] == "n"
     session.ask(COUNT, **of(session, 39.5))
     assert "does not allow it" in repr(session.quote(COUNT, **of(session, 1)))
+
+
+# --- the least price
+
+
+@pytest.fixture(params=["rho", "epsilon"])
+def frugal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
+    """The hospital with the usual least price: a thousandth of ana's limit of 40."""
+    with Session(hospital(tmp_path, currency=request.param, least=""), "ana") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("offered", [1e-9, 0.001, 0.0399])
+def test_a_cheaper_question_is_raised_to_the_least_price(frugal: Session, offered: float) -> None:
+    quote, least = frugal.quote(COUNT, **of(frugal, offered)), frugal.quote(COUNT, **of(frugal, 0.04))
+    assert spend(quote) == pytest.approx(0.04)
+    assert (quote.cost, quote.expected) == (least.cost, least.expected)
+    (hint,) = quote.hints
+    assert (hint.kind, hint.data["least"]) == ("raised", "1/25")
+    assert quote.notes[0] == hint.words
+    assert "is less than the least price of a question" in hint.words
+    assert not least.hints
+    assert not frugal.quote(COUNT, **of(frugal, 0.05)).hints
+
+
+def test_what_is_charged_is_what_the_quote_says(frugal: Session) -> None:
+    before = float(getattr(frugal.left(), frugal.policy.privacy.currency.value))
+    answer = frugal.ask(COUNT, **of(frugal, 0.0001))
+    after = float(getattr(frugal.left(), frugal.policy.privacy.currency.value))
+    assert before - after == pytest.approx(0.04)
+    assert "least price" in answer.notes[0]
+    again = frugal.ask(COUNT, **of(frugal, 0.0002))  # the same program, so the same answer, and free
+    assert again.cached
+    assert again.table == answer.table
+    assert frugal.ask(COUNT, **of(frugal, 0.04)).cached
+
+
+def test_the_price_of_an_error_is_raised_too(frugal: Session) -> None:
+    quote = frugal.quote(COUNT, error=10**6)
+    assert spend(quote) == pytest.approx(0.04)
+    assert max(line.error or 0 for line in quote.expected) < 10**5
+    assert [hint.kind for hint in quote.hints] == ["raised"]
+    assert not frugal.quote(COUNT, error=20).hints
+
+
+def test_a_thousand_questions_are_the_most(tmp_path: Path) -> None:
+    with Session(hospital(tmp_path, currency="epsilon", limit=1, least="least = 0.3"), "ana") as session:
+        asked = 0
+        while session.quote(f"SELECT COUNT(*) FROM visits WHERE age > {asked}", epsilon=1e-9).enough:
+            session.ask(f"SELECT COUNT(*) FROM visits WHERE age > {asked}", epsilon=1e-9)
+            asked += 1
+        assert asked == 3
+        with pytest.raises(OverBudget):
+            session.ask("SELECT COUNT(*) FROM visits WHERE age > 50", epsilon=1e-9)
+
+
+def test_plans_of_analysts_with_other_least_prices_are_other_plans(tmp_path: Path) -> None:
+    policy = load(hospital(tmp_path, currency="epsilon", least=""))
+    with Session(policy, "ana") as ana:
+        bob = ana.for_analyst("bob", Catalog.from_policy(policy))
+        costs = [spend(session.quote("SELECT COUNT(*) FROM wards w JOIN visits v ON w.ward = v.ward", epsilon=1e-6))
+                 for session in (ana, ana)]  # fmt: skip
+        assert costs[0] == costs[1] == pytest.approx(0.04)
+        assert least_of(policy, "bob") < least_of(policy, "ana")
+        assert bob._plans is ana._plans

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital
 from tacit.base import Exact, InputError
 from tacit.base.exact import opened
@@ -63,12 +63,13 @@ def test_intervals_of_released_answers_hold_as_often_as_they_say(tmp_path: Path,
         offer: dict[str, Any] = {"rho": Fraction(1)} if currency == "rho" else {"epsilon": Fraction(4)}
         priced, receipt = paid(session, BY_WARD, **offer)
         part = priced.planned.parts[0]
-        exact, rng = session.engine.run(part), FixedRng(2)
+        exact, source = session.engine.run(part), FixedRng(2)
         truth = _truth(priced, exact)
         held = dict.fromkeys("nsavr", 0)
         rounds = 500
         for _ in range(rounds):
-            answer = assemble(priced, [release(priced, 0, part, exact, receipt, rng)])
+            with drawing_from(source):
+                answer = assemble(priced, [release(priced, 0, part, exact, receipt)])
             for name in held:
                 low, high = answer.intervals[name]
                 held[name] += sum(_inside(low[i], truth[name][i], high[i]) for i in range(3))
@@ -96,7 +97,8 @@ def _truth(priced: Priced, exact: Exact[Result]) -> dict[str, list[float]]:
 
 def test_a_clip_that_is_chosen_is_near_what_units_have(tmp_path: Path) -> None:
     with Session(hospital(tmp_path, clip='"private"'), "ana") as session:
-        answer = session.ask("SELECT COUNT(*) AS n FROM visits", rho=1, rng=FixedRng(4))
+        with drawing_from(FixedRng(4)):
+            answer = session.ask("SELECT COUNT(*) AS n FROM visits", rho=1)
         (clip,) = answer.facts["clips"]
         assert clip["origin"] == "chosen privately"
         assert 3 <= clip["rows"] <= 12  # of 1,300 patients with 2.3 visits on average and 9 at most
@@ -107,10 +109,11 @@ def test_a_clip_that_is_chosen_is_near_what_units_have(tmp_path: Path) -> None:
 def test_the_choice_of_a_clip_is_not_lost_among_bounds_that_nobody_reaches(tmp_path: Path) -> None:
     with Session(hospital(tmp_path, clip='"private"'), "ana") as session:
         priced, receipt = paid(session, "SELECT COUNT(*) AS n FROM visits", rho=Fraction(1))
-        part, rng = priced.planned.parts[0], FixedRng(3)
+        part = priced.planned.parts[0]
         clip = part.clips[0]
         units = session.engine.norms(part, 0, clip.edges)
-        rows = [choose_bound(priced, 0, part, units, receipt, rng) / float(clip.row) for _ in range(300)]
+        with drawing_from(FixedRng(3)):
+            rows = [choose_bound(priced, 0, part, units, receipt) / float(clip.row) for _ in range(300)]
         assert np.mean(np.array(rows) <= 16) > 0.97
 
 
@@ -127,7 +130,8 @@ def test_a_million_groups_are_released_without_a_loop(session: Session) -> None:
         columns={priced.planned.recipes[0].inputs[0]: np.arange(len(groups)) * 10**6},
     )
     exact = Exact(Result(groups=table, presence=None, ranks={}))
-    answer = assemble(priced, [release(priced, 0, part, exact, receipt, FixedRng(1))])
+    with drawing_from(FixedRng(1)):
+        answer = assemble(priced, [release(priced, 0, part, exact, receipt)])
     counts = np.array(answer.table["n"].to_pylist())
     assert (np.diff(counts) > 0).all()  # each row found its own group
     assert answer.table.num_rows == len(groups)
@@ -138,7 +142,8 @@ def test_rows_of_keys_that_were_not_declared_are_left_out(session: Session) -> N
     name = priced.planned.recipes[0].inputs[0]
     table = Table(keys=(("zzz", "b"),), columns={name: np.array([10**15, 10**12])})
     exact = Exact(Result(groups=table, presence=None, ranks={}))
-    found = release(priced, 0, priced.planned.parts[0], exact, receipt, FixedRng(1)).measures[name]
+    with drawing_from(FixedRng(1)):
+        found = release(priced, 0, priced.planned.parts[0], exact, receipt).measures[name]
     assert (np.abs(found.values - [0, 10**12, 0, 0]) < 10**7).all()
 
 
@@ -148,7 +153,8 @@ def test_numbers_beyond_64_bits_are_added_to_exactly(session: Session) -> None:
     huge = 2**80
     table = Table(keys=(), columns={name: np.array([huge], dtype=object)})
     exact = Exact(Result(groups=table, presence=None, ranks={}))
-    found = release(priced, 0, priced.planned.parts[0], exact, receipt, FixedRng(1)).measures[name]
+    with drawing_from(FixedRng(1)):
+        found = release(priced, 0, priced.planned.parts[0], exact, receipt).measures[name]
     assert found.values[0] == pytest.approx(float(huge))
 
 

@@ -1,6 +1,7 @@
 """The desk: the order of the stages, what is free, what is refused, and what a failure leaves behind."""
 
 import logging
+import sqlite3
 import traceback
 from collections.abc import Iterator
 from fractions import Fraction
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import BrokenEngine, hospital, visits
 from tacit.base import Denied, EngineError, InputError, LedgerError, OverBudget, PolicyError, Refused, TacitError
 from tacit.engine import open_engine
@@ -40,7 +41,8 @@ def spent(session: Session) -> int:
 
 
 def test_an_answer_is_paid_for_and_near_the_truth(session: Session) -> None:
-    answer = session.ask(COUNT, rho=1, rng=FixedRng(1))
+    with drawing_from(FixedRng(1)):
+        answer = session.ask(COUNT, rho=1)
     low, high = answer.interval("n")
     assert low is not None
     assert high is not None
@@ -61,6 +63,20 @@ def test_a_quote_is_free_and_says_what_asking_costs(session: Session) -> None:
     assert quote.enough
     assert [line.column for line in quote.expected] == ["n", "c"]
     assert not session.quote(COUNT, rho=39.5).enough
+
+
+def test_the_key_of_a_charge_is_known_before_and_whether_asking_is_free(session: Session) -> None:
+    before = session.key(COUNT, rho=1)
+    assert (before.answered, before.versioned) == (False, True)
+    assert spent(session) == 0
+    first = session.ask(COUNT, rho=1, key=before.name)
+    held = sqlite3.connect(session.policy.ledger(), isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")  # somebody charges, and nobody waits for that here
+    after = session.key(COUNT, rho=1)
+    held.close()
+    assert after == before._replace(answered=True)
+    assert not session.key(COUNT, rho=1.5).answered
+    assert session.ask(COUNT, rho=1) == first
 
 
 def test_the_same_question_is_answered_again_free_and_the_same(session: Session) -> None:
@@ -211,7 +227,7 @@ def test_a_failure_after_the_noise_is_the_same(session: Session, monkeypatch: py
     def breaks(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret-4711")
 
-    monkeypatch.setattr("tacit.session.session.assemble", breaks)
+    monkeypatch.setattr("tacit.session.shown.assemble", breaks)
     with pytest.raises(EngineError) as caught:
         session.ask(COUNT, rho=1)
     assert caught.value.__context__ is None

@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -11,7 +12,7 @@ import pytest
 
 import tacit
 from support.hospital import hospital, visits
-from tacit.base import Denied, InputError, OverBudget, TacitError
+from tacit.base import Denied, InputError, OverBudget, SourceError, TacitError
 from tacit.session.single import EACH_ROW
 
 KNOWN: dict[str, Any] = {"unit": "patient_id", "bounds": {"cost": (0, 1000)}, "keys": {"ward": ["a", "b", "c"]}}
@@ -118,3 +119,70 @@ def test_open_is_a_session(tmp_path: Path) -> None:
         assert session.ask("SELECT COUNT(*) FROM visits", rho=1).value() > 2000
         with pytest.raises(Denied):
             session.ask("SELECT COUNT(*) FROM visits", rho=1000)
+
+
+def adult(folder: Path, more: str = "") -> Path:
+    path = folder / "adult.csv"
+    path.write_text("age,workclass,sex,paid,zip\n" + "39,State-gov,0,1.5,01234\n50,?,1,2,98765\n" * 400 + more)
+    return path
+
+
+def test_the_first_contact_with_a_csv_file(tmp_path: Path) -> None:
+    known: dict[str, Any] = {"unit": EACH_ROW, "keys": {"sex": [0, 1]}, "epsilon": 1}
+    answer = tacit.ask(adult(tmp_path), "SELECT sex, COUNT(*) AS n FROM data GROUP BY sex", **known)
+    assert answer.table["sex"].to_pylist()[:2] == [0, 1]
+    assert abs(answer.table["n"][0].as_py() - 400) < 30
+    assert any("age integer, workclass text, sex integer, paid float, zip text" in note for note in answer.notes)
+    again = tacit.ask(tmp_path / "adult.csv", "SELECT sex, COUNT(*) AS n FROM adult GROUP BY sex", **known)
+    assert again.cached, "data and adult are one table"
+
+
+def test_both_names_work_for_every_kind_of_data(file: Path) -> None:
+    for name in ("data", "visits", "VISITS", "Data"):
+        tacit.ask(file, f"SELECT COUNT(*) FROM {name}", epsilon=1, **KNOWN)
+    tacit.ask(visits(), "SELECT COUNT(*) FROM data", epsilon=1, **KNOWN)
+    tacit.ask(visits(), "SELECT COUNT(*) FROM data", table="mine", epsilon=1, **KNOWN)
+    with pytest.raises(TacitError, match="visit"):
+        tacit.ask(file, "SELECT COUNT(*) FROM visit", epsilon=1, **KNOWN)
+
+
+def test_types_stay_what_they_were_when_a_file_was_first_read(tmp_path: Path) -> None:
+    """One new row would else change how all others are read."""
+    known: dict[str, Any] = {"unit": EACH_ROW, "bounds": {"age": (0, 100)}, "epsilon": "1/2"}
+    sql = "SELECT COUNT(age) AS n FROM data"
+    tacit.ask(adult(tmp_path), sql, **known)
+    answer = tacit.ask(adult(tmp_path, "old,x,y,z,w\n"), sql, **known)
+    assert not answer.cached
+    assert any("age integer" in note and "sex integer" in note for note in answer.notes)
+    assert abs(answer.value() - 800) < 40
+    other = tacit.ask(tmp_path / "adult.csv", sql, **known, types={"sex": "text"})
+    assert any("age integer, workclass text, sex text" in note for note in other.notes)
+
+
+def test_a_file_that_is_broken_now_is_refused_and_nothing_is_charged(tmp_path: Path) -> None:
+    known: dict[str, Any] = {"unit": EACH_ROW, "epsilon": 1}
+    tacit.ask(adult(tmp_path), "SELECT COUNT(*) FROM data", **known)
+    with pytest.raises(SourceError, match="line 802: not 5 cells") as caught:
+        tacit.ask(adult(tmp_path, "Smith\n"), "SELECT COUNT(*) FROM data", **known)
+    assert "Smith" not in str(caught.value)
+
+
+def test_what_is_missing_is_named_as_an_argument(tmp_path: Path) -> None:
+    path = adult(tmp_path)
+    with pytest.raises(TacitError) as caught:
+        tacit.ask(path, "SELECT AVG(paid) FROM data", unit=EACH_ROW, epsilon=1)
+    assert 'pass bounds={"paid": (low, high)}' in str(caught.value)
+    assert "policy" not in str(caught.value)
+
+
+SECRET = "secret-diagnosis"
+
+
+def test_a_column_of_mixed_types_tells_no_value() -> None:
+    frame = pd.DataFrame({"who": [1, 2], "diagnosis": pd.Series([3, SECRET], dtype=object)})
+    with pytest.raises(SourceError, match='column "diagnosis" holds values of more than one type') as caught:
+        tacit.ask(frame, "SELECT COUNT(*) FROM data", unit="who", epsilon=1)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert SECRET not in repr(error)
+        error = error.__cause__ or error.__context__

@@ -97,8 +97,14 @@ def test_with_queries_cannot_multiply_without_end() -> None:
     steps += [
         f"a{i} AS (SELECT x.* FROM a{i - 1} x JOIN a{i - 1} y ON x.patient_id = y.patient_id)" for i in range(1, 40)
     ]
-    with pytest.raises(Refused, match="more than 64"):
+    with pytest.raises(Refused, match="one unit could have"):
         lower(parse(f"WITH {', '.join(steps)} SELECT COUNT(*) FROM a39"), CLINIC)
+
+
+def test_tables_and_subqueries_have_a_number() -> None:
+    joins = " ".join(f"JOIN (SELECT DISTINCT patient_id FROM visits) x{i} USING (patient_id)" for i in range(64))
+    with pytest.raises(Refused, match="more than 64"):
+        lower(parse(f"SELECT COUNT(*) FROM visits {joins}"), CLINIC)
 
 
 def test_only_a_select_is_lowered() -> None:

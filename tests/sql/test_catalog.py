@@ -120,3 +120,19 @@ def test_names_in_any_capitals(catalog: Catalog) -> None:
     assert catalog.find("visit") is None
     with pytest.raises(Refused, match='did you mean "visits"'):
         lower(parse("SELECT COUNT(*) FROM visit"), catalog)
+
+
+def test_whole_numbers_beyond_all_doubles_are_numbers_but_units_stay_what_they_are() -> None:
+    bounds = {"id": 2**60, "n": 2**60, "m": 2**53}
+    columns = {name: policy.Column(type=policy.ColumnType.INTEGER, bounds=(0, most)) for name, most in bounds.items()}
+    declared = policy.Policy(
+        dataset=policy.Dataset(name="d"),
+        privacy=policy.Privacy(currency=policy.Currency.EPSILON, budget=Fraction(1)),
+        tables={"t": policy.Table(unit="id", columns=columns)},
+    )
+    table = Catalog.from_policy(declared).tables["t"]
+    found = table.columns
+    assert table.unit_type is Type.INTEGER
+    assert found["n"].type is Type.NUMBER
+    assert found["n"].step == Fraction(1)
+    assert found["m"].type is Type.INTEGER

@@ -40,7 +40,7 @@ def test_comments_and_closing_semicolons_do_not_matter() -> None:
         (f"{COUNT} UNION {COUNT}", "UNION is refused"),
         ("WITH a AS (SELECT 1) DELETE FROM visits", "is refused"),
         ("SELECT COUNT(* FROM visits", "line 1, column"),
-        ("SELECT 'open FROM visits", "cannot be read"),
+        ("SELECT 'open FROM visits", "never closed"),
         ("SELECT COUNT(*) FROM visits WHERE note = 'a\x00b'", "NUL"),
         ("SELECT '\ud800', COUNT(*) FROM visits", "half of a pair"),
     ],

@@ -88,7 +88,13 @@ def policy(cells: int, currency: Currency, clip: Fraction | str) -> Policy:
     }
     return Policy(
         dataset=Dataset(name="audited", source="audited"),
-        privacy=Privacy(unit="person", currency=currency, budget=Fraction(10**6), delta=Fraction(1, 10**2)),
+        privacy=Privacy(
+            unit="person",
+            currency=currency,
+            budget=Fraction(10**6),
+            delta=Fraction(1, 10**2),
+            least=Fraction(0),  # prices are told apart by next to nothing, so that each draws anew
+        ),
         tables={"visits": Table(unit="person", clip_rows=clip, columns=columns)},
         analysts={"ana": Analyst()},
     )

@@ -40,7 +40,6 @@ def terms(people: str = "patients", total: int | str = 100, **changes: Any) -> T
         "unit": "row",
         "delta": Fraction(1, 10**6),
         "limits": (limit(DATASET, total), *limits),
-        "sources": (),
         "policy": "0" * 64,
     }
     return Terms(**{**values, **changes})

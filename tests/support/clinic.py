@@ -50,6 +50,7 @@ CLINIC = Catalog(
         ),
         "wards": Table(
             private=False,
+            rows=3,
             columns={
                 "ward": Facts(type=Type.TEXT, domain=WARDS, nullable=False),
                 "floor": Facts(type=Type.INTEGER, low=0, high=9, step=Fraction(1)),
@@ -58,6 +59,7 @@ CLINIC = Catalog(
         ),
         "drugs": Table(
             private=False,
+            rows=20,
             columns={
                 "drug": Facts(type=Type.INTEGER, low=1, high=50, step=Fraction(1)),
                 "price": number(0, 200),

@@ -21,6 +21,7 @@ __all__ = [
     "laplace",
     "number",
     "replaced_gaussian",
+    "replaced_vectors",
     "response",
     "sampled_gaussian",
     "twice",
@@ -91,6 +92,36 @@ def replaced_gaussian(mu: Fraction | float, rate: Fraction | float) -> Curve:
         v = 2 * c * ratio / (root + b) if b > 0 else (root - b) / (2 * c)
         zero, plus, minus = (mpmath.ncdf(centre - mpmath.log(v) / m) for centre in (mpf(0), m, -m))
         return (1 - r) * zero + r * plus - ratio * ((1 - r) * zero + r * minus)
+
+    return curve
+
+
+def replaced_vectors(old: float, new: float, angle: float, rate: Fraction | float) -> Curve:
+    """(1 − r)·N(0, I) + r·N(x, I) against (1 − r)·N(0, I) + r·N(y, I), vectors of these lengths at this angle, ε ≥ 0.
+
+    H = r·E[(1 − c·e^(G − |x|²/2) − a·e^(G' − |y−x|²/2))+] with c = (a − 1)(1 − r)/r, a = e^ε and Gaussian G, G' whose
+    covariances are those of −x and y − x. Given G the inner mean has a closed form (of an option); the outer is summed.
+    """
+    r, x, y, t = (number(value) for value in (rate, old, new, angle))
+    first, second = x, mpmath.sqrt(x * x + y * y - 2 * x * y * mpmath.cos(t))
+    along = (x * x - x * y * mpmath.cos(t)) / first  # of y − x in the direction of −x
+    across = mpmath.sqrt(second**2 - along**2)
+
+    def curve(e: mpf) -> mpf:
+        a = mpmath.exp(e)
+        c = (a - 1) * (1 - r) / r
+        end = min(mpf(10), (first**2 / 2 - mpmath.log(c)) / first) if c else mpf(10)
+
+        def inner(g: mpf) -> mpf:
+            left = 1 - c * mpmath.exp(first * g - first**2 / 2)
+            if left <= 0:
+                return mpf(0)
+            right = a * mpmath.exp(along * g - along**2 / 2)
+            d = (mpmath.log(left / right) + across**2 / 2) / across
+            return mpmath.npdf(g) * (left * mpmath.ncdf(d) - right * mpmath.ncdf(d - across))
+
+        points = [-10 + (end + 10) * k / 12 for k in range(13)]
+        return r * mpmath.quad(inner, points)
 
     return curve
 

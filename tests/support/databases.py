@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -190,6 +191,20 @@ def arrow(table: str, rows: Sequence[Row]) -> pa.Table:
     return pa.table({n: pa.array(c, TYPES[k]) for (n, k), c in zip(kinds.items(), columns, strict=True)})
 
 
+def _stored(rows: pa.Table, table: str, seed: int) -> pa.Table:
+    """The same people, stored in one of several ways: a text spells a number differently in every row."""
+    unit = CATALOG.tables[table].unit
+    form = (seed + len(table)) % 3
+    if unit is None or form == 0:
+        return rows
+    spelled = ("{}", "{}.0", "{}.", "{}.000")
+    whole = rows[unit].to_pylist()
+    texts = [None if who is None else spelled[i % 4].format(who) for i, who in enumerate(whole)]
+    exact = [None if who is None else Decimal(who) for who in whole]
+    column = pa.array(texts, pa.string()) if form == 1 else pa.array(exact, pa.decimal128(38, 0))
+    return rows.set_column(rows.column_names.index(unit), unit, column)
+
+
 class Family:
     """The four versions of one database in one DuckDB."""
 
@@ -198,7 +213,7 @@ class Family:
         tables: dict[str, Any] = {}
         for version in VERSIONS:
             for table, found in self.rows.items():
-                tables[f"{table} {version}"] = arrow(table, found[version])
+                tables[f"{table} {version}"] = _stored(arrow(table, found[version]), table, seed)
         tables |= {table: arrow(table, public) for table, public in PUBLIC.items()}
         self.engine = DuckDBEngine(tables, threads=1)
 

@@ -8,6 +8,7 @@ from typing import Any
 from support.databases import Family
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import relation_sql
+from tacit.engine.unit import Stored
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node
@@ -31,7 +32,8 @@ def check_facts(question: Question, data: Family, version: str = "whole") -> Non
     values = [(expression.facts, expression_sql(expression, "duckdb")) for expression in asked]
     if not values:
         return
-    tables = data.engine._tables
+    engine = data.engine
+    tables = {name: Stored(sql=sql, types=engine.columns(name)) for name, sql in engine._tables.items()}
     chosen = ", ".join(f"{sql} AS v{i}" for i, (_, sql) in enumerate(values))
     columns = data.engine._fetch(f"SELECT {chosen} FROM ({relation_sql(source, 'duckdb', tables)}) AS r")
     for (facts, sql), column in zip(values, columns, strict=True):

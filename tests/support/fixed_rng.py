@@ -1,6 +1,7 @@
 """Deterministic sources of randomness, for tests only: the product has no seed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
@@ -8,6 +9,18 @@ from cryptography.hazmat.primitives.ciphers.modes import CTR
 
 from tacit.base import RandomnessError
 from tacit.noise import Rng
+from tacit.noise import rng as source
+
+
+@contextmanager
+def drawing_from(rng: Rng) -> Iterator[None]:
+    """Everything in this process that brings no source of its own draws from `rng` meanwhile."""
+    usual = source._default
+    source._default = rng  # type: ignore[assignment]  # a test's source in the place of the secure one
+    try:
+        yield
+    finally:
+        source._default = usual
 
 
 class FixedRng(Rng):

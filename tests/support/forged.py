@@ -15,19 +15,23 @@ def said(report: Report) -> str:
 
 
 def rewrite(
-    path: Path, change: Callable[[int, str], str], later: Callable[[int, int], int] = lambda _, time: time
+    path: Path,
+    change: Callable[[int, str], str],
+    later: Callable[[int, int], int] = lambda _, time: time,
+    *,
+    account: int = 2,
 ) -> None:
     """Forge an account's bodies or times and all hashes after them, as its owner could."""
     raw = sqlite3.connect(path)
     with raw:
         rows = raw.execute(
-            "SELECT seq, time, body, digest FROM tacit_entries WHERE account = 2 ORDER BY seq"
+            "SELECT seq, time, body, digest FROM tacit_entries WHERE account = ? ORDER BY seq", (account,)
         ).fetchall()
         head = rows[0][3]
         for seq, time, body, _ in rows[1:]:
             forged = (later(seq, time), change(seq, body))
             head = digest(head, seq, forged[0], forged[1].encode())
-            values = (*forged, head, seq)
-            raw.execute("UPDATE tacit_entries SET time = ?, body = ?, digest = ? WHERE account = 2 AND seq = ?", values)
-        raw.execute("UPDATE tacit_accounts SET head = ? WHERE id = 2", (head,))
+            values = (*forged, head, account, seq)
+            raw.execute("UPDATE tacit_entries SET time = ?, body = ?, digest = ? WHERE account = ? AND seq = ?", values)
+        raw.execute("UPDATE tacit_accounts SET head = ? WHERE id = ?", (head, account))
     raw.close()

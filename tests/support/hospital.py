@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.base import Exact
+from tacit.engine import Limits, Watch
 from tacit.engine.result import Result
 from tacit.plan.bounded import Bounded
+from tacit.policy import Claim
 
 __all__ = ["WARDS", "BrokenEngine", "hospital", "visits"]
 
@@ -28,6 +30,7 @@ unit = "patient"
 currency = "CURRENCY"
 budget = BUDGET
 delta = 1e-6
+LEAST
 
 [tables.visits]
 source = "visits.parquet"
@@ -79,14 +82,20 @@ def visits(rows: int = 3000, patients: int = 1500) -> pa.Table:
 
 
 def hospital(
-    folder: Path, *, currency: str = "rho", clip: str = "20", limit: int = 40, table: pa.Table | None = None
+    folder: Path,
+    *,
+    currency: str = "rho",
+    clip: str = "20",
+    limit: int = 40,
+    least: str = "least = 0",
+    table: pa.Table | None = None,
 ) -> Path:
     """The policy of a hospital whose files and ledger lie in `folder`."""
     pq.write_table(visits() if table is None else table, folder / "visits.parquet")
     floors = pa.table({"ward": ["a", "b", "c", "d"], "floor": [1, 1, 2, 3]})
     pq.write_table(floors, folder / "wards.parquet")
     place = folder / "tacit.toml"
-    words = {"CURRENCY": currency, "CLIP": clip, "LIMIT": str(limit), "BUDGET": str(limit + 10)}
+    words = {"CURRENCY": currency, "CLIP": clip, "LIMIT": str(limit), "BUDGET": str(limit + 10), "LEAST": least}
     text = POLICY
     for word, value in words.items():
         text = text.replace(word, value)
@@ -104,11 +113,15 @@ class BrokenEngine:
     runs: int = 0
     seen: list[Any] = field(default_factory=list)
 
-    def run(self, bounded: Bounded) -> Exact[Result]:
+    @property
+    def limits(self) -> Limits:
+        return Limits()
+
+    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
         self.runs += 1
         raise ValueError(f"row 17 has {self.secret}")
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int]) -> Exact[Any]:
+    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Any]:
         raise ValueError(f"unit {self.secret}")
 
     def version(self, tables: Collection[str]) -> str:
@@ -119,7 +132,10 @@ class BrokenEngine:
     def columns(self, table: str) -> dict[str, str]:
         return {}
 
-    def cancel(self) -> None:
+    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
+        return ()
+
+    def ready(self) -> None:
         pass
 
     def close(self) -> None:

@@ -74,9 +74,9 @@ class Serving:
             return False
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Until it has greeted, with every worker up, and answers."""
         end = monotonic() + PATIENCE
-        while not self.healthy():
+        while "tacit serves at" not in self.log.read_text() or not self.healthy():
             assert self.process.poll() is None, self.log.read_text()[-2000:]
             assert monotonic() < end, self.log.read_text()[-2000:]
             sleep(0.05)

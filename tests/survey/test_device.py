@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.fixed_rng import FixedRng, ScriptedRng
+from support.fixed_rng import FixedRng, ScriptedRng, drawing_from
 from support.surveys import SLEEP, sleep
 from tacit.base import InputError
 from tacit.survey.device import Device
@@ -60,15 +60,15 @@ def test_another_version_under_the_same_name_is_not_answered() -> None:
 )
 def test_what_is_no_answer_is_refused_before_a_coin(name: str, answer: Any, message: str) -> None:
     memory: dict[str, str] = {}
-    with pytest.raises(InputError, match=message):
-        Device(sleep(), memory=memory).answer({**GOOD, name: answer}, ScriptedRng([]))
+    with pytest.raises(InputError, match=message), drawing_from(ScriptedRng([])):
+        Device(sleep(), memory=memory).answer({**GOOD, name: answer})
     assert not memory
 
 
 @pytest.mark.parametrize("answers", [{"slept": True}, {**GOOD, "more": 1}])
 def test_every_question_has_to_be_answered(answers: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="answer every question and no other"):
-        Device(sleep()).answer(answers, ScriptedRng([]))
+    with pytest.raises(InputError, match="answer every question and no other"), drawing_from(ScriptedRng([])):
+        Device(sleep()).answer(answers)
 
 
 def test_several_are_a_set() -> None:
@@ -79,4 +79,5 @@ def test_several_are_a_set() -> None:
 
 def test_both_ends_of_the_range_are_answers() -> None:
     for end in (0, 12):
-        Device(sleep()).answer({**GOOD, "hours": end}, FixedRng(end))
+        with drawing_from(FixedRng(end)):
+            Device(sleep()).answer({**GOOD, "hours": end})

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import InputError
 from tacit.survey.demo import simulate
 from tacit.survey.plan import margin, plan, spelled
@@ -57,7 +57,8 @@ def test_the_number_of_a_yes_or_no_by_hand() -> None:
 
 def test_forecasts_are_the_bars_that_come() -> None:
     survey, people = parse(EVERY), 40_000
-    made = simulate(survey, answers=people, rng=FixedRng(2))
+    with drawing_from(FixedRng(2)):
+        made = simulate(survey, answers=people)
     found = {finding.name: finding for finding in results_of(survey, made.tallies()).findings}
     for forecast in plan(survey, answers=people).forecasts:
         if forecast.unit == "text":
@@ -70,7 +71,8 @@ def test_texts_above_the_forecast_are_found() -> None:
     survey, people = parse(EVERY), 60_000
     forecast = plan(survey, answers=people).forecasts[-1]
     assert "texts that" in forecast.shown
-    made = simulate(survey, answers=people, rng=FixedRng(4))
+    with drawing_from(FixedRng(4)):
+        made = simulate(survey, answers=people)
     finding = results_of(survey, made.tallies()).findings[-1]
     found = {line.answer for line in finding.lines}
     truth = made.truth("word")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.channel import p_value
-from support.fixed_rng import FixedRng, ScriptedRng
+from support.fixed_rng import FixedRng, ScriptedRng, drawing_from
 from support.reports import check_forms, check_impossible, check_refused, check_tally, within
 from tacit.base import InputError
 from tacit.survey.protocol import Law
@@ -91,10 +91,11 @@ def test_the_order_of_coins_is_the_published_one() -> None:
 
 def test_a_device_repeats_its_permanent_answer_and_not_its_report() -> None:
     protocol = Rappor()
-    device, source = RapporDevice(protocol, bytes(range(32))), FixedRng(3)
+    device = RapporDevice(protocol, bytes(range(32)))
     assert np.array_equal(device.permanent("a.org"), RapporDevice(protocol, bytes(range(32))).permanent("a.org"))
     assert not np.array_equal(device.permanent("a.org"), device.permanent("b.org"))
-    reports = [device.report("a.org", source) for _ in range(300)]
+    with drawing_from(FixedRng(3)):
+        reports = [device.report("a.org") for _ in range(300)]
     assert len(set(reports)) == 300
     assert len({report[0] for report in reports}) == 1, "the cohort is permanent too"
     told = protocol.tally(protocol.read(b"".join(reports))).counts[device.cohort, :-1] / 300

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from support.surveys import sleep
 from tacit.base import InputError
 from tacit.survey.demo import simulate
@@ -51,7 +51,8 @@ longest = 5
 
 def test_every_kind_holds_the_truth_in_its_bars() -> None:
     survey = parse(EVERY)
-    made = simulate(survey, answers=30_000, rng=FixedRng(1))
+    with drawing_from(FixedRng(1)):
+        made = simulate(survey, answers=30_000)
     found = results_of(survey, made.tallies())
     assert found.reports == 30_000
     for finding in found.findings:
@@ -74,7 +75,8 @@ def test_every_kind_holds_the_truth_in_its_bars() -> None:
 
 def test_csv_has_a_row_for_each_estimate_and_no_formulas() -> None:
     survey = parse(EVERY)
-    found = results_of(survey, simulate(survey, answers=5000, rng=FixedRng(2)).tallies())
+    with drawing_from(FixedRng(2)):
+        found = results_of(survey, simulate(survey, answers=5000).tallies())
     rows = list(csv.DictReader(io.StringIO(found.csv())))
     assert len(rows) == sum(len(each.lines) + (each.mean is not None) for each in found.findings)
     assert rows[2]["answer"] == "'=a", "a spreadsheet takes =a for a formula"
@@ -102,7 +104,8 @@ def test_epsilon_in_words_is_rounded_against_us() -> None:
 
 def test_a_certificate_says_how_and_what() -> None:
     survey = sleep(minimum=1000)
-    tallies = simulate(survey, answers=3000, rng=FixedRng(3)).tallies()
+    with drawing_from(FixedRng(3)):
+        tallies = simulate(survey, answers=3000).tallies()
     content = certificate_of(results_of(survey, tallies), tallies)["certificate"]
     assert content["guarantee"]["relation"] == "replace"
     wakes = content["questions"][1]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from support.fixed_rng import FixedRng
+from support.fixed_rng import FixedRng, drawing_from
 from support.spark import spark
 from support.surveys import SLEEP, sleep
 from tacit.base import InputError
@@ -28,7 +28,8 @@ def filled(folder: Path, survey: Survey, *sizes: int) -> tuple[list[Path], dict[
     """Files of made-up reports, and the tallies of all of them."""
     paths, total = [], None
     for number, size in enumerate(sizes):
-        made = simulate(survey, answers=size, rng=FixedRng(number))
+        with drawing_from(FixedRng(number)):
+            made = simulate(survey, answers=size)
         paths.append(folder / f"{number}.parquet")
         write_reports(paths[-1], survey, made.reports)
         own = made.tallies()
@@ -44,6 +45,9 @@ def test_duckdb_tallies_every_report(tmp_path: Path, text: str) -> None:
     found = tally_files(survey, paths)
     assert found == total
     assert tally_files(survey, paths[::-1]) == total, "in any order"
+    (tmp_path / "year=1").mkdir()
+    odd = [path.rename(tmp_path / "year=1" / f"[{place}]*.parquet") for place, path in enumerate(paths)]
+    assert tally_files(survey, odd) == total, "a path is a name"
 
 
 def test_spark_tallies_the_same(tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from pyarrow.csv import read_csv
 from pyarrow.parquet import read_table
 
 from tacit.base import InputError
+from tacit.engine.engine import opening
 
 __all__ = ["Codes", "Data", "Integers", "chosen", "combined", "encoded", "table_of"]
 
@@ -38,10 +39,9 @@ def table_of(data: Data, name: str = "data") -> pa.Table:
         path = Path(data)
         if path.suffix.lower() not in {".parquet", ".csv"} or not path.is_file():
             raise InputError(f'{name}: "{path}" is no Parquet or CSV file that can be read')
-        try:
-            table = read_csv(path) if path.suffix.lower() == ".csv" else read_table(path)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f'{name}: "{path}" cannot be read: {str(error).splitlines()[0]}') from error
+        read = read_csv if path.suffix.lower() == ".csv" else read_table
+        # what a library says of a file may quote people's values
+        table = opening(f'{name}: "{path.name}" cannot be read as a table: correct it first', lambda: read(path))
     else:
         raise InputError(f"{name} must be an Arrow table or a path, not {type(data).__name__}")
     if not table.num_rows:

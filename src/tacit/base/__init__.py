@@ -10,6 +10,7 @@ from tacit.base.errors import (
     LatticeError,
     LedgerError,
     LossError,
+    Mistake,
     OutcomeUnknown,
     OverBudget,
     PolicyError,
@@ -18,6 +19,7 @@ from tacit.base.errors import (
     Refused,
     RelationError,
     SensitivityError,
+    SourceError,
     TacitError,
 )
 from tacit.base.exact import Exact
@@ -39,6 +41,7 @@ __all__ = [
     "LatticeError",
     "LedgerError",
     "LossError",
+    "Mistake",
     "Number",
     "OutcomeUnknown",
     "OverBudget",
@@ -50,6 +53,7 @@ __all__ = [
     "RelationError",
     "Sensitivity",
     "SensitivityError",
+    "SourceError",
     "TacitError",
     "between",
     "exact",

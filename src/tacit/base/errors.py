@@ -4,11 +4,13 @@ TacitError
 ├── InputError           an argument is wrong (also a ValueError); names the argument, the cause and the fix
 │   ├── SensitivityError a guarantee was asked for without the sensitivity it rests on
 │   ├── LatticeError     a value does not lie on the declared lattice
-│   └── PolicyError      a declaration is missing or wrong; names the file, the table, the column, the cause and the fix
+│   ├── PolicyError      a declaration is missing or wrong; names the file, the table, the column, the cause and the fix
+│   └── SourceError      a table's data is missing, has changed, or cannot be read as declared; names it, never a value
 ├── RelationError        two guarantees were combined that speak of different relations or units
 ├── LossError            a conversion that this kind of guarantee does not have
 ├── ExhaustedError       an interactive mechanism has given all the answers it was built for
 ├── Refused              a question holds something that cannot be answered safely; says where, why and what to write
+│   └── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
 ├── Denied               the policy does not allow this analyst this program; says why
 │   └── OverBudget       a limit would be passed; says which one and what is left
 ├── EngineError          the engine could not answer; one constant text, since the reason may depend on the data
@@ -31,6 +33,7 @@ __all__ = [
     "LatticeError",
     "LedgerError",
     "LossError",
+    "Mistake",
     "OutcomeUnknown",
     "OverBudget",
     "PolicyError",
@@ -39,6 +42,7 @@ __all__ = [
     "Refused",
     "RelationError",
     "SensitivityError",
+    "SourceError",
     "TacitError",
 ]
 
@@ -74,6 +78,13 @@ class PolicyError(InputError):
         return "\n".join(self.problems)
 
 
+class SourceError(InputError):
+    """A table's data is missing, has changed, or cannot be read as declared. Names the table, the file and the remedy.
+
+    It is told to analysts too: it may hold names and numbers of lines, and never a value. Nothing was charged.
+    """
+
+
 class RelationError(TacitError):
     """Guarantees over different relations or units never add."""
 
@@ -88,6 +99,10 @@ class ExhaustedError(TacitError):
 
 class Refused(TacitError):  # noqa: N818 - the answer to a question, as "denied" is the policy's
     """A question holds something that has no private answer here. The message says what, where, why and the way out."""
+
+
+class Mistake(Refused):
+    """A question cannot be read, or names what is not there. Says where, what is wrong, and what to write."""
 
 
 class Denied(TacitError):  # noqa: N818 - an answer of the policy, in the design's own word

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.base.errors import InputError, LatticeError
+from tacit.base.errors import InputError, LatticeError, SensitivityError
 from tacit.base.number import Number, exact, positive, show, whole
 from tacit.base.sensitivity import Sensitivity
 
@@ -102,7 +102,13 @@ class Lattice:
         Halves go upward everywhere, so two numbers at distance x land at most ⌈x⌉ steps apart. For one number that is
         the sensitivity rounded up to the lattice; for d numbers each may gain up to one step: l1 + d·g, l2 + √d·g.
         """
-        s, g, dimension = Sensitivity.of(sensitivity), self.granularity, whole(dimension, "dimension", least=1)
+        g, dimension = self.granularity, whole(dimension, "dimension", least=1)
+        if dimension > 1 and not isinstance(sensitivity, Sensitivity):
+            raise SensitivityError(
+                f"sensitivity {show(exact(sensitivity, 'sensitivity'))} of {dimension} numbers does not say its norm: "
+                "pass Sensitivity(l1=...) or Sensitivity(l2=...)"
+            )
+        s = Sensitivity.of(sensitivity, "linf")
         if dimension == 1:
             return Sensitivity.scalar(-(-s.require("linf") // g) * g)
         root = Fraction(isqrt(dimension * 10**12) + 1, 10**6)

@@ -6,7 +6,7 @@ wins: a scale or a sensitivity rounds up. Where a person states a budget, the de
 The value in force is a plain attribute of the object it ended in.
 """
 
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from math import isfinite
 from typing import Literal, SupportsFloat, SupportsIndex
@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.base.errors import InputError
 
-__all__ = ["Number", "between", "exact", "non_negative", "positive", "round_up", "show", "whole"]
+__all__ = ["Number", "between", "exact", "non_negative", "positive", "round_up", "short", "show", "whole"]
 
 Number = int | float | Fraction | Decimal | str | SupportsFloat | SupportsIndex
 Toward = Literal["up", "down", "decimal"]
@@ -88,3 +88,11 @@ def show(number: Fraction) -> str:
     if number.denominator == 1 or number.denominator < 1000:
         return str(number)
     return f"{float(number):.12g}" if abs(number) < Fraction(10) ** 300 else f"{number.numerator}/{number.denominator}"
+
+
+def short(value: Fraction, *, up: bool) -> str:
+    """Four significant digits of an amount, for people: what is paid is rounded up, what is left is rounded down."""
+    with localcontext(Context(prec=4, rounding=ROUND_CEILING if up else ROUND_FLOOR)):
+        found = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+    plain = f"{found:f}" if -5 < found.adjusted() < 15 else f"{found:e}".replace("e-0", "e-").replace("e+", "e")
+    return plain.rstrip("0").rstrip(".") if "." in plain and "e" not in plain else plain

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 from tacit.base.errors import InputError, SensitivityError
 from tacit.base.number import Number, non_negative, show, whole
@@ -10,7 +10,8 @@ from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields,
 
 __all__ = ["Sensitivity"]
 
-NORMS = ("l1", "l2", "linf")
+Norm = Literal["l1", "l2", "linf"]
+NORMS: tuple[str, ...] = get_args(Norm)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,8 @@ class Sensitivity:
 
     A norm that is not given is unknown, and a mechanism that needs it refuses; it is never guessed. The exception is
     the l∞ norm, which no norm exceeds. `Sensitivity.scalar(x)` is a single number that moves by at most x, for which
-    all three norms agree.
+    all three norms agree. A bare number is not that: passed to a mechanism, it bounds the norm that the mechanism goes
+    by, for any number of coordinates.
     """
 
     l1: Fraction | None = None
@@ -47,14 +49,18 @@ class Sensitivity:
         return cls(l1=size, l2=size, linf=size, dimension=1)
 
     @classmethod
-    def of(cls, value: "Sensitivity | Number | None") -> "Sensitivity":
-        """What a caller passed as `sensitivity`: an object as it is, a bare number as a scalar; `None` is refused."""
+    def of(cls, value: "Sensitivity | Number | None", norm: Norm) -> "Sensitivity":
+        """What a caller passed as `sensitivity`: an object as it is, a bare number as a bound on `norm`, in any number
+        of coordinates; `None` is refused."""
         if value is None:
             raise SensitivityError(
                 "sensitivity is missing: say how far one unit can move the answer, "
                 "for example sensitivity=1 for a count"
             )
-        return value if isinstance(value, Sensitivity) else cls.scalar(value)
+        if isinstance(value, Sensitivity):
+            return value
+        size = non_negative(value, "sensitivity")
+        return cls(**{name: size if name == norm else None for name in NORMS})  # type: ignore[arg-type]  # norms alone
 
     def require(self, norm: str) -> Fraction:
         """The named norm, or an error that says which one is missing."""

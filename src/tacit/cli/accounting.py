@@ -27,6 +27,7 @@ def epsilon(
     scale: o.Scale = None,
     epsilon: o.EpsilonEach = None,
     sensitivity: o.SensitivityOf = None,
+    clip: o.Clip = None,
     rate: o.Rate = "1",
     sampling: o.Sampling = "poisson",
     steps: o.Steps = "1",
@@ -42,7 +43,15 @@ def epsilon(
     """
     values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
     program = Program.parse(
-        name, values, sensitivity=sensitivity, rate=rate, sampling=sampling, steps=steps, relation=relation, unit=unit
+        name,
+        values,
+        sensitivity=sensitivity,
+        clip=clip,
+        rate=rate,
+        sampling=sampling,
+        steps=steps,
+        relation=relation,
+        unit=unit,
     )
     show_price(Console(), program, program.delta(delta), accuracy=accuracy, as_json=as_json)
 
@@ -53,6 +62,7 @@ def calibrate(
         str | None, typer.Option("--epsilon", "--target-epsilon", metavar="NUMBER", help="The ε to reach.")
     ] = None,
     sensitivity: o.SensitivityOf = None,
+    clip: o.Clip = None,
     rate: o.Rate = "1",
     sampling: o.Sampling = "poisson",
     steps: o.Steps = "1",
@@ -70,7 +80,15 @@ def calibrate(
         raise InputError("calibrate needs --epsilon: the ε that the whole program may cost")
     values: dict[str, str | None] = {mechanism(name).option: "1"}  # a place for what is sought
     program = Program.parse(
-        name, values, sensitivity=sensitivity, rate=rate, sampling=sampling, steps=steps, relation=relation, unit=unit
+        name,
+        values,
+        sensitivity=sensitivity,
+        clip=clip,
+        rate=rate,
+        sampling=sampling,
+        steps=steps,
+        relation=relation,
+        unit=unit,
     )
     show_setting(Console(), program, epsilon, program.delta(delta), accuracy=accuracy, as_json=as_json)
 
@@ -89,6 +107,7 @@ def explain(
     sigma: o.Sigma = None,
     scale: o.Scale = None,
     sensitivity: o.SensitivityOf = None,
+    clip: o.Clip = None,
     rate: o.Rate = "1",
     sampling: o.Sampling = "poisson",
     steps: o.Steps = "1",
@@ -102,7 +121,7 @@ def explain(
     Example: tacit explain --epsilon 1 --delta 1e-6 --prior 0.1 --plot explain.svg
     """
     if name is None:
-        used = {"--sigma": sigma, "--scale": scale, "--sensitivity": sensitivity}
+        used = {"--sigma": sigma, "--scale": scale, "--sensitivity": sensitivity, "--clip": clip}
         used |= {
             "--sampling": None if sampling == "poisson" else sampling,
             "--rate": None if rate == "1" else rate,
@@ -117,8 +136,8 @@ def explain(
     else:
         values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
         program = Program.parse(
-            name, values, sensitivity=sensitivity, rate=rate, sampling=sampling, steps=steps, relation=relation,
-            unit=unit,
+            name, values, sensitivity=sensitivity, clip=clip, rate=rate, sampling=sampling, steps=steps,
+            relation=relation, unit=unit,
         )  # fmt: skip
         subject = (program.sentence(), program.loss(), program.delta(delta))
     show_meaning(Console(), *subject, prior=prior, population=population, plot=plot, as_json=as_json)
@@ -130,6 +149,7 @@ def compare(
     scale: o.Scale = None,
     epsilon: o.EpsilonEach = None,
     sensitivity: o.SensitivityOf = None,
+    clip: o.Clip = None,
     rate: o.Rate = "1",
     sampling: o.Sampling = "poisson",
     steps: o.Steps = "1",
@@ -145,6 +165,14 @@ def compare(
     """
     values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
     program = Program.parse(
-        name, values, sensitivity=sensitivity, rate=rate, sampling=sampling, steps=steps, relation=relation, unit=unit
+        name,
+        values,
+        sensitivity=sensitivity,
+        clip=clip,
+        rate=rate,
+        sampling=sampling,
+        steps=steps,
+        relation=relation,
+        unit=unit,
     )
     show_comparison(Console(), program, program.delta(delta), plot=plot, as_json=as_json)

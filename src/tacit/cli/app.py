@@ -24,7 +24,9 @@ from tacit.cli.demo import demo, mechanisms_demo
 from tacit.cli.lab import register as register_lab
 from tacit.cli.located import register as register_place
 from tacit.cli.mechanisms import as_json, as_markdown, as_table
+from tacit.cli.running import register as register_running
 from tacit.cli.served import register as register_service
+from tacit.cli.sources import register as register_sources
 from tacit.cli.surveyed import register as register_surveys
 from tacit.cli.verified import register as register_certificates
 
@@ -91,9 +93,11 @@ def _mechanisms(
 register_questions(app)
 register(app)
 register_policy(app)
+register_sources(app)
 register_budget(app)
 register_ledger(app)
 register_service(app)
+register_running(app)
 register_backup(app)
 register_certificates(app)
 register_audit(app)

@@ -19,6 +19,8 @@ from tacit.cli.bar import bar
 from tacit.cli.options import Json, Picture
 from tacit.cli.place import USUAL
 from tacit.cli.screen import drawn, picture, print_json
+from tacit.engine import Limits
+from tacit.engine.limits import size
 from tacit.ledger.checkpoint import Signer
 from tacit.policy import Currency
 from tacit.session import Release, Session
@@ -63,6 +65,15 @@ ClipRows = Annotated[
 ChargeKey = Annotated[
     str | None, typer.Option("--key", metavar="NAME", help="Names the charge: the same name never pays twice.")
 ]
+Seconds = Annotated[
+    float | None, typer.Option("--seconds", metavar="NUMBER", help="The time it may take. Default: 600.")
+]
+Memory = Annotated[
+    str | None, typer.Option("--memory", metavar="SIZE", help="The memory it may take, as in 2GB. Default: half of it.")
+]
+Disk = Annotated[
+    str | None, typer.Option("--disk", metavar="SIZE", help="Temporary files it may write. Default: up to 8GB.")
+]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the answer there, with intervals.")]
 Parquet = Annotated[Path | None, typer.Option("--parquet", metavar="FILE", help="The same as Parquet.")]
 CertificateAt = Annotated[
@@ -102,6 +113,9 @@ def ask(
     plot: Picture = None,
     certificate: CertificateAt = None,
     sign: SignWith = None,
+    seconds: Seconds = None,
+    memory: Memory = None,
+    disk: Disk = None,
 ) -> None:
     """Ask in SQL; the answer has error bars, and is paid for before anything is looked at.
 
@@ -113,7 +127,7 @@ def ask(
         raise InputError("--sign: there is nothing to sign: say where with --certificate FILE.json")
     signer, asked = None if sign is None else Signer(sign), _text(sql)
     desk = _Desk(policy, analyst, data, unit, bounds or [], keys or [], clip_rows, budget, rho)
-    with desk.open() as session:
+    with desk.open(_limits(seconds, memory, disk)) as session:
         found = session.ask(asked, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
         left = session.left()
         if certificate is not None:
@@ -160,6 +174,15 @@ def quote(
         Console().print(found)
 
 
+def _limits(seconds: float | None, memory: str | None, disk: str | None) -> Limits:
+    usual = Limits()
+    return Limits(
+        seconds=usual.seconds if seconds is None else seconds,
+        memory=None if memory is None else size(memory, "--memory"),
+        disk=None if disk is None else size(disk, "--disk"),
+    )
+
+
 @dataclass(frozen=True)
 class _Desk:
     """Where the question is put: a policy and an analyst, or one file."""
@@ -175,14 +198,14 @@ class _Desk:
     rho: str | None
 
     @contextmanager
-    def open(self) -> Iterator[Session]:
+    def open(self, limits: Limits | None = None) -> Iterator[Session]:
         """A session, with a bar for whoever watches a long query."""
         with _bar() as progress:
             if self.data is None:
-                with Session(self._policy(), self._analyst(), progress=progress) as session:
+                with Session(self._policy(), self._analyst(), limits=limits, progress=progress) as session:
                     yield session
             else:
-                with self._one(self.data).session(progress) as session:
+                with self._one(self.data).session(progress, limits) as session:
                     yield session
 
     def _policy(self) -> Path:
@@ -221,6 +244,7 @@ class _Desk:
             bounds=dict(_range(text) for text in self.bounds),
             keys={name: values.split(",") for name, values in (_named(text, "--keys") for text in self.keys)},
             currency=Currency.EPSILON if self.rho is None else Currency.RHO,
+            spelled=True,
             **{name: value for name, value in more.items() if value is not None},
         )
 
@@ -280,7 +304,8 @@ def _write(found: Release, csv: Path | None, parquet: Path | None) -> None:
             found.to_parquet(parquet)
     except OSError as error:
         raise InputError(
-            f"the answer was released but cannot be written: {error.strerror}; ask again, it is free"
+            f"the answer was released but cannot be written ({error.strerror}): ask again, free while the data "
+            "are known to be the same"
         ) from None
 
 

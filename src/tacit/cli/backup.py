@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError
+from tacit.base.private_file import nothing_for_others
 from tacit.cli.options import Json
 from tacit.cli.screen import print_json
 from tacit.cli.served import ConfigFile, StateFolder
@@ -50,16 +51,17 @@ def backup(
     Example: tacit backup monday.tar --config server.toml
     """
     if [file is None, check is None, restore is None].count(False) != 1:
-        raise InputError("say one of: a new FILE to back up to, --check FILE, or --restore FILE --into FOLDER")
+        raise InputError("give a new FILE to back up to, or --check FILE, or --restore FILE --into FOLDER")
     if (restore is None) != (into is None) or (keep_tokens and restore is None):
-        raise InputError("--restore goes with --into, a new folder; --keep-tokens goes with both")
+        raise InputError("give --into FOLDER, a new folder, with --restore; --keep-tokens works only with --restore")
     from tacit.server.backup_restore import check as checked
     from tacit.server.backup_restore import restore as restored
 
     if check is not None:
         _shown(check, checked(check), as_json=as_json)
     elif restore is not None and into is not None:
-        found = restored(restore, into, keep_tokens=keep_tokens)
+        with nothing_for_others():
+            found = restored(restore, into, keep_tokens=keep_tokens)
         _shown(restore, found, as_json=as_json)
         if not as_json:
             _advice(found, into, keep_tokens=keep_tokens)
@@ -78,7 +80,8 @@ def _made(
         settings = replace(settings, state=state.absolute())
     if policy:
         settings = replace(settings, datasets=tuple(path.absolute() for path in policy))
-    made = back_up(settings, file, file=config, keys=keys)
+    with nothing_for_others():
+        made = back_up(settings, file, file=config, keys=keys)
     console = Console()
     found = [
         {"where": where, "people": each.people, "seq": each.seq, "what": each.what} for where, each in made.findings

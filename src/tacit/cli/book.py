@@ -1,5 +1,6 @@
 """`tacit ledger …`: read it, verify it, export it, and the few things that may be done to it."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from tacit.base import InputError
+from tacit.base.private_file import open_private
 from tacit.cli.book_shown import show_entries, show_report, show_whole
 from tacit.cli.budget import differences
 from tacit.cli.options import Json
 from tacit.cli.place import LedgerAt, People, PolicyFile, Yes, agreed, one_of, place
 from tacit.cli.screen import patiently, print_json
+from tacit.engine import claims_of
 from tacit.ledger import REGISTRY, Entry, Ledger
 from tacit.ledger.checkpoint import check, new_key, read, sign
 from tacit.ledger.export import export as write_export
@@ -36,7 +39,7 @@ Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, whi
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (log, verify, export, recompute, apply, adopt, seal, rename):
+    for command in (log, verify, export, recompute, apply, adopt, seal, rename, claims, unclaim):
         ledger_app.command()(command)
     key_app.command("new")(key_new)
     ledger_app.add_typer(key_app)
@@ -73,10 +76,12 @@ def log(
     with Ledger.open(where, create=False) as book:
         whose = REGISTRY if accounts else one_of(book, people, declared)
         standing = None if accounts else book.standing(whose)
-        if after is None:
-            newest = sum(1 for _ in book.log(REGISTRY)) if standing is None else standing.seq
-            after = max(0, newest - last)
-        entries = list(book.log(whose, after=after))
+        if standing is not None and after is None:
+            after = max(0, standing.seq - last)
+        # that answers were kept is for `verify`: one line each would hide the accounts
+        entries = [entry for entry in book.log(whose, after=after or 0) if entry.kind != "keep"]
+    if after is None:
+        entries = entries[-last:]
     if as_json:
         print_json(console, {"people": whose, "entries": [entry.json() for entry in entries]})
     else:
@@ -158,7 +163,7 @@ def _written(out: Path | None) -> Iterator[Any]:
         yield sys.stdout
         return
     try:
-        file = out.open("x", encoding="utf-8")
+        file = os.fdopen(open_private(out, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8")
     except FileExistsError:
         raise InputError(f"{out} exists already: move it away, or choose another name") from None
     except OSError as error:
@@ -199,7 +204,7 @@ def apply(
     """
     where, policy = place(file, ledger)
     assert policy is not None
-    terms, console = policy.terms(), Console()
+    terms, claims, console = policy.terms(), claims_of(policy), Console()
     exists = "://" in where or Path(where).exists()
     changes = [f'a new ledger at {where}, and in it an account for "{terms.people}"']
     if exists:
@@ -209,7 +214,8 @@ def apply(
             if known:
                 standing = book.standing(terms.people)
                 changes = differences(standing, policy)
-                changes += [f"data: {source}, new" for source in terms.sources if source not in standing.sources]
+                fresh = [claim for claim in claims if claim not in standing.claims]
+                changes += [f"data: {claim}, new" for claim in fresh if not claim.place.startswith("inode:")]
     if not changes:
         entries: list[Entry] = []
     else:
@@ -218,7 +224,7 @@ def apply(
                 console.print(Text(f"• {change}"), soft_wrap=True)
         agreed(f'Record this for "{terms.people}"?', yes=yes)
         with Ledger.open(where) as book:
-            entries = book.apply(terms)
+            entries = book.apply(terms, claims)
     if as_json:
         made = [entry.json() for entry in entries]
         print_json(console, {"people": terms.people, "ledger": where, "changes": changes, "entries": made})
@@ -280,6 +286,52 @@ def rename(
         one_of(book, people, None)
         book.rename(people, to)
     Console().print(Text(f'"{people}" is called "{to}" now: say people = "{to}" in the policy.'), soft_wrap=True)
+
+
+def claims(policy: PolicyFile = None, ledger: LedgerAt = None, people: People = None, as_json: Json = False) -> None:
+    """The data that an account answers for: no other account may read it.
+
+    Example: tacit ledger claims --people patients
+    """
+    where, declared = place(policy, ledger)
+    with Ledger.open(where, create=False) as book:
+        whose = one_of(book, people, declared)
+        found = book.standing(whose).claims
+    if as_json:
+        rows = [{"claim": str(claim), "unit": claim.unit} for claim in found]
+        print_json(Console(), {"people": whose, "claims": rows})
+        return
+    for claim in found:
+        Console().print(Text(f"{claim}, counted by {claim.unit}" if claim.unit else str(claim)), soft_wrap=True)
+    if not found:
+        Console().print(Text(f'"{whose}" has read no data yet: it is claimed when a session opens it.'))
+
+
+def unclaim(
+    people: Annotated[str, typer.Argument(metavar="PEOPLE", help="Whose account.")],
+    claim: Annotated[str, typer.Argument(metavar="CLAIM", help="As `tacit ledger claims` shows it.")],
+    why: Why = "",
+    policy: PolicyFile = None,
+    ledger: LedgerAt = None,
+    yes: Yes = False,
+) -> None:
+    """Say that data is not this account's, whatever it looks like. Another account may claim it then.
+
+    For a file whose number was given to a new one, or a place where other people's data lies now.
+
+    Example: tacit ledger unclaim patients inode:fd01:1234 --why "that file was deleted in May"
+    """
+    if not why.strip():
+        raise InputError("--why is missing: say why it is not the same data, for it is recorded")
+    where, _ = place(policy, ledger)
+    with Ledger.open(where, create=False) as book:
+        one_of(book, people, None)
+        agreed(
+            f'If {claim} is data of "{people}" after all, its people will pay from two budgets. Give it up for good?',
+            yes=yes,
+        )
+        book.unclaim(people, claim, why)
+    Console().print(Text(f'"{people}" does not answer for {claim} any more.'), soft_wrap=True)
 
 
 def key_new(path: Annotated[Path, typer.Argument(metavar="PATH", help="A new file for the private key.")]) -> None:

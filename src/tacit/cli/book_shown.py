@@ -53,6 +53,9 @@ def _told(body: Any, currency: Currency | None) -> str:
         was = "" if body["before"] is None else f", was {money(body['before']['total'])}"
         cap = "" if body["each"] is None else f", a program {money(body['each'])}"
         return f"{body['holder']} may spend {money(body['total'])}{cap}{was}"
+    if kind in ("claim", "unclaim"):
+        first, *more = [f"{place}#{part}" if part else place for place, part, *_ in body["claims"]] or ["nothing"]
+        return f"{body['people']}: {first}" + (f" and {len(more)} more" if more else "")
     if kind in ("void", "begin"):
         return f"entry {body['charge']} {'taken back' if kind == 'void' else 'begun by another process'}"
     if kind == "open":

@@ -92,7 +92,7 @@ class Gauge:
 
 def gauges(standing: Standing, policy: Policy | None) -> list[Gauge]:
     """Every holder, the dataset first, then groups, then analysts, the fullest first."""
-    declared = {} if policy is None else {limit.holder: limit for limit in policy.terms(_Anything()).limits}
+    declared = {} if policy is None else {limit.holder: limit for limit in policy.terms().limits}
     found = []
     for balance in standing.balances:
         limit, each, other = balance.limit, balance.each, declared.get(balance.holder)
@@ -291,19 +291,9 @@ class _Account:
         return lines
 
 
-class _Anything(dict[str, str]):
-    """An environment in which everything is set: limits do not depend on where the data lies."""
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return "1"
-
-    def __getitem__(self, key: str) -> str:
-        return "1"
-
-
 def differences(standing: Standing, policy: Policy) -> list[str]:
     """What a policy would change, in words."""
-    terms, currency = policy.terms(_Anything()), standing.currency
+    terms, currency = policy.terms(), standing.currency
     found = []
     for limit in terms.limits:
         old = standing.balance(limit.holder)

@@ -1,14 +1,17 @@
-"""`tacit init` and `tacit check`: a first policy from the schema, and what a policy says."""
+"""`tacit init` and `tacit check`: a first policy from the schema, and what a policy says of data that is there."""
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError, PolicyError, PrivacyWarning
+from tacit.cli.bar import bar
 from tacit.cli.demo import bullets
 from tacit.cli.options import Json
 from tacit.cli.screen import facts, print_json, up
@@ -16,6 +19,11 @@ from tacit.policy import Policy, Table, blanks, load, notes, parse, starter
 from tacit.policy.analyst import ANYBODY
 from tacit.policy.problem import duration, number
 from tacit.policy.reference import as_markdown
+from tacit.policy.table import Encoding
+
+if TYPE_CHECKING:
+    from tacit.engine import Comparison, Schema
+    from tacit.engine.source.form import TextForm
 
 __all__ = ["register"]
 
@@ -37,14 +45,20 @@ def init(
         str | None, typer.Option("--unit", metavar="COLUMN", help="The column that names the protected person.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What the dataset is called.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", metavar="SIGN", help="Of a CSV file: what stands between two cells.")
+    ] = None,
+    encoding: Annotated[
+        Encoding, typer.Option("--encoding", metavar="NAME", help=f"Of a CSV file: {', '.join(Encoding)}.")
+    ] = Encoding.UTF_8,
 ) -> None:
-    """Write a first policy from names and types alone: no value of the data is read.
+    """Write a first policy from names and types: of a CSV file the types that all its values have, for you to confirm.
 
     Example: tacit init visits.parquet --unit patient_id
     """
-    from tacit.engine import read_schema  # brings an engine along, which `check` does without
+    from tacit.engine import read_schema  # brings an engine along
 
-    schema = read_schema(data)
+    schema, texts = _typed(read_schema(data, _form(data, delimiter, encoding)), delimiter, encoding)
     url = schema.engine == "postgres"
     files = {table: _relative(path, out) for table, path in schema.files.items()}
     text = starter(
@@ -54,6 +68,7 @@ def init(
         source="${DATABASE_URL}" if url else None if files else _relative(data, out),
         sources=files | schema.sources,
         unit=unit,
+        texts=texts,
     )
     policy = parse(text, file=out.name)
     try:
@@ -68,17 +83,47 @@ def init(
     said = f"{out}: {_count(len(policy.tables), 'table')}, {_count(columns, 'column')}, {len(blanks(policy))} to fill."
     console.print(Text(said, style="bold"), soft_wrap=True)
     steps = [f"Open {out} and fill in the lines marked “to fill”, from what everybody knows.", "Say who may ask."]
+    if texts:
+        steps.insert(1, f"Confirm the types. Then `tacit import {out}` reads the file, once, for questions.")
     if url:
         steps.insert(0, "Set DATABASE_URL to the address of the database: passwords stay out of the file.")
     console.print(bullets([*steps, f"Run `tacit check {out}` to see what is promised and what is still missing."]))
 
 
+def _form(data: str, delimiter: str | None, encoding: Encoding) -> "TextForm":
+    from tacit.engine.source.form import TextForm
+
+    return TextForm.of(Path(data), Table(delimiter=delimiter, encoding=encoding))
+
+
+def _typed(schema: "Schema", delimiter: str | None, encoding: Encoding) -> "tuple[Schema, dict[str, dict[str, str]]]":
+    """The schema with types for the columns of text files, and how these are written; every value of them is read."""
+    from tacit.engine.source.reading import propose_types
+
+    form = {} if delimiter is None else {"delimiter": delimiter}
+    form |= {} if encoding is Encoding.UTF_8 else {"encoding": str(encoding)}
+    tables = dict(schema.tables)
+    texts = [name for name in schema.files if not any(tables[name].values())]
+    with bar("reading") as told:
+        for number, name in enumerate(texts):
+            path = Path(schema.files[name])
+            found = propose_types(path, _form(str(path), delimiter, encoding))
+            tables[name] = {column: str(kind) for column, kind in found.items()}
+            told((number + 1) / len(texts), None)
+    return replace(schema, tables=tables), dict.fromkeys(texts, form)
+
+
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The policy file.")] = USUAL,
     as_json: Json = False,
+    data: Annotated[
+        bool, typer.Option("--data", help="Also open the data as questions do; CSV files that changed are read anew.")
+    ] = False,
     reference: Annotated[bool, typer.Option("--reference", hidden=True)] = False,
 ) -> None:
     """Is this policy right? What it promises, who may ask, what is missing. Exit code 1 if something is wrong.
+
+    Files, tables and columns are compared by name with what is there; no value is looked at without --data.
 
     Example: tacit check tacit.toml
     """
@@ -90,6 +135,9 @@ def check(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # shown among the notes
             policy = load(file)
+        found = _compared(policy, data)
+        if found.problems:
+            raise PolicyError(*found.problems)
     except PolicyError as error:
         if as_json:
             print_json(console, {"valid": False, "problems": list(error.problems)})
@@ -98,10 +146,23 @@ def check(
             Console(stderr=True).print(Text(f"{file.name} has {count}:", style="bold red"), soft_wrap=True)
             Console(stderr=True).print(Text("\n".join(error.problems)), soft_wrap=True)
         raise typer.Exit(1) from None
+    remarks = [*notes(policy), *found.remarks]
     if as_json:
-        print_json(console, _json(policy))
+        print_json(console, _json(policy, remarks))
     else:
-        _show(console, policy)
+        _show(console, policy, remarks)
+
+
+def _compared(policy: Policy, data: bool) -> "Comparison":
+    """The policy beside its data."""
+    from tacit.engine import Comparison, compare_names, import_tables, open_engine
+
+    if not data:
+        return compare_names(policy)
+    with bar("reading") as told:
+        import_tables(policy, progress=lambda share: told(share, None))
+        open_engine(policy).close()
+    return Comparison()
 
 
 def _relative(data: str, out: Path) -> str:
@@ -130,7 +191,7 @@ def _ever(policy: Policy) -> str | None:
     return f"ε = {up(loss.epsilon(delta).upper, 4)} with δ = {float(delta):g}"
 
 
-def _json(policy: Policy) -> dict[str, Any]:
+def _json(policy: Policy, remarks: Sequence[str]) -> dict[str, Any]:
     privacy = policy.privacy
     stated, sentence = _promise(policy)
     return {
@@ -152,12 +213,12 @@ def _json(policy: Policy) -> dict[str, Any]:
         "analysts": len(policy.analysts),
         "anybody": ANYBODY in policy.analysts,
         "to_fill": [{"place": b.place, "what": b.what, "prevents": b.prevents} for b in blanks(policy)],
-        "notes": notes(policy),
+        "notes": list(remarks),
         "hash": policy.hash,
     }
 
 
-def _show(console: Console, policy: Policy) -> None:
+def _show(console: Console, policy: Policy, remarks: Sequence[str]) -> None:
     privacy, dataset = policy.privacy, policy.dataset
     stated, sentence = _promise(policy)
     verb = "whether one {} is in the data" if privacy.relation.value == "add_remove" else "what the data says of one {}"
@@ -180,10 +241,9 @@ def _show(console: Console, policy: Policy) -> None:
     if missing:
         console.print(Text("To fill, before these questions can be asked:", style="bold"))
         console.print(bullets([f"{blank.place}: {blank.what}. Prevents {blank.prevents}." for blank in missing]))
-    remarks = notes(policy)
     if remarks:
         console.print(Text("Good to know:", style="bold"))
-        console.print(bullets(remarks))
+        console.print(bullets(list(remarks)))
 
 
 def _askers(policy: Policy) -> str:

@@ -17,7 +17,6 @@ from tacit.cli.story import Story, Turn
 from tacit.cli.surveyed import survey_demo
 from tacit.cli.tour import Tour
 from tacit.loss import Cost
-from tacit.noise import Rng
 from tacit.session.show import number, table_of
 
 __all__ = ["bullets", "demo", "mechanisms_demo"]
@@ -36,12 +35,11 @@ def demo(
     plot: Path | None = None,
     as_json: bool = False,
     keep: Path | None = None,
-    rng: Rng | None = None,
 ) -> None:
     """Ask a made-up clinic until its budget is spent. `keep` names a folder to leave it in, `plot` a picture."""
     picture(plot)  # a bad file name is refused before anything runs
     with ExitStack() as stack:
-        story = Story.told(_folder(keep, stack), rng)
+        story = Story.told(_folder(keep, stack))
     if as_json:
         print_json(console, story.json())
     else:
@@ -152,12 +150,10 @@ def bullets(notes: list[str]) -> Table:
 # --- the mechanisms underneath
 
 
-def mechanisms_demo(
-    console: Console, *, plot: Path | None = None, as_json: bool = False, rng: Rng | None = None
-) -> None:
+def mechanisms_demo(console: Console, *, plot: Path | None = None, as_json: bool = False) -> None:
     """Four textbook questions, each by one mechanism; `plot` names a picture to write as well."""
     picture(plot)
-    tour = Tour.ask(rng)
+    tour = Tour.ask()
     lines = answers(tour)
     if as_json:
         print_json(console, _facts(tour, lines))

@@ -9,6 +9,7 @@ from tacit.cli.program import KINDS
 
 __all__ = [
     "Accuracy",
+    "Clip",
     "Delta",
     "EpsilonEach",
     "Html",
@@ -37,9 +38,7 @@ Sigma = Annotated[
     str | None,
     typer.Option("--sigma", metavar=NUMBER, help="Noise of gaussian, and of discrete-gaussian on one number."),
 ]
-Scale = Annotated[
-    str | None, typer.Option("--scale", metavar=NUMBER, help="Noise of laplace and discrete-laplace, on one number.")
-]
+Scale = Annotated[str | None, typer.Option("--scale", metavar=NUMBER, help="Noise of laplace and discrete-laplace.")]
 EpsilonEach = Annotated[
     str | None, typer.Option("--epsilon", metavar=NUMBER, help="The ε of each run of a pure mechanism.")
 ]
@@ -48,8 +47,17 @@ SensitivityOf = Annotated[
     typer.Option(
         "--sensitivity",
         metavar=NUMBER,
-        help="How far one unit moves the value. Default: 1 under add_remove, 2 under replace, where a vector of "
-        "length 1 becomes its opposite.",
+        help="How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
+        "under add_remove, 2 under replace.",
+    ),
+]
+Clip = Annotated[
+    str | None,
+    typer.Option(
+        "--clip",
+        metavar=NUMBER,
+        help="The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
+        "twice as much under replace. A Poisson sample under replace needs it.",
     ),
 ]
 Rate = Annotated[

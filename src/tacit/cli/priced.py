@@ -48,6 +48,8 @@ def show_price(console: Console, program: Program, delta: Fraction, *, accuracy:
 
 def between(found: Interval) -> str:
     """How well a number is known."""
+    if not found.rigorous:
+        return "an approximation, not a bound"
     if found.lower == 0 < found.upper:
         return "an upper bound; nothing is known from below"
     low, high = down(found.lower, 8), up(found.upper, 8)
@@ -83,10 +85,14 @@ def show_setting(
         {
             "program": program.sentence(noise=False),
             "target": f"({plain(target)}, {float(delta):g})-differential privacy for {program.whom()}",
-            f"{option}": Text.assemble((use, "bold cyan"), "   proven to be enough"),
-            "": f"{limit} or {word} is proven not to be" if known else "no bound is known on the other side",
+            f"{option}": Text.assemble((use, "bold cyan"), f"   {_word(found)} to be enough"),
+            "": f"{limit} or {word} is {_word(found)} not to be" if known else "no bound is known on the other side",
         },
     )
+
+
+def _word(found: Interval) -> str:
+    return "proven" if found.rigorous else "estimated"
 
 
 def _usable(program: Program, value: float, target: Fraction, delta: Fraction) -> str:

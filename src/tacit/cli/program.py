@@ -18,25 +18,31 @@ SAMPLINGS = ("poisson", "fixed")
 
 @dataclass(frozen=True)
 class Kind:
-    """What the command line calls a mechanism: the option that sets it, what to call it, and whether a δ is needed."""
+    """What the command line calls a mechanism: the option that sets it, what to call it, and whether a δ is needed.
+
+    `single` is noise on one number; otherwise the sensitivity bounds a vector in the norm of the noise.
+    """
 
     option: str
     noun: str
     build: Callable[[Fraction], Any] | None = None
     pure: bool = False
+    single: bool = False
 
     def loss(self, value: Fraction, sensitivity: Fraction, about: dict[str, Any]) -> PLD:
         if self.build is None:
             return Pure(value, **about)
-        found = self.build(value).loss(Sensitivity.scalar(sensitivity), **about)
-        assert isinstance(found, PLD)  # noise on one number always has a curve
+        found = self.build(value).loss(Sensitivity.scalar(sensitivity) if self.single else sensitivity, **about)
+        assert isinstance(found, PLD)  # each of them has a curve
         return found
 
 
 KINDS = {
     "gaussian": Kind("sigma", "Gaussian noise", lambda sigma: Gaussian(sigma=sigma)),
     "laplace": Kind("scale", "Laplace noise", lambda scale: Laplace(scale=scale), pure=True),
-    "discrete-gaussian": Kind("sigma", "whole Gaussian noise", lambda sigma: DiscreteGaussian(sigma=sigma)),
+    "discrete-gaussian": Kind(
+        "sigma", "whole Gaussian noise on one number", lambda sigma: DiscreteGaussian(sigma=sigma), single=True
+    ),
     "discrete-laplace": Kind("scale", "whole Laplace noise", lambda scale: DiscreteLaplace(scale=scale), pure=True),
     "pure": Kind("epsilon", "any pure mechanism", pure=True),
 }
@@ -64,6 +70,7 @@ class Program:
     name: str
     value: Fraction
     sensitivity: Fraction | None
+    clip: Fraction | None
     rate: Fraction
     sampling: str
     steps: int
@@ -77,6 +84,7 @@ class Program:
         values: dict[str, str | None],
         *,
         sensitivity: str | None,
+        clip: str | None,
         rate: str,
         sampling: str,
         steps: str,
@@ -90,16 +98,25 @@ class Program:
                 fix = f"add --{option} NUMBER" if given is None else f"leave it out, say --{kind.option} NUMBER"
                 does = "needs" if given is None else "does not take"
                 raise InputError(f"{name} {does} --{option}: {fix}")
-        if kind.build is None and sensitivity is not None:
-            raise InputError("pure does not take --sensitivity: its epsilon already counts it")
+        for option, given in {"sensitivity": sensitivity, "clip": clip}.items():
+            if kind.build is None and given is not None:
+                raise InputError(f"pure does not take --{option}: its epsilon already counts it")
+        if sensitivity is not None and clip is not None:
+            raise InputError(
+                "say --clip or --sensitivity, not both: clipping to C is a sensitivity of C, or of 2C under replace"
+            )
         neighbours = Relation(relation.replace("-", "_"))
-        _check(name, sampling, neighbours, sampled=exact(rate, "--rate") != 1)
-        moved = sensitivity or ("1" if neighbours is Relation.ADD_REMOVE else "2")
-        share = exact(rate, "--rate")
+        share, length = exact(rate, "--rate"), None if clip is None else positive(clip, "--clip")
+        _check(name, sampling, neighbours, sampled=share != 1)
+        if share != 1 and sampling == "poisson" and neighbours is Relation.REPLACE and length is None:
+            raise _unsaid(sensitivity)
+        farthest = 1 if neighbours is Relation.ADD_REMOVE else 2
+        moved = positive(sensitivity or farthest, "--sensitivity") if length is None else farthest * length
         return cls(
             name=name,
             value=positive(values[kind.option], f"--{kind.option}"),
-            sensitivity=None if kind.build is None else positive(moved, "--sensitivity"),
+            sensitivity=None if kind.build is None else moved,
+            clip=length,
             rate=share if share == 1 else between(rate, "--rate", 0, 1),
             sampling=sampling,
             steps=whole(steps, "--steps", least=1),
@@ -124,7 +141,7 @@ class Program:
         whole_data = self.unsampled()
         if self.sampling == "fixed":
             return whole_data.sampled_without_replacement(self.rate)
-        return whole_data.sampled(self.rate, clipped=True)
+        return whole_data.sampled(self.rate, clipped=self.clip is not None)
 
     def loss(self) -> Loss:
         """All runs."""
@@ -144,6 +161,8 @@ class Program:
         times = f"{self.steps:,} × " if self.steps > 1 else ""
         set_to = f", {self.kind.option} {plain(self.value)}" if noise else ""
         moved = f", sensitivity {plain(self.sensitivity)}" if self.sensitivity else ""
+        if self.clip and self.sensitivity:
+            moved = f", clipped to {plain(self.clip)} (sensitivity {plain(self.sensitivity)})"
         how = {"poisson": "a Poisson sample", "fixed": "a sample of fixed size"}[self.sampling]
         sample = f", on {how} at rate {plain(self.rate)}" if self.rate != 1 else ""
         return f"{times}{self.kind.noun}{set_to}{moved}{sample}"
@@ -157,12 +176,24 @@ class Program:
             "mechanism": self.name,
             self.kind.option: float(self.value),
             **({"sensitivity": float(self.sensitivity)} if self.sensitivity else {}),
+            **({"clip": float(self.clip)} if self.clip else {}),
             "rate": float(self.rate),
             "sampling": self.sampling,
             "steps": self.steps,
             "relation": self.relation.value,
             "unit": self.unit,
         }
+
+
+def _unsaid(sensitivity: str | None) -> InputError:
+    """How far a replaced unit moves the value does not say how long its vector is, and the price depends on that."""
+    moved = positive(sensitivity or 2, "--sensitivity")
+    far, half = plain(moved), plain(moved / 2)
+    return InputError(
+        f"a Poisson sample under replace needs --clip, the length of one unit's own vector. A sensitivity of {far} is "
+        f"--clip {half} if vectors are clipped to length {half}, so that one may become its opposite, and --clip {far} "
+        f"for values in [0, {far}], which costs more"
+    )
 
 
 def _check(name: str, sampling: str, relation: Relation, *, sampled: bool) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError, TacitError
+from tacit.base.private_file import nothing_for_others
 from tacit.cli.demo_shop import shop
 from tacit.cli.options import Json
 from tacit.cli.screen import print_json
@@ -20,10 +21,12 @@ from tacit.policy import load
 from tacit.survey.survey_file import load as load_survey
 
 if TYPE_CHECKING:
+    from tacit.server.bound import Doors
     from tacit.server.config import Config
     from tacit.server.people import People
+    from tacit.server.state import State
 
-__all__ = ["register"]
+__all__ = ["ConfigFile", "StateFolder", "extra", "opened_state", "register"]
 
 CURATOR, CURATOR_ROLE = "admin", "curator"
 DEMO = f"""
@@ -37,13 +40,15 @@ ConfigFile = Annotated[
 StateFolder = Annotated[
     Path | None, typer.Option("--state", metavar="FOLDER", help="Where people and releases are kept.")
 ]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name that policies know them by.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The person's name, as policies spell it.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(serve)
-    group = typer.Typer(help="Who may come in: people, roles and tokens of the service.", no_args_is_help=True)
+    group = typer.Typer(
+        help="People who may use the service: their roles, tokens and sign-in links.", no_args_is_help=True
+    )
     for command in (add, token, revoke, bar, link):
         group.command(no_args_is_help=True)(command)
     group.command("list")(listed)
@@ -58,13 +63,19 @@ def serve(
     survey: Annotated[
         list[Path] | None, typer.Option("--survey", metavar="FILE", help="A survey to serve; may be repeated.")
     ] = None,
-    listen: Annotated[str | None, typer.Option("--listen", metavar="HOST:PORT", help="Where to be reached.")] = None,
+    listen: Annotated[
+        str | None, typer.Option("--listen", metavar="HOST:PORT", help="The address for browsers and HTTP.")
+    ] = None,
     wire: Annotated[
         str | None,
-        typer.Option("--wire", metavar="HOST:PORT", help="Where psql and its kin come in. Default: nowhere."),
+        typer.Option(
+            "--wire", metavar="HOST:PORT", help="The address for psql and other PostgreSQL clients. Default: off."
+        ),
     ] = None,
     state: StateFolder = None,
-    workers: Annotated[int | None, typer.Option("--workers", metavar="NUMBER", help="Processes that serve.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="NUMBER", help="How many worker processes.")
+    ] = None,
 ) -> None:
     """Serve datasets to many analysts. Without a dataset the made-up clinic of the tour is served.
 
@@ -81,21 +92,29 @@ def serve(
         settings = replace(settings, wire=wire)
     if workers is not None:
         settings = replace(settings, workers=workers)
+    with nothing_for_others():
+        _serve(settings)
+
+
+def _serve(settings: "Config") -> None:
     demo = not (settings.datasets or settings.surveys or settings.declares)
     if demo:
         settings = replace(settings, data=_undeclared(settings.state / "demo" / "data"))
         settings = replace(settings, datasets=(_clinic(settings.state / "demo"),), surveys=(_survey(settings),))
     for path in settings.datasets:
-        load(path)  # before anything is told: a policy with mistakes is not served
+        load(path)  # a policy with mistakes is not served
     surveys = [load_survey(path).name for path in settings.surveys]
-    with _extra():
+    with extra():
         from tacit.server.run import run
-    with _people(settings) as people:
-        secret = people.first(CURATOR)
-        shown = people.issue(_added(people, ANALYST), label="demo").text if secret and demo else None
-        ruled = any(who.role == CURATOR_ROLE and welcome for who, welcome in people.everybody())
-    _greet(settings, secret, shown, surveys, demo=demo, ruled=ruled)
-    run(settings)
+
+    def greet(doors: "Doors") -> None:
+        with _people(settings) as people:
+            secret = people.first(CURATOR)
+            shown = people.issue(_added(people, ANALYST), label="demo").text if secret and demo else None
+            ruled = any(who.role == CURATOR_ROLE and welcome for who, welcome in people.everybody())
+        _greet(settings, doors, secret, shown, surveys, demo=demo, ruled=ruled)
+
+    run(settings, greet)
 
 
 def _clinic(folder: Path) -> Path:
@@ -122,7 +141,7 @@ def _undeclared(folder: Path) -> Path:
 
 def _survey(settings: "Config") -> Path:
     """The demo survey, with made-up respondents."""
-    with _extra():
+    with extra():
         from tacit.server.survey.seed import seeded
     return seeded(settings.state.absolute() / "demo", settings.survey_store)
 
@@ -132,26 +151,31 @@ def _added(people: "People", name: str) -> str:
 
 
 def _greet(
-    settings: "Config", secret: str | None, token: str | None, surveys: list[str], *, demo: bool, ruled: bool
+    settings: "Config",
+    doors: "Doors",
+    secret: str | None,
+    token: str | None,
+    surveys: list[str],
+    *,
+    demo: bool,
+    ruled: bool,
 ) -> None:
-    console = Console()
-    host, port = settings.address
+    host, (port, gate) = settings.address[0], doors.ports
     here = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
     at = settings.public_url.rstrip("/") or here
-    console.print(Text(f"tacit serves at {at}"), soft_wrap=True)
+    lines = [f"tacit serves at {at}"]
     if settings.wire_address is not None:
-        there, gate = settings.wire_address
         who = f"-U {ANALYST} -d clinic" if demo else "-U NAME -d DATASET"
-        console.print(Text(f"psql: psql -h {there} -p {gate} {who}, with a token as password"))
+        lines.append(f"psql: psql -h {settings.wire_address[0]} -p {gate} {who}, with a token as password")
     if secret is not None:
-        console.print(Text(f"Sign in once, as {CURATOR}: {at}/signin?link={secret}"), soft_wrap=True)
+        lines.append(f"Sign in once, as {CURATOR}: {at}/signin?link={secret}")
     if token is not None:
-        console.print(Text(f"A token of {ANALYST}, shown this once: {token}"), soft_wrap=True)
+        lines.append(f"A token for {ANALYST}, shown only once: {token}")
     if secret is None:
         first = "" if ruled else f"tacit people add {CURATOR} --role {CURATOR_ROLE}` and `"
-        console.print(Text(f"Sign in: make a link with `{first}tacit people link NAME`"), soft_wrap=True)
-    for name in surveys:
-        console.print(Text(f"Survey: {at}/s/{name}, its results {at}/s/{name}/results"), soft_wrap=True)
+        lines.append(f"Sign in: make a link with `{first}tacit people link NAME`")
+    lines += [f"Survey: {at}/s/{name}, its results {at}/s/{name}/results" for name in surveys]
+    Console().print(Text("\n".join(lines)), soft_wrap=True)  # at once: whoever waits for the first line has them all
 
 
 # --- people
@@ -165,23 +189,23 @@ def add(
     config: ConfigFile = None,
     state: StateFolder = None,
 ) -> None:
-    """Somebody new. What they may ask is for each dataset's policy to say.
+    """Add a person. What they may ask is set in each dataset's policy.
 
     Example: tacit people add ben --role analyst
     """
     with _people(_settings(config, state)) as people:
         made = people.add(name, role)
-    typer.echo(f"{made.name} is {made.role} now; give them a token with `tacit people token {made.name}`.")
+    typer.echo(f"Added {made.name} as {made.role}. Give them a token: `tacit people token {made.name}`")
 
 
 def token(
     name: Name,
-    days: Annotated[int, typer.Option("--days", metavar="NUMBER", help="How long it works.")] = 90,
+    days: Annotated[int, typer.Option("--days", metavar="NUMBER", help="Days until it expires.")] = 90,
     label: Annotated[str, typer.Option("--label", metavar="TEXT", help="What it is for.")] = "",
     config: ConfigFile = None,
     state: StateFolder = None,
 ) -> None:
-    """A new token, shown this once.
+    """Make a token. It is shown only once.
 
     Example: tacit people token ben --days 30 --label notebook
     """
@@ -193,31 +217,31 @@ def token(
 
 
 def revoke(
-    prefix: Annotated[str, typer.Argument(metavar="TOKEN", help="Its 12 digits after tacit_, or all of it.")],
+    prefix: Annotated[str, typer.Argument(metavar="TOKEN", help="The 12 characters after tacit_, or the whole token.")],
     config: ConfigFile = None,
     state: StateFolder = None,
 ) -> None:
-    """Make a token useless, at once.
+    """Revoke a token, at once.
 
     Example: tacit people revoke 0123456789ab
     """
     with _people(_settings(config, state)) as people:
         gone = people.revoke(prefix)
-    typer.echo(f"The token {gone.prefix} of {gone.person} works no more.")
+    typer.echo(f"The token {gone.prefix} of {gone.person} no longer works.")
 
 
 def bar(name: Name, config: ConfigFile = None, state: StateFolder = None) -> None:
-    """Let somebody in no more; the name stays theirs.
+    """Block a person. Nobody else can have their name.
 
     Example: tacit people bar ben
     """
     with _people(_settings(config, state)) as people:
         people.bar(name)
-    typer.echo(f"{name} is let in no more.")
+    typer.echo(f"{name} can no longer sign in.")
 
 
 def link(name: Name, config: ConfigFile = None, state: StateFolder = None) -> None:
-    """A link that signs somebody in with a browser, once, within a day.
+    """Make a link that signs a person in with a browser, once, within a day.
 
     Example: tacit people link admin
     """
@@ -227,7 +251,7 @@ def link(name: Name, config: ConfigFile = None, state: StateFolder = None) -> No
 
 
 def listed(as_json: Json = False, config: ConfigFile = None, state: StateFolder = None) -> None:
-    """Everybody, and their tokens that still work.
+    """List people and the tokens of theirs that are valid.
 
     Example: tacit people list
     """
@@ -263,17 +287,32 @@ def _settings(config: Path | None, state: Path | None) -> "Config":
 @contextmanager
 def _people(settings: "Config") -> Iterator["People"]:
     from tacit.server.people import People
-    from tacit.server.state import State
 
-    state = State(settings.store)
-    try:
+    with _state(settings) as state:
         yield People(state)
-    finally:
-        state.close()
 
 
 @contextmanager
-def _extra() -> Iterator[None]:
+def opened_state(config: Path | None, state: Path | None) -> Iterator["State"]:
+    """The service's own database, as its settings name it."""
+    with _state(_settings(config, state)) as found:
+        yield found
+
+
+@contextmanager
+def _state(settings: "Config") -> Iterator["State"]:
+    from tacit.server.state import State
+
+    with nothing_for_others():
+        state = State(settings.store)
+        try:
+            yield state
+        finally:
+            state.close()
+
+
+@contextmanager
+def extra() -> Iterator[None]:
     try:
         yield
     except ImportError as missing:

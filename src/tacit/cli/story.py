@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from tacit.base import Denied, InputError
 from tacit.cli.demo_data import DRUGS, WARDS, Visits, visits
 from tacit.loss import Cost
-from tacit.noise import Rng
 from tacit.session import Quote, Release, Session
 
 __all__ = ["ANALYST", "Story", "Turn", "built"]
@@ -84,18 +83,18 @@ class Story:
     turns: tuple[Turn, ...]
 
     @classmethod
-    def told(cls, folder: Path, rng: Rng | None = None) -> "Story":
-        """Build the clinic in `folder` and ask. Without `rng` the noise is the product's own."""
+    def told(cls, folder: Path) -> "Story":
+        """Build the clinic in `folder` and ask."""
         data = built(folder)
         with Session(folder / "tacit.toml", ANALYST) as session:
             limit = session.left()
             quote = session.quote(BY_WARD, epsilon=0.5)
             turns = (
-                _asked(session, BY_WARD, {"epsilon": 0.5}, rng, _by_ward(data)),
-                _asked(session, BY_WARD, {"epsilon": 0.5}, rng),
-                _asked(session, OLD, {"error": 25}, rng, _old(data)),
-                _asked(session, BY_DRUG, {"epsilon": 0.8}, rng),
-                _asked(session, BY_WARD, {"epsilon": 1}, rng),
+                _asked(session, BY_WARD, {"epsilon": 0.5}, _by_ward(data)),
+                _asked(session, BY_WARD, {"epsilon": 0.5}),
+                _asked(session, OLD, {"error": 25}, _old(data)),
+                _asked(session, BY_DRUG, {"epsilon": 0.8}),
+                _asked(session, BY_WARD, {"epsilon": 1}),
             )
         patients = len(np.unique(data.patient))
         return cls(rows=len(data.patient), patients=patients, limit=limit, quote=quote, turns=turns)
@@ -134,12 +133,11 @@ def _asked(
     session: Session,
     sql: str,
     offer: Mapping[str, float],
-    rng: Rng | None,
     truth: Mapping[str, list[float]] | None = None,
 ) -> Turn:
     answer, refused = None, ""
     try:
-        answer = session.ask(sql, epsilon=offer.get("epsilon"), error=offer.get("error"), rng=rng)
+        answer = session.ask(sql, epsilon=offer.get("epsilon"), error=offer.get("error"))
     except Denied as error:
         refused = str(error)
     return Turn(sql=sql, offer=offer, answer=answer, refused=refused, left=session.left(), truth=truth)

@@ -1,6 +1,7 @@
 """`tacit survey`: plan a survey, try it on made-up people, tally reports, and read what they say."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tacit.base import InputError
+from tacit.base import InputError, TacitError
+from tacit.base.private_file import write_private
 from tacit.cli.options import Json, Picture
 from tacit.cli.screen import drawn, patiently, picture, print_json
 from tacit.session.show import table_of
@@ -35,6 +37,7 @@ def register(app: typer.Typer) -> None:
     )
     for command in (plan, simulate, collect, results):
         group.command(no_args_is_help=True)(command)
+    group.command(no_args_is_help=True)(invite)
     group.command("new")(new)
     app.add_typer(group, name="survey")
 
@@ -204,6 +207,52 @@ def results(
         typer.echo(found.csv(), nl=False)
     else:
         show(Console(), found)
+
+
+def invite(
+    survey: Annotated[str, typer.Argument(metavar="SURVEY", help="Its file, or its name in the address.")],
+    count: Annotated[int, typer.Option("--count", metavar="NUMBER", help="How many people are invited.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where the codes are written.")] = Path(
+        "invitations.csv"
+    ),
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="The service's settings.", show_default=False)
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option("--state", metavar="FOLDER", help="The service's folder.", show_default=False)
+    ] = None,
+) -> None:
+    """Make invitation codes for a survey of the service on this machine. It may be running.
+
+    The file has a code and a link for each person. The service keeps digests alone: a lost file cannot be made again.
+
+    Example: tacit survey invite survey.toml --count 200 --out invitations.csv
+    """
+    try:
+        from tacit.server.config import Config
+        from tacit.server.survey.opened import Surveys
+    except ImportError as missing:
+        raise TacitError(f"this needs {missing.name}, which is not installed: pip install 'tacit[server]'") from None
+    _writable(out, ".csv")
+    if out.exists():
+        raise InputError(f"{out} exists already, and is not overwritten: choose another name")
+    settings = Config.read(config)
+    settings = settings if state is None else replace(settings, state=state.absolute())
+    named = _survey(Path(survey)).name if survey.endswith(".toml") else survey
+    files = (*settings.surveys, *([Path(survey)] if survey.endswith(".toml") else []))
+    folder, rate, body = settings.survey_folder, settings.survey_rate, settings.body
+    if not settings.database and not Path(settings.survey_store).is_file():
+        raise InputError(f"no service has begun in {settings.state}: start it once, or name its folder with --state")
+    surveys = Surveys(
+        dict.fromkeys(path.resolve() for path in files), settings.survey_store, rate=rate, body=body, folder=folder
+    )
+    try:
+        codes = surveys.invite(surveys.named(named), count)
+    finally:
+        surveys.close()
+    address = f"{settings.public_url.rstrip('/')}/s/{named}"
+    write_private(out, "".join(["code,link\n", *(f"{code},{address}#{code}\n" for code in codes)]))
+    typer.echo(f"{len(codes):,} codes are in {out}. Send each person one link: a code works once.")
 
 
 def survey_demo(console: Console, answers: int = PEOPLE) -> None:

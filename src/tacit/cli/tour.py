@@ -13,7 +13,6 @@ from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
 from tacit.mechanism.exponential import Exponential
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.postprocess import clamp
-from tacit.noise import Rng
 
 __all__ = ["Age", "Histogram", "Pricing", "Survey", "Tour"]
 
@@ -32,14 +31,14 @@ class Age:
     loss: Pure
 
     @classmethod
-    def ask(cls, epsilon: str, rng: Rng | None) -> "Age":
+    def ask(cls, epsilon: str) -> "Age":
         age = people().age
         # the sum of whole ages is whole, so the mean lies on the lattice of 1/n: noise there rounds nothing
         truth, step = Fraction(int(age.sum()), age.size), Fraction(1, age.size)
         neighbours: dict[str, Any] = {"relation": Relation.REPLACE, "unit": PERSON}
         sensitivity = Sensitivity.scalar(AGE_LIMIT * step)
         mechanism = Laplace.from_loss(Pure(epsilon, **neighbours), sensitivity=sensitivity, granularity=step)
-        private = mechanism.sample(truth, rng)
+        private = mechanism.sample(truth)
         return cls(mechanism, truth, private, mechanism.loss(sensitivity, **neighbours))
 
     @property
@@ -59,12 +58,12 @@ class Histogram:
     replace_loss: Pure
 
     @classmethod
-    def ask(cls, epsilon: str, rng: Rng | None) -> "Histogram":
+    def ask(cls, epsilon: str) -> "Histogram":
         truth = people().cells()
         joins = Sensitivity(l1=Fraction(1), linf=Fraction(1))
         moves = Sensitivity(l1=Fraction(2), linf=Fraction(1))
         mechanism = DiscreteLaplace.from_loss(Pure(epsilon, unit=PERSON), sensitivity=joins)
-        noisy = mechanism.sample(truth, rng)
+        noisy = mechanism.sample(truth)
         replaced = mechanism.loss(moves, relation=Relation.REPLACE, unit=PERSON)
         return cls(mechanism, truth, noisy, clamp(noisy), mechanism.loss(joins, unit=PERSON), replaced)
 
@@ -93,11 +92,11 @@ class Pricing:
     loss: Pure
 
     @classmethod
-    def ask(cls, epsilon: str, valuations: Array, prices: tuple[int, ...], rng: Rng | None) -> "Pricing":
+    def ask(cls, epsilon: str, valuations: Array, prices: tuple[int, ...]) -> "Pricing":
         revenues = tuple(price * int((valuations >= price).sum()) for price in prices)
         mechanism = Exponential.from_loss(Pure(epsilon, unit="bidder"), sensitivity=max(prices), monotone=True)
         loss = mechanism.loss(max(prices), unit="bidder")
-        return cls(mechanism, prices, revenues, int(mechanism.sample(revenues, rng)), loss)
+        return cls(mechanism, prices, revenues, int(mechanism.sample(revenues)), loss)
 
     @property
     def best(self) -> int:
@@ -127,10 +126,10 @@ class Survey:
     loss: Pure
 
     @classmethod
-    def ask(cls, rng: Rng | None) -> "Survey":
+    def ask(cls) -> "Survey":
         answers = smokers()
         mechanism = CoinFlipSurvey(truth=Fraction(1, 2))
-        reports = np.asarray(mechanism.sample(answers, rng))
+        reports = np.asarray(mechanism.sample(answers))
         found = mechanism.estimate(reports, CONFIDENCE)
         loss = mechanism.loss(relation=Relation.REPLACE, unit="respondent")
         truth, reported = float(answers.mean()), float(reports.mean())
@@ -148,15 +147,15 @@ class Tour:
     survey: Survey
 
     @classmethod
-    def ask(cls, rng: Rng | None = None) -> "Tour":
-        """Answer everything once. Without `rng` the noise is the product's own, and differs every time."""
+    def ask(cls) -> "Tour":
+        """Answer everything once. The noise differs every time."""
         small = (*SMALL_MARKET, SMALL_MARKET[-1] + 1)  # one cent above the highest valuation: nobody buys
         return cls(
-            ages=(Age.ask("0.5", rng), Age.ask("1", rng)),
-            histogram=Histogram.ask("0.5", rng),
-            small_market=Pricing.ask("0.5", np.array(SMALL_MARKET), small, rng),
-            market=Pricing.ask("0.5", bidders(), tuple(range(10, 1001, 10)), rng),
-            survey=Survey.ask(rng),
+            ages=(Age.ask("0.5"), Age.ask("1")),
+            histogram=Histogram.ask("0.5"),
+            small_market=Pricing.ask("0.5", np.array(SMALL_MARKET), small),
+            market=Pricing.ask("0.5", bidders(), tuple(range(10, 1001, 10))),
+            survey=Survey.ask(),
         )
 
     def people_loss(self) -> Pure:

@@ -8,12 +8,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tacit.base import InputError
 from tacit.cli.options import Json
 from tacit.cli.screen import print_json
 from tacit.ledger.checkpoint import public_key
-from tacit.session.certificate import Certificate
+from tacit.session.certificate import Certificate, read_json
 from tacit.session.certificate_check import Check, check
 from tacit.session.show import printable
+from tacit.session.survey_certificate import SurveyCertificate, check_survey
 
 __all__ = ["register"]
 
@@ -39,26 +41,40 @@ def verify(
     ] = None,
     answer: Annotated[
         Path | None,
-        typer.Option("--answer", metavar="FILE", help="The answer that it is about: .csv, .parquet or .arrow."),
+        typer.Option(
+            "--answer",
+            metavar="FILE",
+            help="The answer that it is about: .csv, .parquet or .arrow; of a survey, its results as .csv.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Is this certificate true? Exit code 0 if nothing is wrong with it, 1 if something is, 2 if it cannot be read.
+    """Is this certificate true, of an answer or of a survey's results?
+
+    Exit code 0 if nothing is wrong with it, 1 if something is, 2 if it cannot be read.
 
     Example: tacit verify certificate.json --key issuer.pub --answer answer.csv
     """
-    found = Certificate.read(certificate)
-    checks = check(found, public_key=None if key is None else public_key(key), ledger=ledger, answer=answer)
+    data, held = read_json(certificate), None if key is None else public_key(key)
+    if SurveyCertificate.is_one(data):
+        if ledger is not None:
+            raise InputError("leave --ledger out: this is the certificate of a survey, which has no ledger")
+        survey = SurveyCertificate.of(data)
+        checks, sentence = check_survey(survey, public_key=held, answer=answer), survey.sentence
+    else:
+        found = Certificate.of(data)
+        checks = check(found, public_key=held, ledger=ledger, answer=answer)
+        sentence = str(found.content["meaning"]["sentence"])
     wrong = any(one.ok is False for one in checks)
     if as_json:
         print_json(Console(), {"ok": not wrong, "checks": [one.json() for one in checks]})
     else:
-        _show(Console(), found, checks)
+        _show(Console(), sentence, checks)
     if wrong:
         raise typer.Exit(1)
 
 
-def _show(console: Console, certificate: Certificate, checks: list[Check]) -> None:
+def _show(console: Console, sentence: str, checks: list[Check]) -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(style="dim", no_wrap=True)
@@ -70,6 +86,6 @@ def _show(console: Console, certificate: Certificate, checks: list[Check]) -> No
     if any(one.ok is False for one in checks):
         console.print(Text("Do not rely on it: something in it is not true.", style="bold red"), soft_wrap=True)
         return
-    console.print(Text(printable(str(certificate.content["meaning"]["sentence"]))), soft_wrap=True)
+    console.print(Text(printable(sentence)), soft_wrap=True)
     if not next(one for one in checks if one.name == "signature").ok:
         console.print(Text("It agrees with itself; who issued it was not shown.", style="yellow"), soft_wrap=True)

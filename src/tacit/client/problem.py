@@ -10,11 +10,13 @@ from tacit.base import (
     InputError,
     KeyUsed,
     LedgerError,
+    Mistake,
     OutcomeUnknown,
     OverBudget,
     PolicyError,
     RandomnessError,
     Refused,
+    SourceError,
     TacitError,
 )
 from tacit.client.door import PROBLEM, Reply
@@ -28,7 +30,9 @@ KINDS: dict[str, type[TacitError]] = {
     "no-dataset": Denied,
     "over-budget": OverBudget,
     "denied": Denied,
+    "data": SourceError,
     "refused": Refused,
+    "mistake": Mistake,
     "undeclared": PolicyError,
     "input": InputError,
     "cancelled": TacitError,

@@ -11,6 +11,7 @@ from tacit.loss import Cost
 from tacit.session import Quote, Release
 from tacit.session.certificate import Certificate
 from tacit.session.expect import Expected
+from tacit.session.hints import Hint
 
 __all__ = ["certificate_of", "plain", "quote_of", "read", "release_of"]
 
@@ -51,6 +52,7 @@ def quote_of(reply: Reply) -> Quote:
         left=Cost.from_json(said["left"]),
         enough=said["enough"] is True,
         notes=tuple(str(note) for note in said["notes"]),
+        hints=tuple(Hint.from_json(hint) for hint in said["hints"]),
         columns=tuple((str(column["name"]), str(column["type"])) for column in said["columns"]),
     )
 

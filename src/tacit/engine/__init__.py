@@ -1,7 +1,24 @@
 """Where data is read: the only rooms that open a file or a database."""
 
+from tacit.engine.claim import claims_of
 from tacit.engine.connect import open_engine
 from tacit.engine.engine import Engine
+from tacit.engine.limits import Limits
+from tacit.engine.names import Comparison, compare_names, forget_tables, import_tables
 from tacit.engine.schema import Schema, read_schema
+from tacit.engine.watch import Stopped, Watch
 
-__all__ = ["Engine", "Schema", "open_engine", "read_schema"]
+__all__ = [
+    "Comparison",
+    "Engine",
+    "Limits",
+    "Schema",
+    "Stopped",
+    "Watch",
+    "claims_of",
+    "compare_names",
+    "forget_tables",
+    "import_tables",
+    "open_engine",
+    "read_schema",
+]

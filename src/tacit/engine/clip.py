@@ -8,7 +8,8 @@ Proof: the double of N (two roundings), the root, the quotient and the product a
 of them, so |trunc(vᵢw)| ≤ |vᵢ|·(BD/√N)·(1 − 2^-48)(1 + 2^-52)^5 < |vᵢ|·BD/√N. The sum of squares of aᵢ times that is
 below (BD)². The same with N for √N. A unit's weight and its coordinates follow from its own rows alone.
 
-Magnitudes: each coordinate aᵢvᵢ is clamped to ±2^b before anything else; b is 8 more than BD has bits, from 32 to 48.
+Magnitudes: each coordinate aᵢvᵢ is clamped to ±2^b before anything else; b is 8 more than the least k with BD ≤ 2^k,
+from 32 to 48.
 Only units far over the bound are changed by that, and the norm is that of what is left, so the theorem stands. Then
 (aᵢvᵢ)² ≤ 2^(2b), and N < 2^126 while a unit has fewer than 2^(126−2b) coordinates: 2^62 of them for bounds up to 2^24
 steps, and 2^30 at the largest bound, 2^40. |vᵢ| ≤ 2^48 is an exact double.
@@ -17,7 +18,7 @@ steps, and 2^30 at the largest bound, 2^40. |vᵢ| ≤ 2^48 is an exact double.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isqrt, lcm, nextafter
+from math import ceil, inf, isqrt, lcm, nextafter
 
 from tacit.base import InputError
 from tacit.engine.words import Words
@@ -88,7 +89,7 @@ def whole_clip(clip: Clip, bound: Fraction) -> Whole:
     common = lcm(*(scale.denominator for scale in clip.scales))
     factors = tuple(int(scale * common) for scale in clip.scales)
     reach = bound * common
-    bits = max(LEAST_BITS, int(reach).bit_length() + SPARE_BITS)
+    bits = max(LEAST_BITS, (ceil(reach) - 1).bit_length() + SPARE_BITS)  # 2^40 itself has 40: it is LARGEST
     if bits > MOST_BITS or max(factors) > 2 ** (bits - SPARE_BITS):
         raise InputError(
             f"the bound of {', '.join(clip.names)} is more than 2^{MOST_BITS - SPARE_BITS} steps: use a coarser step, "
@@ -105,5 +106,6 @@ def thresholds(clip: Clip, edges: Sequence[int]) -> tuple[Whole, tuple[int, ...]
     """The clip at its largest edge, and for each edge e the largest N with norm ≤ e."""
     if not edges or list(edges) != sorted(set(edges)) or edges[0] < 0:
         raise InputError("edges must be whole numbers that rise, from zero or above")
-    found = tuple(whole_clip(clip, Fraction(edge)).threshold for edge in edges)
-    return whole_clip(clip, Fraction(edges[-1])), found
+    whole = whole_clip(clip, Fraction(edges[-1]))
+    reaches = [edge * lcm(*(scale.denominator for scale in clip.scales)) for edge in edges]
+    return whole, tuple(reach * reach if clip.norm == "l2" else reach for reach in reaches)

@@ -1,14 +1,19 @@
 """From a policy to the engine that reads its tables."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.base import PolicyError, TacitError
 from tacit.engine.check import check
-from tacit.engine.engine import Engine, Progress
-from tacit.policy import Policy
+from tacit.engine.engine import Engine
+from tacit.engine.limits import Limits
+from tacit.engine.source.copies import Copies, state_folder
+from tacit.engine.source.form import DELIMITERS
+from tacit.engine.source.listing import DATABASES, listed
+from tacit.engine.source.tables import DatabaseSource, FileSource
+from tacit.policy import Policy, Table
 from tacit.policy.dataset import Engine as Kind
 from tacit.policy.model import Where
 from tacit.policy.problem import quoted
@@ -17,40 +22,64 @@ from tacit.policy.source import filled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["open_engine"]
+__all__ = ["copies_of", "local_sources", "local_table", "open_engine"]
 
-DATABASES = {".duckdb", ".ddb", ".db"}
-TEXTS = {".csv", ".tsv"}
-ENDINGS = (".parquet", *sorted(TEXTS), "")
+ENDINGS = (".parquet", *DELIMITERS, "")
 MASTER = re.compile(r"spark://.+|k8s://.+|yarn|local(-cluster)?(\[[^\]]+\])?")
 
 
-def open_engine(policy: Policy, *, progress: Progress | None = None) -> Engine:
-    """The engine that the policy names, with every declared table and nothing else, of the declared types."""
+def open_engine(policy: Policy, *, limits: Limits | None = None) -> Engine:
+    """The engine that the policy names, with every declared table and nothing else, of the declared types.
+
+    `limits` are of each question; left out, they are those of `Limits()`.
+    """
     places = {name: policy.where(name) for name in policy.tables}
     kind = policy.dataset.engine
     if kind is Kind.DUCKDB:
-        local = {name: _local(name, where) for name, where in places.items()}
-        return _checked(policy, _duckdb(local, progress), {name for name, place in local.items() if _is_text(place)})
-    return _checked(policy, _postgres(places) if kind is Kind.POSTGRES else _spark(policy, places), set())
+        local = local_sources(policy)
+        texts = [name for name, source in local.items() if isinstance(source, FileSource) and listed(source.path).text]
+        return _checked(policy, _duckdb(local, limits), texts)
+    engine = _postgres(policy, places, limits) if kind is Kind.POSTGRES else _spark(policy, places, limits)
+    return _checked(policy, engine, ())
 
 
-def _checked(policy: Policy, engine: Engine, texts: set[str]) -> Engine:
+def copies_of(policy: Policy) -> Copies:
+    """Where the typed copies of a dataset are."""
+    return Copies(state_folder(policy.ledger(), policy.folder))
+
+
+def local_sources(policy: Policy, *, only: Collection[str] | None = None) -> dict[str, Any]:
+    """The tables of a dataset in DuckDB: files with what is declared of them, or tables of a DuckDB file."""
+    copies, remedy = copies_of(policy), f"tacit import {policy.file}".strip()
+    found: dict[str, Any] = {}
+    for name, table in policy.tables.items():
+        if only is not None and name not in only:
+            continue
+        place = local_table(name, policy.where(name))
+        if isinstance(place, Path):
+            found[name] = FileSource(path=place, table=table, copies=copies, remedy=remedy)
+        else:
+            found[name] = DatabaseSource(place[0], place[1], table.unit, not table.public)
+    return found
+
+
+def _checked(policy: Policy, engine: Engine, texts: Collection[str]) -> Engine:
+    """The engine, compared with the policy; text was, when it was read."""
     try:
-        check(policy, engine, texts=texts)
+        check(policy, engine, compared=texts)
     except BaseException:
         engine.close()
         raise
     return engine
 
 
-def _duckdb(local: Mapping[str, Any], progress: Progress | None) -> Engine:
+def _duckdb(local: Mapping[str, Any], limits: Limits | None) -> Engine:
     from tacit.engine.duckdb import DuckDBEngine
 
-    return DuckDBEngine(local, progress=progress)
+    return DuckDBEngine(local, limits=limits)
 
 
-def _postgres(places: Mapping[str, Where]) -> Engine:
+def _postgres(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -> Engine:
     from tacit.engine.postgres import PostgresEngine
 
     files = [name for name, where in places.items() if where.file is not None]
@@ -68,13 +97,14 @@ def _postgres(places: Mapping[str, Where]) -> Engine:
             'engine = "postgres" needs the address of the database: write source = "postgresql://user@host/name" '
             "under [dataset]"
         )
-    return PostgresEngine(urls.pop(), {name: where.name or name for name, where in places.items()})
+    names = {name: where.name or name for name, where in places.items()}
+    return PostgresEngine(urls.pop(), names, units=_units(policy), limits=limits)
 
 
-def _spark(policy: Policy, places: Mapping[str, Where]) -> Engine:
+def _spark(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -> Engine:
     from tacit.engine.spark import SparkEngine
 
-    texts = [name for name, where in places.items() if _is_text(where.file or "")]
+    texts = [name for name, where in places.items() if Path(where.file or "").suffix.lower() in DELIMITERS]
     if texts:
         raise PolicyError(
             *(f"table {quoted(name)}: Spark reads Parquet or tables of its catalog, not CSV" for name in texts)
@@ -88,12 +118,24 @@ def _spark(policy: Policy, places: Mapping[str, Where]) -> Engine:
     tables = {name: where.file if where.file is not None else where.name or name for name, where in places.items()}
     spark, failed = _running(master) or master, ""
     try:
-        return SparkEngine(spark, tables)
+        columns = {name: _columns(table) for name, table in policy.tables.items()}
+        return SparkEngine(spark, tables, columns=columns, units=_units(policy), limits=limits)
     except TacitError:
         raise
     except Exception as error:  # of py4j and of Spark, which share no class
         failed = type(error).__name__
     raise TacitError(f"Spark cannot be started, or its master {master} cannot be reached: {failed}")
+
+
+def _units(policy: Policy) -> dict[str, str | None]:
+    """The private tables with the columns that name their units."""
+    return {name: table.unit for name, table in policy.tables.items() if not table.public}
+
+
+def _columns(table: Table) -> set[str]:
+    """The stored columns that questions may read."""
+    named = {name for name, column in table.columns.items() if not column.hidden}
+    return named if table.unit is None else {*named, table.unit}
 
 
 def _running(master: str) -> "SparkSession | None":
@@ -111,7 +153,7 @@ def _running(master: str) -> "SparkSession | None":
     return session
 
 
-def _local(name: str, where: Where) -> Any:
+def local_table(name: str, where: Where) -> Any:
     """A file, or a table in a DuckDB file, or the file of that name in a folder."""
     if where.file is not None:
         return Path(where.file)
@@ -129,12 +171,3 @@ def _local(name: str, where: Where) -> Any:
                 return found
         raise PolicyError(f'table "{name}": the folder {place} has no {where.name or name}.parquet and no .csv')
     return place
-
-
-def _is_text(place: Any) -> bool:
-    """Whether every value of it is text: a CSV file, or a folder of them and of nothing better."""
-    if not isinstance(place, Path | str):
-        return False
-    path = Path(place)
-    endings = {file.suffix.lower() for file in path.iterdir()} if path.is_dir() else {path.suffix.lower()}
-    return bool(endings & TEXTS) and ".parquet" not in endings

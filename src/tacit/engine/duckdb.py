@@ -5,213 +5,219 @@ written, no extension is loaded, no Python variable is taken for a table, and no
 """
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from hashlib import sha256
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
+import pyarrow as pa
 
-from tacit.base import Exact, InputError
-from tacit.engine.dialect import identifier, text_sql
-from tacit.engine.engine import Progress, counts_from, failing_closed, result_from, steadily
+from tacit.base import EngineError, Exact, InputError
+from tacit.engine.dialect import text_sql
+from tacit.engine.engine import (
+    counts_from,
+    failing_closed,
+    failing_plainly,
+    opening,
+    result_from,
+    steadily,
+    stored_tables,
+)
+from tacit.engine.limits import Limits
 from tacit.engine.relation import tables_of
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
-from tacit.noise import SecureRng
+from tacit.engine.seats import Seats
+from tacit.engine.source.copies import Copies
+from tacit.engine.source.tables import DuckDBTables, FileSource
+from tacit.engine.watch import Watch
 from tacit.plan.bounded import Bounded
+from tacit.policy import Claim
 
 __all__ = ["DuckDBEngine"]
 
-DATABASES = (".duckdb", ".ddb", ".db")
-TEXTS = {".csv": ",", ".tsv": "\t"}
-PATIENCE = 2.0  # seconds before progress is told
-OFTEN = 0.2
+T = TypeVar("T")
+ROWS = 1_000_000  # of a result that are taken at once
 
 
 class DuckDBEngine:
     """Tables by their declared names, each a path, a (DuckDB file, table in it), or a pyarrow, pandas or polars table.
 
     A path is a Parquet or CSV file, or a folder of them, all of one kind. Columns of CSV files are read as text and
-    cast, value by value, to what was declared. `memory` is DuckDB's limit, such as "4GB"; beyond it, it spills to disk.
+    cast, value by value, to what was declared.
+
+    DuckDB's limits are of a database, so every question that runs at once has a database of its own, with views on the
+    same files. A table in memory is copied once: with one, there is one database, and one question at a time.
     """
 
-    def __init__(
-        self,
-        tables: Mapping[str, Any],
-        *,
-        threads: int | None = None,
-        memory: str | None = None,
-        progress: Progress | None = None,
-    ) -> None:
+    def __init__(self, tables: Mapping[str, Any], *, limits: Limits | None = None, threads: int | None = None) -> None:
+        limits, kept = limits or Limits(), _in_memory(tables)
+        if kept:
+            limits = replace(limits, at_once=1)
         self._folder = TemporaryDirectory(prefix="tacit-")
-        self._progress = progress
-        self._lock = threading.Lock()
-        self._files: dict[str, tuple[Path, ...]] = {}
-        self._marks: dict[str, str] = {}
-        self._attached: dict[Path, str] = {}
-        self._tables: dict[str, str] = {}
-        self._connection = duckdb.connect(":memory:")
+        copies = Copies(Path(self._folder.name))  # of files that are read without a policy, once for all databases
+        tables = {
+            name: FileSource(path=Path(source), copies=copies, at_once=True)
+            if isinstance(source, str | Path)
+            else source
+            for name, source in tables.items()
+        }
+        self._again = partial(_Instance, tables, limits, threads)
         try:
-            self._set(temp_directory=self._folder.name, python_enable_replacements=False, TimeZone="UTC")
-            if threads is not None:
-                self._set(threads=threads)
-            if memory is not None:
-                self._set(memory_limit=memory)
-            if progress is not None:
-                self._set(enable_progress_bar=True, enable_progress_bar_print=False)
-            for name, source in tables.items():
-                self._register(name, source)
-            self._lock_down()
-        except BaseException as error:
-            self.close()
-            if isinstance(error, duckdb.Error):
-                raise InputError(f"a table cannot be opened in DuckDB: {type(error).__name__}") from None
+            self._catalog = self._again()  # what is looked up that is no question; one of them may run in it, too
+        except BaseException:
+            self._folder.cleanup()
             raise
+        self._lock = threading.Lock()
+        self._seats: Seats[_Instance] = Seats(limits, self._catalog, None if kept else self._again)
+        self._tables = self._catalog.sources.names
 
-    def run(self, bounded: Bounded) -> Exact[Result]:
-        written = statements(bounded, "duckdb", self._tables)
+    @property
+    def limits(self) -> Limits:
+        return self._seats.limits
+
+    @property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return self._catalog.connection
+
+    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
         read = tables_of(bounded.source)
-        return steadily(lambda: self.version(read), lambda: Exact(result_from(bounded, written, self._fetch)))
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int]) -> Exact[Whole]:
-        written = norms_sql(bounded, clip, edges, "duckdb", self._tables)
-        return failing_closed(lambda: Exact(counts_from(self._fetch(written), len(edges) + 1)))
+        def work(instance: _Instance) -> Exact[Result]:
+            before = failing_closed(lambda: instance.sources.version(read))
+            written = statements(bounded, "duckdb", stored_tables(bounded, self._tables, instance.columns))
+            fetch = partial(self._read, instance)
+            return steadily(
+                lambda: instance.sources.version(read), lambda: Exact(result_from(bounded, written, fetch)), before
+            )
+
+        return self._asked(watch, work)
+
+    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
+        read = tables_of(bounded.source)
+
+        def work(instance: _Instance) -> Exact[Whole]:
+            before = failing_closed(lambda: instance.sources.version(read))
+            tables = stored_tables(bounded, self._tables, instance.columns)
+            written = norms_sql(bounded, clip, edges, "duckdb", tables)
+            return steadily(
+                lambda: instance.sources.version(read),
+                lambda: Exact(counts_from(self._read(instance, written), len(edges) + 1)),
+                before,
+            )
+
+        return self._asked(watch, work)
+
+    def _asked(self, watch: Watch | None, work: "Callable[[_Instance], T]") -> T:
+        """What `work` makes of a database of its own."""
+        return failing_plainly(lambda: self._seats.run(work, watch))
+
+    def _read(self, instance: "_Instance", statement: str) -> Sequence[Any]:
+        return instance.fetch(statement)
 
     def version(self, tables: Collection[str]) -> str:
-        """Files by path, size and time of the last change; tables in memory by a name they were given when read."""
-        seen = sha256()
-        for name in sorted(tables):
-            seen.update(f"{name}\0{self._marks.get(name, '')}\0".encode())
-            for path in self._files.get(name, ()):
-                for file in sorted(path.iterdir()) if path.is_dir() else (path, path.with_name(path.name + ".wal")):
-                    state = file.stat() if file.exists() else None
-                    size = "" if state is None else f"{state.st_size}\0{state.st_mtime_ns}\0{state.st_ino}"
-                    seen.update(f"{file}\0{size}\0".encode())
-        return seen.hexdigest()
+        self._seats.check()
+        return self._looked().sources.version(tables)
+
+    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
+        return ()  # files and names tell it all
+
+    def ready(self) -> None:
+        failing_closed(lambda: (self.version(self._tables), [self._looked().columns(name) for name in self._tables]))
 
     def columns(self, table: str) -> dict[str, str]:
         if table not in self._tables:
             raise InputError(f"there is no table {table!r} in this engine")
-        described = failing_closed(lambda: self._fetch(f"DESCRIBE SELECT * FROM {self._tables[table]}"))
-        names, types = (column.to_pylist() for column in described[:2])
-        return dict(zip(names, types, strict=True))
+        return failing_closed(lambda: self._looked().columns(table))
 
-    def cancel(self) -> None:
-        self._connection.interrupt()
+    def _looked(self) -> "_Instance":
+        """A database to look something up in: another, where a question broke the one there was."""
+        with self._lock:
+            if self._catalog.closed and self._catalog.repeatable:
+                self._catalog = self._again()
+            return self._catalog
 
     def close(self) -> None:
-        self._connection.close()
+        self._seats.close()
+        self._catalog.close()
         self._folder.cleanup()
+
+    def _fetch(self, statement: str) -> Sequence[Any]:
+        """Without a question."""
+        with self._looked().connection.cursor() as cursor:
+            return list(cursor.sql(statement).to_arrow_table().columns)
+
+
+def _in_memory(tables: Mapping[str, Any]) -> bool:
+    return any(not isinstance(source, tuple | FileSource | str | Path) for source in tables.values())
+
+
+class _Instance:
+    """A database in memory with views on every table, and limits of its own."""
+
+    def __init__(self, tables: Mapping[str, Any], limits: Limits, threads: int | None) -> None:
+        self._most = limits.bytes_of_memory
+        self._folder = TemporaryDirectory(prefix="tacit-")
+        self.connection = duckdb.connect(":memory:")
+        self.sources = DuckDBTables(self.connection, Path(self._folder.name))
+        self.repeatable, self.closed = not _in_memory(tables), False
+        try:
+            self._set(temp_directory=self._folder.name, python_enable_replacements=False, TimeZone="UTC")
+            self._set(enable_external_file_cache=False, parquet_metadata_cache=False)  # files are read as they are now
+            self._set(memory_limit=f"{self._most // 1024}KiB", threads=threads or limits.threads)
+            self._set(max_temp_directory_size=f"{limits.bytes_of_disk(self._folder.name) // 1024}KiB")
+            self._set(enable_progress_bar=True, enable_progress_bar_print=False)
+            for name, source in tables.items():
+                self.sources.add(name, source)
+            opening("the tables cannot be opened in DuckDB", self._lock_down)
+            self.sources.reach()
+        except BaseException:
+            self.close()
+            raise
 
     def _set(self, **settings: bool | int | str) -> None:
         for name, value in settings.items():
-            self._connection.execute(
+            self.connection.execute(
                 f"SET {name} = {text_sql(str(value).lower() if isinstance(value, bool) else str(value), 'duckdb')}"
             )
 
     def _lock_down(self) -> None:
-        paths = [path for found in self._files.values() for path in found]
-        folders = [f"{path}/" for path in paths if path.is_dir()]
-        files = [str(path) for path in paths if not path.is_dir()]
-        for name, allowed in (("allowed_paths", files), ("allowed_directories", folders)):
-            self._connection.execute(f"SET {name} = [{', '.join(text_sql(path, 'duckdb') for path in allowed)}]")
+        for name, allowed in self.sources.allowed().items():
+            self.connection.execute(f"SET {name} = [{', '.join(text_sql(path, 'duckdb') for path in allowed)}]")
         self._set(autoinstall_known_extensions=False, autoload_known_extensions=False, allow_community_extensions=False)
         self._set(enable_external_access=False, lock_configuration=True)
 
-    def _register(self, name: str, source: Any) -> None:
-        if name.casefold() in (other.casefold() for other in self._tables):
-            raise InputError(f"two tables are called {name!r}, as DuckDB reads names")
-        # qualified, so that no name inside a statement is taken for it
-        self._tables[name] = view = f"memory.main.{identifier(name, 'duckdb')}"
-        if isinstance(source, str | Path):
-            path = Path(source).resolve()
-            self._files[name] = (path,)
-            self._connection.execute(f"CREATE VIEW {view} AS SELECT * FROM {_reader(path)}")
-        elif isinstance(source, tuple):
-            path, inside = Path(source[0]).resolve(), str(source[1])
-            self._files[name] = (path,)
-            self._connection.execute(f"CREATE VIEW {view} AS SELECT * FROM {self._attach(path)}.{_dotted(inside)}")
-        else:
-            self._connection.register("tacit arriving", _arrow(source))
-            # a copy: the caller's table may change later, and DuckDB's own is faster
-            self._connection.execute(f'CREATE TABLE {view} AS SELECT * FROM "tacit arriving"')
-            self._connection.unregister("tacit arriving")
-            self._marks[name] = bytes(SecureRng().read(16)).hex()
+    def fetch(self, statement: str) -> Sequence[Any]:
+        """The columns of what a SELECT gives; an answer larger than the memory of a question is a failure."""
+        reader = self.connection.sql(statement).to_arrow_reader(ROWS)
+        batches, left = [], self._most
+        for batch in reader:
+            left -= batch.nbytes
+            if left < 0:
+                raise EngineError
+            batches.append(batch)
+        return list(pa.Table.from_batches(batches, reader.schema).columns)
 
-    def _attach(self, path: Path) -> str:
-        if path not in self._attached:
-            if not path.is_file():
-                raise InputError(f"{path.name}: there is no such DuckDB file")
-            self._attached[path] = alias = identifier(f"file {len(self._attached)}", "duckdb")
-            self._connection.execute(f"ATTACH {text_sql(str(path), 'duckdb')} AS {alias} (READ_ONLY)")
-        return self._attached[path]
+    def columns(self, table: str) -> dict[str, str]:
+        """The names and types of a table's columns."""
+        with self.connection.cursor() as cursor:  # beside whatever question runs
+            described = cursor.execute(f"DESCRIBE SELECT * FROM {self.sources.names[table]}").fetchall()
+        return {name: kind for name, kind, *_ in described}
 
-    def _fetch(self, statement: str) -> Sequence[Any]:
-        with self._lock, self._watched():
-            return list(self._connection.sql(statement).to_arrow_table().columns)
+    def interrupt(self) -> None:
+        self.connection.interrupt()
 
-    @contextmanager
-    def _watched(self) -> Iterator[None]:
-        """Tells progress from another thread while a query runs for long."""
-        if self._progress is None:
-            yield
-            return
-        done = threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(done, self._progress), daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
+    def share(self) -> float:
+        return float(self.connection.query_progress()) / 100
 
-    def _watch(self, done: threading.Event, progress: Progress) -> None:
-        if done.wait(PATIENCE):
-            return
-        while not done.wait(OFTEN):
-            share = self._connection.query_progress()
-            progress(min(max(share, 0.0), 100.0) / 100)
-        progress(1.0)
+    def sound(self) -> bool:
+        """A new one is better; where there can be none, one that still answers."""
+        return not self.repeatable and self.connection.execute("SELECT 1").fetchall() == [(1,)]
 
-
-def _reader(path: Path) -> str:
-    """The table function for a file, or for a folder by the first kind of file in it."""
-    if not path.exists():
-        raise InputError(f"{path.name}: there is no such file or folder")
-    if path.suffix.lower() in DATABASES:
-        raise InputError(f"{path.name}: say which table of this DuckDB file, as (file, table)")
-    kinds = [".parquet", *TEXTS]
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    kind = next((kind for kind in kinds if any(file.suffix.lower() == kind for file in files)), None)
-    if kind is None:
-        raise InputError(f"{path.name}: is not Parquet or CSV, nor a folder of such files")
-    place = text_sql(f"{path}/*{kind}" if path.is_dir() else str(path), "duckdb")
-    if kind == ".parquet":
-        # a footer's least and largest values leave NaN out, and DuckDB would decide comparisons by them for whole files
-        return f"read_parquet({place}, can_have_nan = true)"
-    # text as it stands: sniffing types would make what a row means depend on the other rows
-    delimiter = text_sql(TEXTS[kind], "duckdb")
-    return f"read_csv({place}, header = true, all_varchar = true, delim = {delimiter}, quote = '\"', escape = '\"')"
-
-
-def _dotted(name: str) -> str:
-    parts = name.split(".")
-    return ".".join(identifier(part, "duckdb") for part in (parts if len(parts) > 1 else ["main", *parts]))
-
-
-def _arrow(source: Any) -> Any:
-    """pyarrow as it is; pandas and polars through pyarrow, without looking at values."""
-    import pyarrow
-
-    if isinstance(source, pyarrow.Table):
-        return source
-    if type(source).__module__.split(".")[0] == "pandas":
-        return pyarrow.Table.from_pandas(source, preserve_index=False)
-    if hasattr(source, "to_arrow"):
-        return source.to_arrow()
-    raise InputError(
-        f"a table is a path, a (file, table), or a pyarrow, pandas or polars table, not {type(source).__name__}"
-    )
+    def close(self) -> None:
+        self.closed = True
+        self.connection.close()
+        self._folder.cleanup()

@@ -1,34 +1,55 @@
 """What an engine is: the only place where private rows are read, and whole numbers in a closed box come out."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from tacit.base import EngineError, Exact
+from tacit.base import EngineError, Exact, SourceError, TacitError
+from tacit.engine.limits import Limits
+from tacit.engine.relation import tables_of
 from tacit.engine.render import Statements
 from tacit.engine.result import Coded, Result, Table, Whole, keys_from, whole_numbers
+from tacit.engine.unit import Stored
+from tacit.engine.watch import Watch
 from tacit.plan.bounded import Bounded
+from tacit.policy import Claim
 
-__all__ = ["Engine", "Progress", "counts_from", "failing_closed", "result_from"]
+__all__ = [
+    "Engine",
+    "Fetch",
+    "called",
+    "counts_from",
+    "failing_closed",
+    "failing_plainly",
+    "opening",
+    "result_from",
+    "steadily",
+    "stored_tables",
+]
 
 T = TypeVar("T")
-
-Progress = Callable[[float], None]
-"""Is told, from 0 to 1, how far a query is that takes more than two seconds."""
 
 Fetch = Callable[[str], Sequence[Sequence[Any]]]
 """Runs one SELECT and gives its columns."""
 
 
 class Engine(Protocol):
-    """Runs bounded questions. Whatever goes wrong with rows at hand is an EngineError of one constant text."""
+    """Runs bounded questions, several at once up to its limits, each within its own.
 
-    def run(self, bounded: Bounded) -> Exact[Result]:
+    Whatever goes wrong with rows at hand is an EngineError of one constant text, and so is going over a limit. `watch`
+    is of the question that a call is for: it stops this question and no other, which then ends with `Stopped`.
+    """
+
+    @property
+    def limits(self) -> Limits: ...
+
+    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
         """The exact answer. Statements are written, and refused if they cannot be, before anything is read."""
         ...
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int]) -> Exact[Whole]:
+    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
         """How many units have a norm in (…, e₀], (e₀, e₁], …, (eₙ, ∞) in the given clip, to choose a bound privately.
 
         Edges are in steps, as bounds are. Units without rows are not counted.
@@ -43,11 +64,17 @@ class Engine(Protocol):
         """The names of a table's columns and what the engine calls their types. Reads no rows."""
         ...
 
-    def cancel(self) -> None:
-        """Stop what is running, from another thread; it fails with EngineError."""
+    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
+        """What its catalogue says that a table is and reads, as claims that a policy alone does not tell. No rows."""
         ...
 
-    def close(self) -> None: ...
+    def ready(self) -> None:
+        """Raise if a question would fail now, whatever it is: no data, no database, no place. Reads no rows."""
+        ...
+
+    def close(self) -> None:
+        """Stop what runs, and let go of everything."""
+        ...
 
 
 def failing_closed(action: Callable[[], T]) -> T:
@@ -59,18 +86,59 @@ def failing_closed(action: Callable[[], T]) -> T:
     raise EngineError
 
 
-def steadily(version: Callable[[], str], action: Callable[[], T]) -> T:
+def opening(trouble: str, action: Callable[[], T]) -> T:
+    """What `action` gives. An error of ours passes; a failure of any library, whose text and frames may hold values,
+    becomes a SourceError that says `trouble`. Neither has another error behind it."""
+    found: TacitError
+    try:
+        return action()
+    except TacitError as error:
+        found = error
+    except Exception:
+        found = SourceError(trouble)
+    found.__cause__ = found.__context__ = None
+    raise found.with_traceback(None)  # outside: an error raised in there would carry the other one along
+
+
+def failing_plainly(action: Callable[[], T]) -> T:
+    """The same, but for errors of ours, which were written to be read: a statement that cannot be written."""
+    try:
+        return action()
+    except TacitError:
+        raise
+    except Exception:
+        pass
+    raise EngineError
+
+
+def steadily(version: Callable[[], str], action: Callable[[], T], before: str | None = None) -> T:
     """The same, if the data is what it was before: rows may be read more than once, and a bound on what a unit adds
-    holds only if they are the same each time."""
+    holds only if they are the same each time. `before` is the version that statements were written for."""
 
     def whole() -> T:
-        before = version()
+        begun = version() if before is None else before
         found = action()
-        if version() != before:
+        if version() != begun:
             raise EngineError
         return found
 
     return failing_closed(whole)
+
+
+def stored_tables(
+    bounded: Bounded, names: Mapping[str, str], columns: Callable[[str], Mapping[str, str]]
+) -> dict[str, Stored]:
+    """The tables that a question reads: `names` in SQL, and the types that `columns` tells from the catalogue."""
+    return {
+        table: Stored(sql=names[table], types=columns(table))
+        for table in tables_of(bounded.source)
+        if table in names  # of others `scan_sql` says so
+    }
+
+
+def called(tables: Mapping[str, Stored], names: Mapping[str, str]) -> dict[str, Stored]:
+    """The same tables under other names in SQL."""
+    return {table: replace(stored, sql=names[table]) for table, stored in tables.items()}
 
 
 def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Result:

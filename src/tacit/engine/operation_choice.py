@@ -14,6 +14,20 @@ def _case(w: Writer, call: Call, arguments: list[str]) -> str:
     return f"(CASE {arms} ELSE {arguments[-1]} END)"
 
 
+def _switch(w: Writer, call: Call, arguments: list[str]) -> str:
+    """As a searched CASE over a value that is named where it is long: engines write a simple CASE out like this, too,
+    with the value once for each arm, so that nested ones would double it every time."""
+    text = w.dialect == "postgres" and call.arguments[0].facts.type is Type.TEXT
+    collated = ' COLLATE "C"' if text else ""
+    pairs = list(zip(arguments[1:-1:2], arguments[2::2], strict=False))
+
+    def body(x: str) -> str:
+        arms = " ".join(f"WHEN ({x}{collated}) = {value} THEN {outcome}" for value, outcome in pairs)
+        return f"(CASE {arms} ELSE {arguments[-1]} END)"
+
+    return w.let(arguments[:1], body)
+
+
 def _nullif(w: Writer, call: Call, arguments: list[str]) -> str:
     text = w.dialect == "postgres" and call.facts.type is Type.TEXT
     collated = ' COLLATE "C"' if text else ""
@@ -35,6 +49,7 @@ def _clamp(w: Writer, call: Call, arguments: list[str]) -> str:
 
 RENDERS: dict[str, Render] = {
     "case": _case,
+    "switch": _switch,
     "if": _case,
     "coalesce": lambda w, call, arguments: f"COALESCE({', '.join(arguments)})",
     "nullif": _nullif,

@@ -1,16 +1,25 @@
 """PostgreSQL through psycopg 3: read-only transactions, each on one snapshot, with every setting that matters fixed."""
 
-from collections.abc import Collection, Mapping, Sequence
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+import socket
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.base import Exact, InputError, TacitError
+from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
+from tacit.engine.claim_view import postgres_origins
 from tacit.engine.dialect import identifier
-from tacit.engine.engine import counts_from, failing_closed, result_from
+from tacit.engine.engine import Fetch, called, counts_from, failing_closed, failing_plainly, result_from, stored_tables
+from tacit.engine.limits import Limits
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
+from tacit.engine.seats import Seats
+from tacit.engine.unit import Stored
+from tacit.engine.views.postgres import PostgresViews
+from tacit.engine.watch import Watch
 from tacit.noise import SecureRng
 from tacit.plan.bounded import Bounded
+from tacit.policy import Claim
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,116 +40,228 @@ SETTINGS = {
     "client_min_messages": "error",  # notices can hold values
     "application_name": "tacit",
 }
+ENCODINGS = ("UTF8", "LATIN1")  # in which every stored byte is text to everybody
+T = TypeVar("T")
 BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+CONNECT = {"connect_timeout": "10", "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+NODES = 16  # sorts and hash tables that one statement may well have, each with as much memory as work_mem says
+CELL = 64  # bytes that a value of a result takes here, about
+ROWS = 1000
+CANCEL = 5.0  # seconds that asking the server to stop may take
+SET = b"SELECT pg_catalog.set_config(%s, %s, false)"
 
 
 class PostgresEngine:
     """Tables by their declared names, each the name of a table or view: `table` of the schema public, `schema.table`.
 
-    `url` is anything libpq takes. `timeout` in seconds ends a statement on the server.
+    `url` is anything libpq takes. `units` has the private tables, each with the column that names its unit, or None
+    where each row is one: their views must keep units apart.
+
+    Each question that runs at once has a connection of its own. Time ends it on the server too. PostgreSQL has no limit
+    on a statement's memory, only on each of its sorts and hash tables, and limits temporary files only for roles that
+    may `SET temp_file_limit`: what the server allows itself is set there.
     """
 
-    def __init__(self, url: str, tables: Mapping[str, str], *, timeout: float = 3600.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        tables: Mapping[str, str],
+        *,
+        units: Mapping[str, str | None] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         try:
             import psycopg
         except ImportError:
             raise TacitError(
                 "PostgreSQL needs psycopg, which is not installed: pip install 'tacit[postgres]'"
             ) from None
-        if not 0 < timeout <= 10**6:
-            raise InputError(f"timeout must be from 0 to a million seconds, not {timeout}")
         self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
-        self._timeout = max(1, int(timeout * 1000))
+        opened = partial(_Instance, self._url, limits or Limits())
         self._tables = {name: _dotted(place) for name, place in tables.items()}
-        self._lock = Lock()
-        self._connection: psycopg.Connection[Any] | None = None
+        self._views = PostgresViews(self._tables, units or {})
         try:
-            self._connect()
+            self._seats: Seats[_Instance] = Seats(limits or Limits(), opened(), opened)
         except psycopg.Error as error:
             kind = type(error).__name__
         else:
+            try:
+                self._check()
+            except BaseException:
+                self.close()
+                raise
             return
         raise TacitError(f"the PostgreSQL server cannot be reached, or does not let us in: {kind}")
 
-    def run(self, bounded: Bounded) -> Exact[Result]:
-        written = statements(bounded, "postgres", self._tables)
-        return failing_closed(lambda: Exact(self._within(lambda fetch: result_from(bounded, written, fetch))))
+    @property
+    def limits(self) -> Limits:
+        return self._seats.limits
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int]) -> Exact[Whole]:
-        written = norms_sql(bounded, clip, edges, "postgres", self._tables)
-        cells = len(edges) + 1
-        return failing_closed(lambda: Exact(self._within(lambda fetch: counts_from(fetch(written), cells))))
+    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
+        def work(instance: _Instance) -> Exact[Result]:
+            stored = self._stored(bounded, instance)
+            statements(bounded, "postgres", stored)  # refused before anything is read
+
+            def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Result]:
+                return Exact(result_from(bounded, statements(bounded, "postgres", called(stored, names)), fetch))
+
+            return failing_closed(lambda: self._views.reading(instance.within, bounded.source, read))
+
+        return self._asked(watch, work)
+
+    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
+        def work(instance: _Instance) -> Exact[Whole]:
+            stored = self._stored(bounded, instance)
+            norms_sql(bounded, clip, edges, "postgres", stored)
+
+            def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Whole]:
+                written = norms_sql(bounded, clip, edges, "postgres", called(stored, names))
+                return Exact(counts_from(fetch(written), len(edges) + 1))
+
+            return failing_closed(lambda: self._views.reading(instance.within, bounded.source, read))
+
+        return self._asked(watch, work)
+
+    def _stored(self, bounded: Bounded, instance: "_Instance") -> dict[str, Stored]:
+        return stored_tables(bounded, self._tables, lambda table: instance.within(partial(self._columns, table)))
+
+    def _asked(self, watch: Watch | None, work: "Callable[[_Instance], T]") -> T:
+        return failing_plainly(lambda: self._seats.run(work, watch))
+
+    def _check(self) -> None:
+        """PolicyError if a table gives other rows at each reading, or mixes units, or holds what is no text."""
+        self._within(lambda fetch: self._views.see(fetch, self._tables))
+        ((encoding,),) = self._within(lambda fetch: fetch("SHOW server_encoding"))
+        if encoding not in ENCODINGS:
+            raise PolicyError(
+                f"the database has the encoding {encoding}, in which some bytes are no text, and a question would fail "
+                "on them: make a database in UTF8 and copy the tables"
+            )
 
     def version(self, tables: Collection[str]) -> str:
         """A new text at each call: PostgreSQL's statistics come late, so nothing proves that no row has changed.
 
-        Fails if the server cannot be reached, so that nobody pays for a question that could not even begin.
+        Fails if the server cannot be reached, or if a view was replaced by one that cannot be read, so that nobody pays
+        for a question that could not even begin.
         """
-        if self._lock.acquire(blocking=False):  # who holds it has the server's attention
-            try:
-                self._reached()
-            finally:
-                self._lock.release()
+        self._seats.check()
+        self._within(lambda fetch: self._views.see(fetch, (name for name in tables if name in self._tables)))
         return bytes(SecureRng().read(16)).hex()
+
+    def ready(self) -> None:
+        failing_closed(lambda: self.version(self._tables))
 
     def columns(self, table: str) -> dict[str, str]:
         if table not in self._tables:
             raise InputError(f"there is no table {table!r} in this engine")
+        return failing_closed(lambda: self._within(partial(self._columns, table)))
+
+    def _columns(self, table: str, fetch: Fetch) -> dict[str, str]:
         asked = (
             "SELECT a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_catalog.pg_attribute a "
             f"WHERE a.attrelid = '{self._tables[table].replace(chr(39), chr(39) * 2)}'::pg_catalog.regclass "
             "AND a.attnum > 0 AND NOT a.attisdropped "
             "AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum"
         )
-        found = failing_closed(lambda: self._within(lambda fetch: fetch(asked)))
+        found = fetch(asked)
         return dict(zip(*found, strict=True)) if found else {}
 
-    def cancel(self) -> None:
-        connection = self._connection
-        if connection is not None:
-            connection.cancel_safe()
+    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
+        name, url = self._tables[table], self._url
+        return failing_closed(lambda: self._within(lambda fetch: postgres_origins(fetch, name, url, unit)))
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._seats.close()
 
-    def _connect(self) -> "psycopg.Connection[Any]":
+    def _within(self, work: Callable[[Fetch], T]) -> T:
+        """`work` in one transaction, without a question."""
+        return self._seats.look(lambda instance: instance.within(work))
+
+
+class _Instance:
+    """A connection with its settings."""
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        self._url, self._limits = url, limits
+        self._interrupts = 0
+        self.connection = self._connected()
+
+    def _connected(self) -> "psycopg.Connection[Any]":
         import psycopg
+        from psycopg.conninfo import conninfo_to_dict
 
-        if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=None)
-            for name, value in {**SETTINGS, "statement_timeout": str(self._timeout)}.items():
-                self._connection.execute(b"SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
-        return self._connection
+        given = conninfo_to_dict(self._url)
+        more: dict[str, Any] = {name: value for name, value in CONNECT.items() if name not in given}
+        connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=None, **more)
+        limits = self._limits
+        settings = {**SETTINGS, "statement_timeout": str(max(1, int(limits.seconds * 1000)))}
+        if limits.memory is not None:  # else the server's own: it knows its machine
+            settings["work_mem"] = f"{limits.memory // NODES // 1024}kB"
+        for name, value in settings.items():
+            connection.execute(SET, (name, value))
+        for name, value in {
+            "temp_file_limit": f"{limits.bytes_of_disk() // 1024}kB",  # for those who were granted it
+            "client_connection_check_interval": "5s",  # work ends when this process does; since PostgreSQL 14, on Linux
+        }.items():
+            with suppress(psycopg.Error):
+                connection.execute(SET, (name, value))
+        return connection
 
-    def _reached(self) -> None:
+    def reach(self) -> None:
         """A connection that works, now; a server that was started again gets a new one."""
         import psycopg
 
         try:
-            self._connect().execute(b"SELECT 1")
+            self.connection.execute(b"SELECT 1")
         except psycopg.OperationalError:
-            if self._connection is not None:
-                self._connection.close()
-            self._connect().execute(b"SELECT 1")
+            self.connection.close()
+            self.connection = self._connected()
 
-    def _within(self, work: Any) -> Any:
+    def within(self, work: Callable[[Fetch], T]) -> T:
         """`work` in one read-only transaction, given how to fetch; rolled back, since there is nothing to keep."""
-        with self._lock:
-            connection = self._connect()
-            connection.execute(BEGIN.encode())
-            try:
-                return work(lambda statement: _fetched(connection, statement))
-            finally:
-                connection.rollback()
+        self.reach()
+        self.connection.execute(BEGIN.encode())
+        try:
+            return work(self._fetched)
+        finally:
+            self.connection.rollback()
 
+    def _fetched(self, statement: str) -> Sequence[Sequence[Any]]:
+        """The columns of what a SELECT gives; an answer larger than the memory of a question is a failure."""
+        from psycopg import capabilities
 
-def _fetched(connection: "psycopg.Connection[Any]", statement: str) -> Sequence[Sequence[Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement.encode())
-        rows = cursor.fetchall()
-        return list(zip(*rows, strict=True)) if rows else [()] * len(cursor.description or ())
+        size = ROWS if capabilities.has_stream_chunked() else 1
+        with self.connection.cursor() as cursor:
+            rows, most = [], 0
+            for row in cursor.stream(statement.encode(), size=size):
+                most = most or self._limits.bytes_of_memory // (CELL * max(1, len(row)))
+                rows.append(row)
+                if len(rows) > most:
+                    raise EngineError
+            if rows:
+                return list(zip(*rows, strict=True))
+            cursor.execute(f"SELECT * FROM ({statement}) AS empty LIMIT 0".encode())  # to know its columns
+            return [()] * len(cursor.description or ())
+
+    def interrupt(self) -> None:
+        """Ask the server to stop; where it does not listen, hang up."""
+        self._interrupts += 1
+        if self._interrupts > 3:
+            with socket.socket(fileno=socket.dup(self.connection.fileno())) as link:
+                link.shutdown(socket.SHUT_RDWR)
+        else:
+            self.connection.cancel_safe(timeout=CANCEL)
+
+    def share(self) -> None:
+        return None
+
+    def sound(self) -> bool:
+        """One that was interrupted may be interrupted again, late."""
+        self.connection.execute(b"SELECT 1")
+        return not self._interrupts
+
+    def close(self) -> None:
+        self.connection.close()
 
 
 def _dotted(place: str) -> str:

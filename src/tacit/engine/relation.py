@@ -6,13 +6,14 @@ from fractions import Fraction
 from tacit.base import InputError
 from tacit.engine.dialect import Dialect, double_sql, identifier
 from tacit.engine.expression import expression_sql
-from tacit.engine.scan import RAW, UNIT, WHOLE, clamped, raw_name, scan_sql, unit_name, whole_name
+from tacit.engine.scan import RAW, UNIT, WHOLE, clamped, native_type, raw_name, scan_sql, unit_name, whole_name
 from tacit.engine.subaggregate import subaggregate_sql
+from tacit.engine.unit import Stored, UnitKind, unit_kind
 from tacit.plan.expression import Column, Expression
-from tacit.plan.facts import Type
+from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 
-__all__ = ["has_unit", "raws", "relation_sql", "scanned", "tables_of", "wholes"]
+__all__ = ["columns_of", "has_unit", "raws", "relation_sql", "scanned", "tables_of", "wholes"]
 
 
 KEY = "tacit key "
@@ -23,7 +24,7 @@ def has_unit(node: Node) -> bool:
     return node.private and node.unit is not None
 
 
-def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, str]) -> str:
+def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     """The SELECT that makes the rows of `node`."""
     _check_names(node)
     match node:
@@ -42,7 +43,7 @@ def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, str]) -> str
             raise InputError(f"no engine can run a {type(node).__name__}")
 
 
-def _project(node: Project, dialect: Dialect, tables: Mapping[str, str]) -> str:
+def _project(node: Project, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     columns = [f"{expression_sql(value, dialect)} AS {identifier(name, dialect)}" for name, value in node.columns]
     if has_unit(node):
         columns.append(unit_name(dialect))
@@ -52,13 +53,13 @@ def _project(node: Project, dialect: Dialect, tables: Mapping[str, str]) -> str:
     return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation_sql(node.below, dialect, tables)}) AS r"
 
 
-def _group(node: Group, dialect: Dialect, tables: Mapping[str, str]) -> str:
+def _group(node: Group, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     """One row per unit and keys. The unit's own column follows from the unit, so any of its values will do."""
     if not has_unit(node):
         raise InputError("a subquery that groups needs rows that name their unit")
     assert node.unit is not None
     unit, name = unit_name(dialect), identifier(node.unit, dialect)
-    columns = [unit, f"MIN({name}) AS {name}"]
+    columns = [unit, f"{_least(node.schema[node.unit], dialect)}({name}) AS {name}"]
     groups = [unit]
     for key, expression in node.keys:
         sql = expression_sql(expression, dialect)
@@ -72,13 +73,15 @@ def _group(node: Group, dialect: Dialect, tables: Mapping[str, str]) -> str:
     return f"SELECT {', '.join(columns)} FROM ({below}) AS r GROUP BY {', '.join(groups)}"
 
 
-def _join(node: Join, dialect: Dialect, tables: Mapping[str, str]) -> str:
+def _join(node: Join, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     unit = unit_name(dialect)
     both = has_unit(node.left) and has_unit(node.right)
     if node.left.private and node.right.private and not both:
         raise InputError("two private tables are joined by their units, and one of these has none")
     if both and not any(_units(node, left, right) for left, right in node.on):
         raise InputError("two private tables are joined by their units, and these are not")
+    if both and _kind(node.left, tables) is not _kind(node.right, tables):
+        raise InputError("units of two kinds are not compared: declare one type for both")
     conditions = [
         f"l.{unit} = r.{unit}"
         if _units(node, left, right)
@@ -119,8 +122,7 @@ def _once(node: Join, right: str, dialect: Dialect) -> str:
         keys.append(f"{f'({sql} + {double_sql(0.0, dialect)})' if key.facts.type.numeric else sql} AS {name}")
     columns = []
     for name, facts in node.right.schema.items():
-        least = "BOOL_AND" if facts.type is Type.BOOLEAN and dialect == "postgres" else "MIN"
-        columns.append(f"{least}({identifier(name, dialect)}) AS {identifier(name, dialect)}")
+        columns.append(f"{_least(facts, dialect)}({identifier(name, dialect)}) AS {identifier(name, dialect)}")
     beside = [whole_name(name, dialect) for name in wholes(node.right, dialect)]
     beside += [raw_name(name, dialect) for name in raws(node.right, dialect)]
     columns += [f"MIN({name}) AS {name}" for name in beside]
@@ -128,8 +130,22 @@ def _once(node: Join, right: str, dialect: Dialect) -> str:
     return f"SELECT {', '.join(columns)} FROM ({keyed}) AS o GROUP BY {', '.join(names)} HAVING COUNT(*) = 1"
 
 
+def _least(facts: Facts, dialect: Dialect) -> str:
+    """The aggregate that gives the one value of some rows which all have it."""
+    return "BOOL_AND" if facts.type is Type.BOOLEAN and dialect == "postgres" else "MIN"
+
+
+def _kind(node: Node, tables: Mapping[str, Stored]) -> UnitKind:
+    """What the units of some rows are compared as."""
+    for at in _walk(node):
+        if isinstance(at, Scan) and has_unit(at):
+            source = next(source for source in at.columns if source.name == at.unit)
+            return unit_kind(at.unit_type, native_type(tables[at.table], source))
+    raise InputError("these rows do not name their unit")
+
+
 def _units(node: Join, left: Expression, right: Expression) -> bool:
-    """Whether a pair of keys is the pair of units, which are compared as they are stored."""
+    """Whether a pair of keys is the pair of units, which are compared in their canonical form."""
     return (
         has_unit(node.left)
         and has_unit(node.right)
@@ -187,6 +203,15 @@ def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
 def tables_of(node: Node) -> frozenset[str]:
     """The tables that are read."""
     return frozenset(at.table for at in _walk(node) if isinstance(at, Scan))
+
+
+def columns_of(node: Node) -> dict[str, set[str]]:
+    """The same, each with the stored columns that are read of it."""
+    found: dict[str, set[str]] = {}
+    for at in _walk(node):
+        if isinstance(at, Scan):
+            found.setdefault(at.table, set()).update(source.column for source in at.columns)
+    return found
 
 
 def _walk(node: Node) -> Iterator[Node]:

@@ -16,6 +16,7 @@ from tacit.engine.measure import Measured
 from tacit.engine.per_unit import PerUnit
 from tacit.engine.ranks import counts_sql, ranks_sql
 from tacit.engine.rows import Rows
+from tacit.engine.unit import Stored
 from tacit.plan.bounded import Bounded, Clip, Measure
 
 __all__ = ["Statements", "norms_sql", "statements"]
@@ -32,8 +33,8 @@ class Statements:
     ranks: tuple[str, ...]
 
 
-def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, str]) -> Statements:
-    """The SQL for one engine; `tables` says what declared tables are called there."""
+def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, Stored]) -> Statements:
+    """The SQL for one engine; `tables` says how declared tables are stored there."""
     rows = Rows(bounded, dialect, tables)
     clips = _clips(bounded)
     for name, clip in clips.items():
@@ -44,7 +45,7 @@ def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, str]) ->
     return Statements(groups=_groups(rows, clips) if told else None, ranks=ranks)
 
 
-def norms_sql(bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialect, tables: Mapping[str, str]) -> str:
+def norms_sql(bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     """How many units have a norm in each cell: (…, e₀], (e₀, e₁], …, (eₙ, ∞), as `cell` and `n`."""
     _clips(bounded)
     rows = Rows(bounded, dialect, tables)

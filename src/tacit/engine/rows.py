@@ -10,6 +10,7 @@ from tacit.engine.dialect import Dialect, constant_sql
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import has_unit, raws, relation_sql, scanned, wholes
 from tacit.engine.scan import inward, raw_name, unit_name, whole_name
+from tacit.engine.unit import Stored
 from tacit.engine.words import Words, words_of
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column, Expression
@@ -23,11 +24,11 @@ WORTHWHILE = 16  # with fewer rows, most units would be busy
 
 @dataclass(frozen=True)
 class Rows:
-    """A bounded question in one dialect, on tables that are called as `tables` says."""
+    """A bounded question in one dialect, on tables that are stored as `tables` says."""
 
     bounded: Bounded
     dialect: Dialect
-    tables: Mapping[str, str]
+    tables: Mapping[str, Stored]
 
     @property
     def words(self) -> Words:

@@ -6,10 +6,11 @@ and the numbers left are whole steps exactly. Values outside a declared domain b
 NULL, a row in which it would be is left out, as is a row whose unit is NULL. Nothing here can fail on a value: casts
 give NULL where they do not fit, or cannot but fit, since `Engine.check` has compared the types.
 
-The unit travels beside the columns under a name of its own, as it is stored: casting it to a double could make two
-people one, and then bounding them together would bound neither.
+The unit travels beside the columns under a name of its own, in the canonical form of `unit.py`: as a double it could
+make two people one, and as it is stored it could make one person two.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,16 +19,32 @@ from math import inf, nextafter
 
 from tacit.base import InputError
 from tacit.engine.dialect import Dialect, constant_sql, identifier, type_name
+from tacit.engine.unit import Stored, column_kind, text_sql, unit_sql
 from tacit.engine.words import LARGEST_DOUBLE, Words, words_of
 from tacit.plan.facts import Facts, Type, Value, exact_step
 from tacit.plan.node import Scan, Source
+from tacit.policy import ColumnType
 
-__all__ = ["RAW", "UNIT", "WHOLE", "clamped", "furthest", "inward", "raw_name", "scan_sql", "unit_name", "whole_name"]
+__all__ = [
+    "RAW",
+    "UNIT",
+    "WHOLE",
+    "clamped",
+    "furthest",
+    "inward",
+    "native_type",
+    "raw_name",
+    "scan_sql",
+    "unit_name",
+    "whole_name",
+]
 
 UNIT = "tacit unit"
 WHOLE = "tacit whole "
 RAW = "tacit raw "
 EXACT = 2**53
+SMALLEST_DOUBLE = "5e-324"
+COARSE = ("timestamp_s", "timestamp_ms", "timestamp_ns")  # or fine: those that are cast to microseconds
 SENSIBLE = 2**40
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
 START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
@@ -60,14 +77,15 @@ def furthest(facts: Facts) -> float:
     return float(SENSIBLE) if max(ends) <= SENSIBLE // 2 else LARGEST_DOUBLE
 
 
-def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
-    """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are called."""
+def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+    """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are stored."""
     words = words_of(dialect)
     if scan.table not in tables:
         raise InputError(f"table {scan.table!r} was not given to this engine: name it where the engine is opened")
+    stored = tables[scan.table]
     chosen, conditions = [], []
     for source in scan.columns:
-        read = _Reading(source, words)
+        read = _Reading(source, words, native_type(stored, source))
         chosen.append(f"{read.sql()} AS {identifier(source.name, dialect)}")
         conditions += read.conditions()
         if dialect == "duckdb" and source.facts.type is Type.INTEGER:
@@ -75,12 +93,23 @@ def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, str]) -> str:
         if dialect == "duckdb" and clamped(source.facts):
             chosen.append(f"{read.value} AS {raw_name(source.name, dialect)}")
         if scan.private and source.name == scan.unit:
-            raw = identifier(source.column, dialect)
-            unit = read.text(raw) if source.facts.type is Type.TEXT else raw
+            unit = unit_sql(read.raw, scan.unit_type, read.native, dialect)
             chosen.append(f"{unit} AS {unit_name(dialect)}")
-            conditions.append(f"{raw} IS NOT NULL")
+            conditions.append(f"{unit} IS NOT NULL")
     where = f" WHERE {' AND '.join(dict.fromkeys(conditions))}" if conditions else ""
-    return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {tables[scan.table]}{where}"
+    return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {stored.sql}{where}"
+
+
+def native_type(stored: Stored, source: Source) -> str:
+    if source.column not in stored.types:
+        raise InputError(f"the data has no column {source.column!r}: name it as it is there, or remove it")
+    return stored.types[source.column]
+
+
+def _unlimited(native: str) -> bool:
+    """Whether a numeric of PostgreSQL may be too large or too small for a double."""
+    digits = re.fullmatch(r"numeric\((\d+),\d{1,2}\)", native.lower())
+    return column_kind(native) is ColumnType.DECIMAL and (digits is None or int(digits[1]) > 300)
 
 
 def inward(low: Fraction | None, high: Fraction | None) -> tuple[float | None, float | None]:
@@ -104,6 +133,7 @@ class _Reading:
 
     source: Source
     words: Words
+    native: str  # the engine's name for the stored type
 
     @property
     def facts(self) -> Facts:
@@ -116,14 +146,6 @@ class _Reading:
     def cast(self, kind: str) -> str:
         return f"{'TRY_CAST' if self.words.total else 'CAST'}({self.raw} AS {kind})"
 
-    def text(self, raw: str) -> str:
-        """Text that is compared byte by byte, whatever collation the column was given."""
-        if self.words.dialect == "postgres":
-            return f'(CAST({raw} AS TEXT) COLLATE "C")'
-        if self.words.dialect == "spark":
-            return f"COLLATE(CAST({raw} AS STRING), 'UTF8_BINARY')"
-        return f'(CAST({raw} AS VARCHAR) COLLATE "C")'
-
     @property
     def compared(self) -> str:
         """The column in the type in which it is compared with constants: integers as integers, which is fast."""
@@ -134,14 +156,28 @@ class _Reading:
                 # PostgreSQL's numeric may be too large for a double, and a cast would then fail
                 return self.cast("DOUBLE") if self.words.total else self.raw
             case Type.TEXT:
-                return self.text(self.raw)
+                return text_sql(self.raw, self.native, self.words.dialect)
+            case kind if self.words.dialect == "duckdb" and self.native.lower() in COARSE:
+                # from the least and largest of a column DuckDB infers what infinities break: it would pass over bounds
+                moment = self.cast(type_name(kind, self.words.dialect))
+                return f"(CASE WHEN ISFINITE({moment}) THEN {moment} END)"
             case kind:
                 return self.cast(type_name(kind, self.words.dialect))
 
     @property
     def value(self) -> str:
+        if self.words.dialect == "postgres" and self.facts.type.numeric and _unlimited(self.native):
+            return self._nearest_double()
         held = self.facts.type.numeric and not (self.facts.type is Type.NUMBER and self.words.total)
         return self.words.to_double(self.compared) if held else self.compared
+
+    def _nearest_double(self) -> str:
+        """A numeric of PostgreSQL, whose cast is an error where a double would be infinite, or zero for what is not."""
+        near, most = self.words.to_double(self.raw), repr(LARGEST_DOUBLE)
+        return (
+            f"(CASE WHEN ABS({self.raw}) < {SMALLEST_DOUBLE} THEN {self.words.number(0.0)} "
+            f"WHEN {self.raw} BETWEEN -{most} AND {most} THEN {near} END)"
+        )
 
     def constant(self, value: Value) -> str:
         if isinstance(value, Fraction | int) and not isinstance(value, bool):
@@ -157,13 +193,14 @@ class _Reading:
     def sql(self, *, whole: bool = False) -> str:
         """The value with its facts enforced; an integer as such if `whole`, else as a double."""
         value = self.compared if whole else self.value
+        asked = not self.facts.nullable and self.harmless(whole)
         if self.facts.domain is not None:
-            return value if not self.facts.nullable else f"CASE WHEN {self.inside()} THEN {value} END"
+            return value if asked else f"CASE WHEN {self.inside()} THEN {value} END"
         if self.facts.type in (Type.TEXT, Type.BOOLEAN):
             return self.value
         low, high, least, most = self.ends()
-        if (low, high) == (least, most) and not self.facts.nullable:
-            return self.on_step(value)  # the conditions on rows have asked
+        if (low, high) == (least, most) and asked:
+            return value
         cases = [f"WHEN {self.compared} BETWEEN {self.constant(low)} AND {self.constant(high)} THEN {value}"]
         if low != least:
             cases.append(
@@ -174,6 +211,15 @@ class _Reading:
                 f"WHEN {self.compared} > {self.constant(high)}{self.finite(most, '<=')} THEN {self.ending(high, whole)}"
             )
         return self.on_step(f"CASE {' '.join(cases)} END")
+
+    def harmless(self, whole: bool) -> bool:
+        """Whether it is enough that `conditions` leave a row out whose value breaks its facts.
+
+        Engines test conditions in an order of their own, so an expression of a question may see such a value first, and
+        rely on facts that it does not have: a square root, a quotient or a date would then fail on somebody's row. Keys
+        as integers are in no expression, and of texts and truth values DuckDB's functions take all.
+        """
+        return whole or (self.words.dialect == "duckdb" and self.facts.type in (Type.TEXT, Type.BOOLEAN))
 
     def on_step(self, value: str) -> str:
         """A number on its declared step, where that is a power of two: halves go upward, and all of it is exact.

@@ -4,21 +4,20 @@ A Parquet file says its types in its footer, a database in its catalogue. A CSV 
 finding them would mean looking at people's values, so they are left blank.
 """
 
-import csv
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit.base import InputError, TacitError
+from tacit.base import InputError, SourceError, TacitError
+from tacit.engine.engine import opening
+from tacit.engine.source.form import DELIMITERS, TextForm
+from tacit.engine.source.listing import DATABASES
+from tacit.engine.source.reading import column_names
 from tacit.policy.problem import quoted
 from tacit.policy.source import identity, is_url
 
-__all__ = ["Schema", "read_schema"]
-
-DATABASES = (".duckdb", ".ddb", ".db")
-TEXTS = {".csv": ",", ".tsv": "\t"}
-LONGEST = 1 << 20  # characters of a CSV's first line
+__all__ = ["Schema", "database_columns", "read_schema"]
 
 CATALOGUE = """
     SELECT table_schema, table_name, column_name, data_type
@@ -42,8 +41,11 @@ class Schema:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def read_schema(data: str | Path) -> Schema:
-    """The schema of a Parquet or CSV file, a folder of them, a DuckDB file, or a postgresql:// URL."""
+def read_schema(data: str | Path, form: TextForm | None = None) -> Schema:
+    """The schema of a Parquet or CSV file, a folder of them, a DuckDB file, or a postgresql:// URL.
+
+    `form` is how text files are written, if not as their ending says.
+    """
     text = str(data)
     if re.match(r"postgres(ql)?(\+\w+)?://", text):
         return _postgres("postgresql:" + text.partition(":")[2])
@@ -51,32 +53,34 @@ def read_schema(data: str | Path) -> Schema:
         raise InputError(f"{quoted(text)}: only postgresql:// can be read this way; write the policy file by hand")
     path = Path(text)
     if path.is_dir():
-        return _folder(path)
+        return _folder(path, form)
     if not path.is_file():
         raise InputError(f"{quoted(path.name)}: there is no such file or folder")
     if path.suffix.lower() in DATABASES:
         return _duckdb(path)
-    return Schema(tables={path.stem: _file(path)}, files={path.stem: text})
+    return Schema(tables={path.stem: _file(path, form)}, files={path.stem: text})
 
 
-def _folder(folder: Path) -> Schema:
+def _folder(folder: Path, form: TextForm | None) -> Schema:
     """One table for each file, called as the file is."""
     files = [
-        path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix.lower() in {".parquet", *TEXTS}
+        path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix.lower() in {".parquet", *DELIMITERS}
     ]
     if not files:
         raise InputError(f"{quoted(str(folder))}: there are no Parquet or CSV files in this folder")
     twice = {path.stem for path in files if sum(other.stem == path.stem for other in files) > 1}
     names = {path: path.name if path.stem in twice else path.stem for path in files}
-    return Schema(tables={names[path]: _file(path) for path in files}, files={names[path]: str(path) for path in files})
+    return Schema(
+        tables={names[path]: _file(path, form) for path in files}, files={names[path]: str(path) for path in files}
+    )
 
 
-def _file(path: Path) -> dict[str, str]:
+def _file(path: Path, form: TextForm | None) -> dict[str, str]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _parquet(path)
-    if suffix in TEXTS:
-        return _header(path, TEXTS[suffix])
+    if suffix in DELIMITERS:
+        return dict.fromkeys(column_names(path, form or TextForm.of(path)), "")
     raise InputError(
         f"{quoted(path.name)}: cannot tell what this is: use .parquet, .csv, .tsv, .duckdb, a folder of such files, "
         "or a postgresql:// URL"
@@ -84,51 +88,49 @@ def _file(path: Path) -> dict[str, str]:
 
 
 def _parquet(path: Path) -> dict[str, str]:
-    import pyarrow
     from pyarrow import parquet
 
-    try:
-        found = parquet.read_schema(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{quoted(path.name)}: is not a Parquet file that can be read") from error
+    found = opening(f"{quoted(path.name)}: is not a Parquet file that can be read", lambda: parquet.read_schema(path))
     return _named(path.name, [(item.name, str(item.type)) for item in found])
 
 
-def _header(path: Path, delimiter: str) -> dict[str, str]:
-    """The first line, as a CSV line of names."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            line = file.readline(LONGEST)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{quoted(path.name)}: is not UTF-8 text: save it as UTF-8") from error
-    try:
-        names = next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error as error:
-        raise InputError(f"{quoted(path.name)}: its first line is not a line of column names") from error
-    return _named(path.name, [(name.strip(), "") for name in names])
+def database_columns(path: Path, table: str) -> dict[str, str]:
+    """Names and types of the columns of one table of a DuckDB file."""
+    schema, dot, name = table.rpartition(".")
+    wanted = (schema if dot else "main", name)
+    found = {column: str(kind) for *place, column, kind in _catalogued(path) if tuple(place) == wanted}
+    if not found:
+        raise SourceError(f"{quoted(path.name)}: there is no table {quoted(table)} in it")
+    return found
+
+
+def _catalogued(path: Path) -> list[tuple[Any, ...]]:
+    import duckdb
+
+    def read() -> list[tuple[Any, ...]]:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return connection.execute(CATALOGUE).fetchall()
+
+    if not path.is_file():
+        raise SourceError(f"{quoted(path.name)}: there is no such file")
+    return opening(f"{quoted(path.name)}: is not a DuckDB file that can be opened", read)
 
 
 def _duckdb(path: Path) -> Schema:
-    import duckdb
-
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            rows = connection.execute(CATALOGUE).fetchall()
-    except duckdb.Error as error:
-        raise InputError(f"{quoted(path.name)}: is not a DuckDB file that can be opened") from error
-    return _catalogue(rows, usual="main", where=path.name, engine="duckdb")
+    return _catalogue(_catalogued(path), usual="main", where=path.name, engine="duckdb")
 
 
 def _postgres(url: str) -> Schema:
     try:
         import psycopg
-    except ImportError as missing:
-        raise TacitError("PostgreSQL needs psycopg, which is not installed: pip install 'tacit[postgres]'") from missing
-    try:
+    except ImportError:
+        raise TacitError("PostgreSQL needs psycopg, which is not installed: pip install 'tacit[postgres]'") from None
+
+    def read() -> list[tuple[Any, ...]]:
         with psycopg.connect(url, connect_timeout=10, options="-c default_transaction_read_only=on") as connection:
-            rows = connection.execute(CATALOGUE).fetchall()
-    except psycopg.Error as error:
-        raise TacitError(f"{identity(url)}: cannot be reached or read: {type(error).__name__}") from error
+            return connection.execute(CATALOGUE).fetchall()
+
+    rows = opening(f"{identity(url)}: cannot be reached or read", read)
     return _catalogue(rows, usual="public", where=identity(url), engine="postgres")
 
 

@@ -1,23 +1,37 @@
 """Spark: an existing session or a master's URL; tables of its catalog, or Parquet files it can reach."""
 
-from collections.abc import Collection, Mapping, Sequence
+import logging
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.base import Exact, InputError, TacitError
+from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
 from tacit.engine.dialect import identifier
-from tacit.engine.engine import counts_from, failing_closed, result_from, steadily
-from tacit.engine.relation import tables_of
+from tacit.engine.engine import Fetch, counts_from, failing_closed, failing_plainly, result_from, stored_tables
+from tacit.engine.limits import Limits
+from tacit.engine.relation import columns_of
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
+from tacit.engine.seats import Seats
+from tacit.engine.source.hadoop import Hadoop
+from tacit.engine.source.spark_catalog import CatalogTable
+from tacit.engine.source.spark_table import ParquetTable, SparkTable, Views
+from tacit.engine.unit import Stored
+from tacit.engine.watch import Watch
 from tacit.noise import SecureRng
 from tacit.plan.bounded import Bounded
+from tacit.policy import Claim
+from tacit.policy.problem import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["SparkEngine"]
+
+T = TypeVar("T")
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
@@ -28,6 +42,25 @@ SETTINGS = {
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.variable.substitute": "false",
+    # old dates are read as they stand, and never fail
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+    "spark.sql.parquet.binaryAsString": "false",
+    # least and largest values in footers leave NaN out, or follow another order of text: they decide nothing
+    "spark.sql.parquet.filterPushdown": "false",
+    "spark.sql.parquet.aggregatePushdown": "false",
+    "spark.sql.orc.filterPushdown": "false",
+    "spark.sql.orc.aggregatePushdown": "false",
+    "spark.sql.optimizer.metadataOnly": "false",
+    # every file counts, and none decides how another is read
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.mergeSchema": "false",
+    "spark.sql.orc.mergeSchema": "false",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.sources.validatePartitionColumns": "false",
 }
 
 
@@ -36,82 +69,184 @@ class SparkEngine:
 
     `spark` is a session, which is left as it is (we work in one of our own beside it, so its temporary views are not
     seen), or a master's URL such as spark://host:7077 or local[2], whose session is stopped with this engine.
+    `columns` are those that every file must have, all where it is left out. `units` has the private tables, each with
+    the column that names its unit, or None where each row is one: their views must keep units apart.
+
+    Each question is a group of jobs, which time ends. Memory and temporary files are a matter of the cluster's
+    executors; of a session that we start, an answer larger than the memory of a question fails, and questions share the
+    executors evenly.
     """
 
-    def __init__(self, spark: "SparkSession | str", tables: Mapping[str, str | Path]) -> None:
+    def __init__(
+        self,
+        spark: "SparkSession | str",
+        tables: Mapping[str, str | Path],
+        *,
+        columns: Mapping[str, Collection[str]] | None = None,
+        units: Mapping[str, str | None] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        limits = limits or Limits()
         try:
             from pyspark.sql import SparkSession
         except ImportError:
             raise TacitError("Spark needs pyspark, which is not installed: pip install 'tacit[spark]'") from None
         self._own = isinstance(spark, str)
         if isinstance(spark, str):
-            spark = (
-                SparkSession.builder.master(spark).appName("tacit").config("spark.ui.enabled", "false").getOrCreate()
-            )
+            building = SparkSession.builder.master(spark).appName("tacit").config("spark.ui.enabled", "false")
+            building = building.config("spark.scheduler.mode", "FAIR")
+            building = building.config("spark.driver.maxResultSize", str(limits.bytes_of_memory))
+            spark = building.getOrCreate()
+        _silenced()
         self._session = spark.newSession()
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
         self._group = f"tacit-{bytes(SecureRng().read(8)).hex()}"
-        self._tables: dict[str, str] = {}
-        self._paths: dict[str, Path] = {}
+        self._seats: Seats[_Instance] = Seats(limits, _Instance(self._session), lambda: _Instance(self._session))
+        self._views, self._hadoop = Views(self._session), Hadoop(self._session)
+        self._tables: dict[str, SparkTable] = {}
         for name, place in tables.items():
-            self._register(name, place)
+            self._register(name, place, None if columns is None else columns.get(name, ()), units or {})
 
-    def run(self, bounded: Bounded) -> Exact[Result]:
-        written = statements(bounded, "spark", self._tables)
-        local = tables_of(bounded.source) & self._paths.keys()  # of others no change can be seen
-        return steadily(lambda: self.version(local), lambda: Exact(result_from(bounded, written, self._fetch)))
+    @property
+    def limits(self) -> Limits:
+        return self._seats.limits
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int]) -> Exact[Whole]:
-        written = norms_sql(bounded, clip, edges, "spark", self._tables)
-        return failing_closed(lambda: Exact(counts_from(self._fetch(written), len(edges) + 1)))
+    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
+        def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Result]:
+            return Exact(result_from(bounded, statements(bounded, "spark", tables), fetch))
+
+        statements(bounded, "spark", self._stored(bounded, self._names))  # refused before anything is read
+        return self._asked(watch, lambda fetch: self._reading(bounded, lambda tables: read(tables, fetch)))
+
+    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
+        def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Whole]:
+            found = fetch(norms_sql(bounded, clip, edges, "spark", tables))
+            return Exact(counts_from(found, len(edges) + 1))
+
+        norms_sql(bounded, clip, edges, "spark", self._stored(bounded, self._names))
+        return self._asked(watch, lambda fetch: self._reading(bounded, lambda tables: read(tables, fetch)))
+
+    def _asked(self, watch: Watch | None, work: Callable[[Fetch], T]) -> T:
+        return failing_plainly(lambda: self._seats.run(lambda instance: instance.within(work), watch))
 
     def version(self, tables: Collection[str]) -> str:
-        """Local files by path, size and time of the last change; for anything else a new text at each call."""
+        """Files by path, size and times of change; for anything else a new text at each call."""
+        self._seats.check()
         seen = sha256()
         for name in sorted(tables):
-            path = self._paths.get(name)
-            if path is None or not path.exists():
-                return bytes(SecureRng().read(16)).hex()
-            for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-                state = file.stat()
-                seen.update(f"{name}\0{file}\0{state.st_size}\0{state.st_mtime_ns}\0{state.st_ino}\0".encode())
+            if name not in self._tables:
+                raise InputError(f"there is no table {name!r} in this engine")
+            seen.update(f"{name}\0{self._tables[name].version()}\0".encode())
         return seen.hexdigest()
 
     def columns(self, table: str) -> dict[str, str]:
         if table not in self._tables:
             raise InputError(f"there is no table {table!r} in this engine")
-        fields = failing_closed(lambda: self._session.table(self._tables[table]).schema.fields)
-        return {field.name: field.dataType.simpleString() for field in fields}
+        return failing_closed(self._tables[table].columns)
 
-    def cancel(self) -> None:
-        self._session.sparkContext.cancelJobGroup(self._group)
+    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
+        return ()  # files and names tell it all
+
+    def ready(self) -> None:
+        self._seats.check()
+        if failing_closed(lambda: self._session.sparkContext._jsc.sc().isStopped()):
+            raise EngineError
 
     def close(self) -> None:
+        self._seats.close()
         if self._own:
             self._session.stop()
 
-    def _register(self, name: str, place: str | Path) -> None:
-        text = str(place)
-        local = Path(text.removeprefix("file://"))
-        view = f"{self._group.replace('-', '_')}_{len(self._tables)}"
-        failed = ""
+    def _register(
+        self, name: str, place: str | Path, wanted: Collection[str] | None, units: Mapping[str, str | None]
+    ) -> None:
+        text, failed = str(place), ""
         try:
             if isinstance(place, Path) or "/" in text:
-                self._session.read.parquet(text).createOrReplaceTempView(view)
-                if "://" not in text or text.startswith("file://"):
-                    self._paths[name] = local
+                self._tables[name] = ParquetTable(self._views, self._hadoop, text, wanted)
             else:
-                parts = ".".join(identifier(part, "spark") for part in text.split("."))
-                self._session.table(parts).createOrReplaceTempView(view)
+                self._tables[name] = CatalogTable(
+                    self._views, self._hadoop, text, units.get(name), is_private=name in units
+                )
+        except PolicyError as error:
+            failed = str(error)
         except Exception as error:  # of py4j and of Spark, which share no class
-            failed = type(error).__name__
+            failed = f"cannot be opened in Spark: {type(error).__name__}"
         if failed:
-            raise InputError(f"table {name!r} cannot be opened in Spark: {failed}")
-        self._tables[name] = identifier(view, "spark")
+            raise PolicyError(f"table {quoted(name)}: {failed}")
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return {name: identifier(name, "spark") for name in self._tables}
+
+    def _stored(self, bounded: Bounded, names: Mapping[str, str]) -> dict[str, Stored]:
+        return stored_tables(bounded, names, self.columns)
+
+    def _reading(self, bounded: Bounded, work: Callable[[Mapping[str, Stored]], T]) -> T:
+        """`work`, given what each table is called while it is read; an error if one changed meanwhile."""
+
+        def whole() -> T:
+            with ExitStack() as stack:
+                views = {
+                    name: stack.enter_context(self._tables[name].reading(columns))
+                    for name, columns in columns_of(bounded.source).items()
+                }
+                names = {name: identifier(view, "spark") for name, view in views.items()}
+                return work(self._stored(bounded, names))
+
+        return failing_closed(whole)
+
+
+_quiet = threading.local()
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # write errors, values included, to standard error
+
+
+def _silenced() -> None:
+    """Have pyspark write nothing of errors in threads that read for us; others are left as they are."""
+    from pyspark.logger import PySparkLogger
+
+    def passes(_: logging.LogRecord) -> bool:
+        return not getattr(_quiet, "reading", False)
+
+    for name in LOGGERS:
+        logger = PySparkLogger.getLogger(name)
+        if not logger.filters:
+            logger.addFilter(passes)
+
+
+class _Instance:
+    """A group of jobs of its own, in whatever thread works for it."""
+
+    def __init__(self, session: "SparkSession") -> None:
+        self._session, self._context = session, session.sparkContext
+        self._group = self._pool = f"tacit-{bytes(SecureRng().read(8)).hex()}"
+        self._interrupted = False
+
+    def within(self, work: Callable[[Fetch], T]) -> T:
+        """`work`, whose jobs are of this group: a group belongs to a thread."""
+        _quiet.reading = True
+        self._context.setJobGroup(self._group, "tacit", interruptOnCancel=True)
+        self._context.setLocalProperty("spark.scheduler.pool", self._pool)
+        return work(self._fetch)
 
     def _fetch(self, statement: str) -> Sequence[Sequence[Any]]:
-        self._session.sparkContext.setJobGroup(self._group, "tacit", interruptOnCancel=True)
         found = self._session.sql(statement)
         rows = found.collect()
         return list(zip(*rows, strict=True)) if rows else [()] * len(found.columns)
+
+    def interrupt(self) -> None:
+        self._interrupted = True
+        self._context.cancelJobGroup(self._group)
+
+    def share(self) -> None:
+        return None
+
+    def sound(self) -> bool:
+        """As good as new under another name: a cancel may still be on its way to this one."""
+        if self._interrupted:
+            self._group, self._interrupted = f"tacit-{bytes(SecureRng().read(8)).hex()}", False
+        return True
+
+    def close(self) -> None:
+        pass

@@ -8,6 +8,7 @@ from typing import Any
 
 from tacit.ledger.entry import REGISTRY, genesis
 from tacit.ledger.replay import Charge, History, read_charge
+from tacit.ledger.replay_claims import ClaimHistory
 from tacit.policy.account import DATASET, Amount
 
 __all__ = ["Chain", "Finding", "Findings", "Head", "hashed"]
@@ -16,7 +17,7 @@ PLACE = struct.Struct(">QQ")
 KEPT = 100  # findings shown; a ledger that was rewritten has one an entry
 WRONG = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, struct.error)
 CHARGE = '{"analyst":'  # how the text of a charge begins, and of no other kind
-PLAIN = {"open", "limit", "reset", "rename", "adopt", "seal"}  # kinds without an analyst or a key
+PLAIN = {"open", "limit", "reset", "rename", "adopt", "seal", "claim", "unclaim"}  # kinds without an analyst or a key
 
 
 def hashed(body: str) -> bytes:
@@ -82,6 +83,7 @@ class Chain:
         self._ledger, self._findings = ledger, findings
         self.history = History(mentioned or set(), self.found)
         self.opens: dict[str, str] = {}  # of the list of accounts: first digest -> people
+        self.claims = ClaimHistory(self.found)  # of the list of accounts
         self.watched: dict[int, bytes] = {}  # digests at the numbers that somebody asked for
         self.watch: set[int] = set()
         self.digest = b"" if first_name is None else genesis(ledger, first_name)
@@ -139,13 +141,19 @@ class Chain:
 
     def _columns(self, seq: int, kind: str, analyst: str | None, key: str | None, data: Any) -> None:
         about = None if kind in PLAIN else str(data["charge"]) if kind in ("void", "begin") else ""
+        if kind == "keep":
+            about = f"{data['account']}/{data['charge']}"
         if data["kind"] != kind or analyst is not None or key != about:
             self.found(seq, "says something else in the index than in its text")
 
     def _register(self, seq: int, data: Any) -> None:
         if data["kind"] == "open":
             self.opens[str(data["genesis"])] = str(data["people"])
-        elif data["kind"] != "adopt":
+        elif data["kind"] == "claim":
+            self.claims.claim(seq, data)
+        elif data["kind"] == "unclaim":
+            self.claims.unclaim(seq, data)
+        elif data["kind"] not in ("adopt", "keep"):
             self.found(seq, "does not belong into the list of accounts")
 
     def head(self, *, bodies: bool = True) -> Head:

@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tacit.base import CorruptLedger, InputError
+from tacit.base.private_file import write_private
 from tacit.ledger.chain import Head
 from tacit.ledger.entry import REGISTRY
 from tacit.ledger.export import is_export, verify_export
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 FORMAT = "tacit checkpoint 1"
+PUBLIC = 0o644  # of a public key: to be given away
 FIELDS = {"checkpoint", "public_key", "signature"}
 
 
@@ -61,17 +63,11 @@ def new_key(path: Path) -> Path:
             raise InputError(f"{place} exists already: a key is never overwritten, choose another name")
     key = Ed25519PrivateKey.from_private_bytes(bytes(SecureRng().read(32)))
     try:
-        _write(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), 0o600)
-        _write(public, _pem(key.public_key()), 0o644)
+        write_private(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        write_private(public, _pem(key.public_key()), mode=PUBLIC)
     except OSError as error:
         raise InputError(f"{error.filename} cannot be written: {error.strerror}") from None
     return public
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(file, "wb") as out:
-        out.write(content)
 
 
 class Signer:
@@ -101,7 +97,7 @@ class Signer:
                 raise InputError(f"a key cannot be made at {path}: {error.strerror}") from None
         found = cls(path)
         with suppress(OSError):  # a convenience: the service tells its public key itself
-            _write(path.with_name(path.name + ".pub"), found.public_key.encode(), 0o644)
+            write_private(path.with_name(path.name + ".pub"), found.public_key, mode=PUBLIC)
         return found
 
     def sign(self, kind: str, content: Any) -> str:

@@ -13,7 +13,8 @@ REGISTRY = ""  # the chain that lists the accounts; its `people` is empty
 class Entry:
     """An entry of one account's chain. `body` is canonical JSON, stored as it was hashed.
 
-    Kinds: open, limit, charge, begin, void, reset, rename, adopt, seal. `begin` is written only when somebody other
+    Kinds: open, limit, charge, begin, void, reset, rename, adopt, seal; in the list of accounts also claim, unclaim and
+    keep, which has the hash of the answer that was stored for a charge. `begin` is written only when somebody other
     than the one who charged starts to run the program; after it there is no void.
     """
 

@@ -9,14 +9,16 @@ from sqlalchemy import Row, select, update
 
 from tacit.base import CorruptLedger, InputError, LedgerError, Relation
 from tacit.ledger.answers import charged
+from tacit.ledger.claims import held_by
 from tacit.ledger.entry import REGISTRY, Entry
 from tacit.ledger.names import checked
 from tacit.ledger.page import Line, Page, as_entry
 from tacit.ledger.receipt import Balance, Receipt, Standing
-from tacit.ledger.schema import accounts, answers, balances, entries, sources
+from tacit.ledger.schema import accounts, answers, balances, entries
 from tacit.ledger.terms import lifetime, recorded
 from tacit.plan.program import canonical
 from tacit.policy.account import Amount, Currency
+from tacit.policy.claim import Claim
 
 __all__ = ["CHUNK", "adopt", "entries_of", "rename", "seal", "standing", "standing_of", "void"]
 
@@ -68,13 +70,12 @@ def standing(page: Page, people: str, holders: Sequence[str] | None = None) -> S
     if holders is not None:
         found = page.connection.execute(query.where(balances.c.holder.in_(holders))).all()
         return standing_of(row, found, page.now(row))
-    named = select(sources.c.source).where(sources.c.account == row.id).order_by(sources.c.source)
-    places = tuple(page.connection.execute(named).scalars())
-    return standing_of(row, page.connection.execute(query).all(), page.now(row), _last(page, row), places)
+    found = page.connection.execute(query).all()
+    return standing_of(row, found, page.now(row), _last(page, row), held_by(page, row.id))
 
 
 def standing_of(
-    row: Any, found: Sequence[Any], time: int, last: Mapping[str, Amount] | None = None, places: tuple[str, ...] = ()
+    row: Any, found: Sequence[Any], time: int, last: Mapping[str, Amount] | None = None, claims: tuple[Claim, ...] = ()
 ) -> Standing:
     """What rows of accounts and balances say at a time, which is not before the account's newest entry."""
     window, end = row.window, row.window_end
@@ -109,7 +110,7 @@ def standing_of(
         time=row.time,
         head=bytes(row.head),
         balances=tuple(held),
-        sources=places,
+        claims=claims,
     )
 
 

@@ -8,7 +8,7 @@ program began to run.
 import os
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from json import loads
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from sqlalchemy import select
 
 from tacit.base import CorruptLedger, InputError, KeyUsed, LedgerError, OutcomeUnknown, Relation, same_neighbours
-from tacit.ledger import answers, history, terms
+from tacit.ledger import answers, claims, history, terms
 from tacit.ledger.entry import REGISTRY, Entry
 from tacit.ledger.names import checked, payable
 from tacit.ledger.page import Line, Page
@@ -30,6 +30,7 @@ from tacit.loss import Cost
 from tacit.noise import SecureRng, rng_or_default
 from tacit.plan.program import Program, canonical
 from tacit.policy.account import DATASET, Account, Amount, Currency, Terms, analyst_holder
+from tacit.policy.claim import Claim
 
 __all__ = ["Ledger"]
 
@@ -49,6 +50,7 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._facts: dict[str, Facts] = {}
+        self._claimed: dict[str, frozenset[Claim]] = {}  # what was claimed last, so that it is not asked for again
         self._fresh_process()
 
     @classmethod
@@ -93,9 +95,31 @@ class Ledger:
 
     # --- the policy is taken note of
 
-    def apply(self, terms_: Terms) -> list[Entry]:
-        """Open the account, or record how its limits changed; the entries made, none if nothing differs."""
-        return self.store.write(lambda page: terms.record(page, terms_))
+    def apply(self, terms_: Terms, claims_: Collection[Claim] = ()) -> list[Entry]:
+        """Open the account, or record how its limits changed; the entries made, none if nothing differs.
+
+        `claims_` is the data that its people's budget is for; see `claim`.
+        """
+        return self.store.write(lambda page: terms.record(page, terms_, claims_))
+
+    # --- data
+
+    def claim(self, people: str, claims_: Collection[Claim]) -> list[Entry]:
+        """Note that an account reads this data; the entries made, none if all of it was known.
+
+        Raises PolicyError if any of it is another account's, or was counted by another unit before: then nothing is
+        noted, and nothing may be read.
+        """
+        wanted = frozenset(claims_)
+        if wanted <= self._claimed.get(people, frozenset()):
+            return []
+        made = self.store.write(lambda page: claims.claim(page, people, wanted))
+        self._claimed[people] = wanted | self._claimed.get(people, frozenset())
+        return made
+
+    def unclaim(self, people: str, claim: str, why: str) -> Entry:
+        """Record that this is not the account's data, whatever it looks like: it makes this claim no more."""
+        return self.store.write(lambda page: claims.unclaim(page, people, claim, why))
 
     # --- charges
 
@@ -258,7 +282,17 @@ class Ledger:
             lambda page: answers.recall(page, account.people, account.analyst, program.hash, version)
         )
 
+    def answered(self, account: Account, program: Program, version: str) -> bool:
+        """Whether `recall` would find an answer: quick, and behind nobody who charges."""
+        scopes = answers.scopes_of(account.analyst)
+        found = self.store.answered(account.people, scopes, program.hash, version)
+        return self.recall(account, program, version) is not None if found is None else found
+
     # --- looking
+
+    def ready(self) -> None:
+        """Raise LedgerError if a charge could not be written now."""
+        self.store.ready()
 
     def people(self) -> list[str]:
         """Everybody who has an account here."""

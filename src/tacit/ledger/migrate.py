@@ -6,13 +6,15 @@ from sqlalchemy import Connection, insert, inspect, select, update
 
 from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger.entry import REGISTRY, genesis
+from tacit.ledger.page import Page
 from tacit.ledger.schema import VERSION, accounts, book, metadata
+from tacit.ledger.upgrade import claims_and_answers
 from tacit.noise import SecureRng
 
 __all__ = ["MIGRATIONS", "migrate"]
 
 # what turns a book of that version into one of the next
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+MIGRATIONS: dict[int, Callable[[Page], None]] = {1: claims_and_answers}
 
 
 def migrate(
@@ -32,10 +34,11 @@ def migrate(
     version, name = found[0].version, found[0].ledger
     if version > VERSION:
         raise LedgerError(f"this ledger has version {version}, and this release knows {VERSION}: install a newer one")
+    page = Page(connection, ledger=name, clock=lambda _: now)
     for step in range(version, VERSION):
         if step not in MIGRATIONS:
             raise LedgerError(f"this ledger has version {version}, which this release cannot bring up to date")
-        MIGRATIONS[step](connection)
+        MIGRATIONS[step](page)
     if version < VERSION:
         connection.execute(update(book).values(version=VERSION))
         if extra is not None:

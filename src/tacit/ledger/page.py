@@ -1,6 +1,6 @@
 """One transaction over the book: accounts are locked, entries appended, and the chain grows by one rule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, insert, select, update
@@ -9,7 +9,19 @@ from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger.entry import REGISTRY, Entry, digest
 from tacit.ledger.schema import accounts, entries
 
-__all__ = ["Line", "Page"]
+__all__ = ["Line", "Page", "lost"]
+
+Head = tuple[int, bytes]  # number and digest of an entry
+
+
+def lost(people: str) -> CorruptLedger:
+    """What to say when entries are gone that this very process has seen."""
+    whose = f'"{people}"' if people else "the list of accounts"
+    return CorruptLedger(
+        f"entries of {whose} that this process has seen are gone from the ledger: an older copy was put in its place, "
+        "and nothing was charged. Put the newest copy back. If this copy is meant to be used: `tacit ledger adopt`, "
+        "which records that, and then start this process again"
+    )
 
 
 class Line(NamedTuple):
@@ -22,21 +34,41 @@ class Line(NamedTuple):
 
 
 class Page:
-    """What all rules outside the hot path work with. `ledger` is the book's name, `clock` gives µs since 1970."""
+    """What all rules outside the hot path work with. `ledger` is the book's name, `clock` gives µs since 1970.
+
+    `seen` is the newest entry of each account that this process knows of, by the account's number: if it is not there
+    any more, an older copy of the book was put in its place, and the account cannot be used.
+    """
 
     def __init__(
-        self, connection: Connection, *, ledger: str, clock: Callable[[Connection], int], locks: bool = True
+        self,
+        connection: Connection,
+        *,
+        ledger: str,
+        clock: Callable[[Connection], int],
+        locks: bool = True,
+        seen: Mapping[int, Head] | None = None,
     ) -> None:
         self.connection, self.ledger, self.locks = connection, ledger, locks
-        self._clock = clock
-        self.heads: dict[
-            int, tuple[int, bytes]
-        ] = {}  # what this transaction appended: number of account -> seq, digest
+        self._clock, self._seen = clock, seen or {}
+        self.heads: dict[int, Head] = {}  # what this transaction appended, by the account's number
 
     def find(self, people: str) -> "Row[Any] | None":
         """The account's row; when this page `locks`, nobody else changes the account until the transaction ends."""
         query = select(accounts).where(accounts.c.people == people)
-        return self.connection.execute(query.with_for_update() if self.locks else query).one_or_none()
+        row = self.connection.execute(query.with_for_update() if self.locks else query).one_or_none()
+        if row is not None and not self._unbroken(row):
+            raise lost(people)
+        return row
+
+    def _unbroken(self, row: "Row[Any]") -> bool:
+        """Whether the account still has the newest entry that this process has seen of it."""
+        at, mark = self._seen.get(row.id, (0, b""))
+        if at in (0, row.seq):
+            return not at or mark == bytes(row.head)
+        place = (entries.c.account == row.id) & (entries.c.seq == at)
+        found = self.connection.execute(select(entries.c.digest).where(place)).scalar()
+        return row.seq > at and found is not None and bytes(found) == mark
 
     def account(self, people: str) -> "Row[Any]":
         """The same; an account that is not there is an error."""

@@ -18,8 +18,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tacit.base import CorruptLedger, Denied, LedgerError, OutcomeUnknown
 from tacit.ledger.migrate import migrate
-from tacit.ledger.page import Page
-from tacit.ledger.postgres_charge import ASK, CHARGE
+from tacit.ledger.page import Page, lost
+from tacit.ledger.postgres_charge import ASK, CHARGE, FORMER
 from tacit.ledger.receipt import Standing
 from tacit.ledger.store import Charged, Moved, Order, over
 from tacit.policy.account import Amount, Limit
@@ -67,9 +67,10 @@ class PostgresStore:
         self.where = self._url.render_as_string(hide_password=True)
         self.ledger = ""
         self._closed = False
+        self._known: dict[int, tuple[int, bytes]] = {}  # the newest entries that this process has seen
         self._fresh()
         try:
-            self.ledger = self._work(lambda page: _open(page.connection, create), locks=True)
+            self.ledger, self._known = self._work(lambda page: _open(page.connection, create), locks=True)
         except BaseException:
             self.close()
             raise
@@ -107,6 +108,7 @@ class PostgresStore:
             answer = self._call(order, bodies)
         if len(answer) == 48 and answer[:1] == b"\0":
             seq, at = int.from_bytes(answer[:8], "big"), int.from_bytes(answer[8:16], "big")
+            self._known[order.account] = (seq, answer[16:])
             return Charged(seq, at, answer[16:], False, order.body)
         status, *rest = loads(answer)
         if status == "replayed":
@@ -119,13 +121,15 @@ class PostgresStore:
             raise Denied(f'the account of "{order.people}" is sealed: nothing can be charged to it any more')
         if status == "moved":
             raise Moved(f'this ledger has no account for "{order.people}": apply its policy first')
+        if status == "lost":
+            raise lost(order.people)
         if status == "unsafe":
             raise LedgerError(_unsafe(self.where))
         raise LedgerError(f"{self.where} gave an answer that this release does not know: {status}")
 
     def _call(self, order: Order, limit_bodies: str | None) -> bytes:
         """Ask the function through libpq itself: the driver's own loop would cost a third of a charge."""
-        amount, limits = order.amount, order.limits
+        amount, limits, seen = order.amount, order.limits, self._known.get(order.account)
         ordinary = all(limit.each is None or amount.fits(limit.each) for limit in limits)
         values: Any = (  # the stubs do not know that None is NULL
             b"%d" % order.account,
@@ -139,6 +143,7 @@ class PostgresStore:
             b"t" if ordinary else b"f",
             order.body.encode(),
             None if limit_bodies is None else limit_bodies.encode(),
+            *((None, None) if seen is None else (b"%d" % seen[0], b"\\x" + seen[1].hex().encode())),
         )
         self._here()
         raw = self._take()
@@ -202,9 +207,11 @@ class PostgresStore:
                     if not locks:  # one state for all statements, and no lock
                         connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
                     with connection.begin() as transaction:
-                        answer = work(Page(connection, ledger=self.ledger, clock=_clock, locks=locks))
+                        page = Page(connection, ledger=self.ledger, clock=_clock, locks=locks, seen=dict(self._known))
+                        answer = work(page)
                         committing = locks
                         transaction.commit()
+                    self._known |= page.heads
                     return answer
             except DBAPIError as error:
                 state = getattr(error.orig, "sqlstate", None)
@@ -217,6 +224,16 @@ class PostgresStore:
 
     def glance(self, people: str, holders: Sequence[str]) -> Standing | None:
         return None
+
+    def answered(self, people: str, scopes: tuple[str, str], program: str, version: str) -> bool | None:
+        return None
+
+    def ready(self) -> None:
+        def written(page: Page) -> bool:
+            return bool(page.connection.execute(text("SHOW transaction_read_only")).scalar_one() == "off")
+
+        if not self.write(written):
+            raise LedgerError(f"the database of {self.where} can only be read: connect to the one that takes charges")
 
     def suspects(self, page: Page) -> list[str]:
         """None: the server keeps its own books whole."""
@@ -289,7 +306,8 @@ def _ready(raw: Raw, where: str) -> None:
         raise LedgerError(f"{where} is PostgreSQL {row[2] // 10000}: a ledger needs 12 or newer")
 
 
-def _open(connection: Connection, create: bool) -> str:
+def _open(connection: Connection, create: bool) -> tuple[str, dict[int, tuple[int, bytes]]]:
+    """The ledger's name, and the newest entry of each account, by the account's number."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATING})
     name = migrate(connection, now=_clock(connection), create=create, extra=_functions)
     torn = connection.execute(TORN).scalar()
@@ -298,10 +316,12 @@ def _open(connection: Connection, create: bool) -> str:
         raise CorruptLedger(
             f"the newest entries {who} do not hang together: the ledger was altered or damaged. {ADVICE}"
         )
-    return name
+    heads = connection.execute(text("SELECT id, seq, head FROM tacit_accounts WHERE seq > 0"))
+    return name, {row.id: (row.seq, bytes(row.head)) for row in heads}
 
 
 def _functions(connection: Connection) -> None:
+    connection.exec_driver_sql(FORMER)
     connection.exec_driver_sql(CHARGE)
 
 

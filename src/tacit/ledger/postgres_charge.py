@@ -12,21 +12,29 @@ careful part follows the steps of `store.py` one by one, with all checks before 
 It answers with the entry in 48 bytes: its number, time and digest. Anything else is a JSON array that begins with a
 word: replayed (the key was used before; number, time, digest and body of that entry), over (which holder, held to what,
 what is left), first (there are holders without a balance: ask again with the bodies of their limit entries), moved,
-sealed, unsafe (the server would lose commits in a crash: fsync is off).
+sealed, lost (the newest entry that the caller has seen is gone), unsafe (the server would lose commits in a crash:
+fsync is off).
 """
 
-__all__ = ["ASK", "CHARGE", "NAME"]
+__all__ = ["ASK", "CHARGE", "FORMER", "NAME"]
 
-NAME = "tacit_charge_1"  # a migration that changes the function gives it the next number
+NAME = "tacit_charge_2"  # a migration that changes the function gives it the next number
 
-ASK = f"SELECT {NAME}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)".encode()
+ASK = f"SELECT {NAME}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)".encode()
+
+# the function of version 1, so that a process of an older release cannot charge any more
+FORMER = """
+DROP FUNCTION IF EXISTS
+    tacit_charge_1(integer, text, text, text, numeric, numeric, text[], numeric[], boolean, text, text[])
+"""
 
 # `limits_` has four numbers a holder: spend and delta in all, spend and delta of one program or NULL.
 # `ordinary_` says that the program is within the latter. There is no percent sign in it, which drivers would read.
 CHARGE = f"""
 CREATE OR REPLACE FUNCTION {NAME}(
     account_ integer, people_ text, analyst_ text, key_ text, spend_ numeric, delta_ numeric,
-    holders_ text[], limits_ numeric[], ordinary_ boolean, body_ text, limit_bodies_ text[]
+    holders_ text[], limits_ numeric[], ordinary_ boolean, body_ text, limit_bodies_ text[],
+    seen_ bigint, seen_mark_ bytea
 ) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $function$
 DECLARE
     own record;
@@ -67,7 +75,8 @@ BEGIN
                 WHERE a.id = account_ AND a.people = people_ AND a.sealed = 0
                     AND (greatest(a.time, at) < a.window_end) IS NOT FALSE
                 RETURNING a.seq, a.time, a.head, a.window, a.lifetime_spend, a.lifetime_delta INTO own;
-            IF own.seq IS NULL THEN
+            IF own.seq IS NULL OR (seen_ IS NOT NULL AND NOT EXISTS (SELECT FROM tacit_entries e
+                    WHERE e.account = account_ AND e.seq = seen_ AND e.digest = seen_mark_)) THEN
                 RAISE SQLSTATE 'TACIT';
             END IF;
             UPDATE tacit_balances b SET
@@ -97,6 +106,10 @@ BEGIN
     SELECT a.* INTO own FROM tacit_accounts a WHERE a.id = account_ AND a.people = people_ FOR UPDATE;
     IF own.id IS NULL THEN
         RETURN '["moved"]';
+    END IF;
+    IF seen_ IS NOT NULL AND (own.seq < seen_ OR NOT EXISTS (SELECT FROM tacit_entries e
+            WHERE e.account = account_ AND e.seq = seen_ AND e.digest = seen_mark_)) THEN
+        RETURN '["lost"]';
     END IF;
     SELECT e.seq, e.time, e.digest, e.body INTO balance
         FROM tacit_entries e WHERE e.account = account_ AND e.analyst = analyst_ AND e.key = key_;

@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from tacit.base import CorruptLedger, LedgerError
-from tacit.ledger.schema import VERSION, accounts, balances, book, entries
+from tacit.ledger.schema import VERSION, accounts, balances, book, claims, entries
 from tacit.ledger.watermark import Watermark
 
 __all__ = ["Mark", "Reader", "Stored", "on_server", "reading"]
@@ -93,6 +93,18 @@ class Reader:
     def answers(self) -> Iterator[tuple[int, int, str, str]]:
         """Account, charge, scope and program of every stored answer, in the order of the entries."""
         yield from self._stream("SELECT account, seq, scope, program FROM tacit_answers ORDER BY account, seq")
+
+    def releases(self) -> Iterator[Any]:
+        """All of every stored answer, in the order in which they were kept."""
+        yield from self._stream("SELECT * FROM tacit_answers ORDER BY entry, account, seq")
+
+    def keeps(self, registry: int) -> Iterator[tuple[int, str]]:
+        """Number and body of every entry that an answer was kept, in order."""
+        only = f"account = {int(registry)} AND kind = 'keep'"
+        yield from self._stream(f"SELECT seq, body FROM tacit_entries WHERE {only} ORDER BY seq")
+
+    def claims(self) -> "list[Row[Any]]":
+        return list(self._connection.execute(select(claims)))
 
     def _stream(self, query: str) -> Iterator[Any]:
         streaming = self._connection.execution_options(stream_results=True, max_row_buffer=CHUNK)

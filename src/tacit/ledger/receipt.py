@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.base import Relation
+from tacit.base.number import short
 from tacit.loss import Cost
 from tacit.policy.account import Amount, Currency
+from tacit.policy.claim import Claim
 
 __all__ = ["Balance", "Kept", "Receipt", "Standing", "spelled"]
-
-SHORT = 14  # characters of a number that is written out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,19 +81,14 @@ class Standing:
     time: int
     head: bytes
     balances: tuple[Balance, ...]
-    sources: tuple[str, ...]
+    claims: tuple[Claim, ...]
 
     def balance(self, holder: str) -> Balance | None:
         return next((balance for balance in self.balances if balance.holder == holder), None)
 
 
-def spelled(amount: Amount, currency: Currency) -> str:
+def spelled(amount: Amount, currency: Currency, *, up: bool = False) -> str:
     """An amount for people to read: `0.25 epsilon`, with its δ if it has one. Long numbers are rounded."""
-    text = f"{_decimal(amount.spend, currency.decimals)} {currency}"
-    return text if not amount.delta else f"{text} and {_decimal(amount.delta, Cost.DECIMALS['delta'])} delta"
-
-
-def _decimal(value: int, digits: int) -> str:
-    text = str(value).rjust(digits + 1, "0")
-    exact = f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
-    return exact if len(exact) <= SHORT else f"{float(exact):.6g}"
+    text = f"{short(Fraction(amount.spend, 10**currency.decimals), up=up)} {currency}"
+    delta = Fraction(amount.delta, 10 ** Cost.DECIMALS["delta"])
+    return text if not delta else f"{text} and {short(delta, up=up)} delta"

@@ -21,9 +21,9 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from tacit.base import CorruptLedger
 
-__all__ = ["VERSION", "Exact", "accounts", "answers", "balances", "book", "entries", "metadata", "sources"]
+__all__ = ["VERSION", "Exact", "accounts", "answers", "balances", "book", "claims", "entries", "metadata"]
 
-VERSION = 1
+VERSION = 2
 
 metadata = MetaData()
 
@@ -118,12 +118,16 @@ answers = Table(
     Column("version", Text, nullable=False),
     Column("kind", Text, nullable=False),  # answer, or failure: a failure is an answer too
     Column("release", LargeBinary, nullable=False),
+    Column("entry", BigInteger),  # of the list of accounts, which says that it was kept
     Index("tacit_answers_cache", "account", "scope", "program", "version"),
 )
 
-sources = Table(
-    "tacit_sources",
+claims = Table(
+    "tacit_claims",
     metadata,
-    Column("source", Text, primary_key=True),
-    Column("account", ForeignKey("tacit_accounts.id"), nullable=False),
+    Column("place", Text, primary_key=True),
+    Column("part", Text, primary_key=True),
+    Column("account", ForeignKey("tacit_accounts.id"), primary_key=True),
+    Column("unit", Text),  # None: not known
+    Column("state", Text, nullable=False),  # see claims.py
 )

@@ -6,26 +6,30 @@ a fork: it is closed before, and opened again where it is needed.
 """
 
 import os
+import shutil
 import sqlite3
 import threading
 import weakref
+from collections import ChainMap
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
+from stat import S_IMODE
 from time import time_ns
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from tacit.base import CorruptLedger, LedgerError, TacitError
+from tacit.base.private_file import FILE, open_private
 from tacit.ledger.migrate import migrate
 from tacit.ledger.page import Page
 from tacit.ledger.receipt import Standing
 from tacit.ledger.sqlite_charge import charge
-from tacit.ledger.sqlite_check import check, failure, heads_of
+from tacit.ledger.sqlite_check import check, failure, heads_of, nothing_missing, still_there
+from tacit.ledger.sqlite_file import PATIENCE, SETTINGS, OpenFile, connection
 from tacit.ledger.sqlite_glance import Glance
 from tacit.ledger.store import Charged, Order
 from tacit.ledger.turn import Ask, Queue, Turnstile
@@ -34,26 +38,8 @@ from tacit.ledger.watermark import ADVICE, Watermark
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
-PATIENCE = 30.0  # seconds to wait for other processes, whether they stand in line or not
-
-
-SETTINGS = (
-    "synchronous = FULL",
-    "fullfsync = ON",
-    "checkpoint_fullfsync = ON",
-    "foreign_keys = ON",
-    "temp_store = MEMORY",
-)
-
-
-class _Raw(sqlite3.Connection):
-    """A connection whose transactions are ours alone: SQLAlchemy works inside them and neither begins nor ends one."""
-
-    def commit(self) -> None:
-        pass
-
-    def rollback(self) -> None:
-        pass
+ROOM = 1 << 24  # bytes that must be free for charges to go on
+SHORT = 3000  # ms that a look waits for the lock
 
 
 def wall_clock() -> int:
@@ -69,18 +55,6 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _connection(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"file:{quote(str(path))}?mode={mode}",
-        uri=True,
-        factory=_Raw,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=PATIENCE,
-        cached_statements=256,
-    )
-
-
 class SqliteStore:
     """See `Store`. `trusting` opens a book that is older than the watermark, to adopt it."""
 
@@ -90,7 +64,6 @@ class SqliteStore:
         self.path = path.resolve()
         if not self.path.name or os.path.isdir(self.path):  # noqa: PTH112 - False, not an error, without the rights to look
             raise LedgerError(f"{path} is a folder: name the file of the ledger, such as {path / 'tacit.ledger'}")
-        self._place = str(self.path)
         self.where = str(path)
         self.ledger = ""
         self._create, self._trusting, self._closed, self._clock = create, trusting, False, clock
@@ -118,8 +91,26 @@ class SqliteStore:
     def glance(self, people: str, holders: Sequence[str]) -> Standing | None:
         if os.getpid() != self._pid:
             return None
-        self._same_file()
+        try:
+            self._file.check()
+        except CorruptLedger:  # or it was closed a moment ago, and its log with it: the long way says which
+            return None
         return self._glance.standing(people, holders, self._clock)
+
+    def answered(self, people: str, scopes: tuple[str, str], program: str, version: str) -> bool | None:
+        return None if os.getpid() != self._pid else self._glance.answered(people, scopes, program, version)
+
+    def ready(self) -> None:
+        """By the lock that a charge takes, and beside the line in which charges and reads wait."""
+        try:
+            with closing(connection(self.path, "rw")) as raw:
+                raw.execute(f"PRAGMA busy_timeout = {SHORT}")
+                raw.execute("BEGIN IMMEDIATE")
+                raw.execute("ROLLBACK")
+        except sqlite3.Error as problem:
+            raise failure(problem, self.where, committing=False) from problem
+        if shutil.disk_usage(self.path.parent).free < ROOM:
+            raise LedgerError(f"there is no room on the disk of {self.where}: make some")
 
     def suspects(self, page: Page) -> list[str]:
         return check(page.connection, self._marked(), strict=False)
@@ -165,8 +156,10 @@ class SqliteStore:
                 try:
                     if writing:
                         self._enter()
-                    self._same_file()
+                    unchanged = self._file.unchanged()
                     raw.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+                    if not unchanged and self._known:
+                        self._still_there(raw)
                     for ask in asks:
                         self._answer(raw, ask, heads)
                     stage = "committing"
@@ -174,6 +167,8 @@ class SqliteStore:
                     stage = "committed"
                     self._note(heads)
                     if writing:
+                        if self._file.left():
+                            self._turnstile.note(self._file.written)
                         self._turnstile.leave()
                 except BaseException:
                     self._abandon()
@@ -195,7 +190,8 @@ class SqliteStore:
             except ValueError:
                 ask.error = CorruptLedger(f"a balance in {self.where} is not a number. {ADVICE}")
             return
-        page = Page(self._core, ledger=self.ledger, clock=lambda _: self._clock(), locks=False)
+        seen = ChainMap(heads, self._known)
+        page = Page(self._core, ledger=self.ledger, clock=lambda _: self._clock(), locks=False, seen=seen)
         raw.execute("SAVEPOINT ask")
         try:
             ask.value = ask.what(page)
@@ -232,7 +228,7 @@ class SqliteStore:
         try:
             if not self.path.parent.is_dir():
                 raise LedgerError(f"there is no folder {self.path.parent} for a ledger: create it first")
-            self._turnstile = Turnstile(_beside(self.path, ".lock"))
+            self._turnstile = Turnstile(_beside(self.path, ".lock"), mode=self._mode())
             self._enter()
             try:
                 self._open()
@@ -257,17 +253,17 @@ class SqliteStore:
             raise LedgerError(
                 f"there is no ledger at {self.where}: check the path, or create it with `tacit ledger apply`"
             )
-        self._mark = Watermark(_beside(self.path, ".mark"))
-        raw = self._raw = _connection(self.path, "rwc" if blank else "rw")
+        self._mark = Watermark(_beside(self.path, ".mark"), mode=self._mode())
+        if blank:  # made here: SQLite would make it as the umask says, and gives its log the rights of the file
+            os.close(open_private(self.path, os.O_RDWR))
+        raw = self._raw = connection(self.path, "rw")
         if raw.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise LedgerError(
                 f"{self.where} lies on a file system without shared memory: put the ledger on a local disk"
             )
         for setting in SETTINGS:
             raw.execute(f"PRAGMA {setting}")
-        stat = self.path.stat()
-        self._inode = (stat.st_dev, stat.st_ino)
-        if stat.st_nlink != 1:
+        if self.path.stat().st_nlink != 1:
             raise LedgerError(f"{self.where} has a second name (a hard link), under which its log would not be found")
         self._engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
         self._core = self._engine.connect()
@@ -285,8 +281,13 @@ class SqliteStore:
         marked = {} if fresh else self._marked()
         for seen in (marked, self._known):  # by anybody, and by this process before it lost its connection
             check(self._core, seen, strict=not self._trusting)
+        self._file = OpenFile(self.path, self.where)
+        if self._turnstile.noted() != self._file.written and not self._trusting:
+            nothing_missing(raw)
         raw.execute("COMMIT")
         self._core.rollback()
+        self._file.left()
+        self._turnstile.note(self._file.written)
         if fresh:
             self._mark.rewrite(name, {})  # after the tables are there: a mark without them would look like a loss
         self._known = {}
@@ -297,6 +298,13 @@ class SqliteStore:
             folder = os.open(self.path.parent, os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)
+
+    def _mode(self) -> int:
+        """The rights of the files beside the ledger: its own, so that a group that shares it shares all of them."""
+        try:
+            return S_IMODE(self.path.stat().st_mode)
+        except FileNotFoundError:
+            return FILE
 
     def _marked(self) -> dict[int, tuple[int, bytes]]:
         try:
@@ -313,15 +321,12 @@ class SqliteStore:
                 "look for one that hangs or was stopped, and ask again"
             )
 
-    def _same_file(self) -> None:
-        """A file put in the place of ours would take the others' charges, and ours would be lost with the old one."""
-        try:
-            stat = os.stat(self._place)  # noqa: PTH116 - pathlib takes three times as long, at every charge
-            same = (stat.st_dev, stat.st_ino) == self._inode
-        except FileNotFoundError:
-            same = False
-        if not same:
-            raise CorruptLedger(f"{self.where} was removed or replaced while it was open: open the ledger again")
+    def _still_there(self, raw: sqlite3.Connection) -> None:
+        """What we know of is in the file as it is now; one that was not written by a ledger is looked at closely."""
+        raw.execute("PRAGMA shrink_memory")  # forgets pages that were read before
+        still_there(raw, self._known)
+        if self._turnstile.noted() != self._file.written:
+            nothing_missing(raw)
 
     def _abandon(self) -> None:
         """After a failure inside a transaction nothing about the connection is believed: the next one checks again."""

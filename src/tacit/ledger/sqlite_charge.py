@@ -3,10 +3,10 @@
 import sqlite3
 from functools import cache
 
-from tacit.base import CorruptLedger, Denied
+from tacit.base import Denied
 from tacit.ledger.entry import digest
+from tacit.ledger.page import lost
 from tacit.ledger.store import Charged, Moved, Order, over, reset_body
-from tacit.ledger.watermark import ADVICE
 from tacit.policy.account import DATASET, Amount
 
 __all__ = ["charge"]
@@ -28,6 +28,7 @@ WHERE a.id = ?"""
 
 
 STORED = "SELECT seq, time, digest, body FROM tacit_entries WHERE account = ? AND seq = ?"
+DIGEST = "SELECT digest FROM tacit_entries WHERE account = ? AND seq = ?"
 ENTER = (
     "INSERT INTO tacit_entries (account, seq, kind, time, analyst, key, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
@@ -45,9 +46,9 @@ def charge(raw: sqlite3.Connection, order: Order, now: int, known: Heads, heads:
     if not rows or rows[0][0] != order.people:
         raise Moved(f'this ledger has no account for "{order.people}": apply its policy first')
     _, sealed, seq, last, head, period, window, window_end, life_spend, life_delta, old = rows[0][:11]
-    before = heads.get(number) or known.get(number)
-    if before is not None and (seq < before[0] or (seq == before[0] and head != before[1])):
-        raise CorruptLedger(f'entries of "{order.people}" that were written are gone from the ledger. {ADVICE}')
+    at, mark = heads.get(number) or known.get(number) or (0, b"")
+    if at and (head if seq == at else _digest(raw, number, at) if seq > at else None) != mark:
+        raise lost(order.people)
     if old is not None:
         return Charged(*_stored(raw, number, old))
     if sealed:
@@ -103,6 +104,11 @@ def charge(raw: sqlite3.Connection, order: Order, now: int, known: Heads, heads:
     raw.execute(MOVE, (seq, time, head, window, window_end, number))
     heads[number] = (seq, head)
     return Charged(seq, time, head, False, order.body)
+
+
+def _digest(raw: sqlite3.Connection, account: int, seq: int) -> bytes | None:
+    found = raw.execute(DIGEST, (account, seq)).fetchone()
+    return None if found is None else bytes(found[0])
 
 
 def _stored(raw: sqlite3.Connection, account: int, seq: int) -> tuple[int, int, bytes, bool, str]:

@@ -8,13 +8,47 @@ from sqlalchemy.exc import DBAPIError
 
 from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown, TacitError
 from tacit.ledger.entry import REGISTRY, digest
+from tacit.ledger.page import lost
 from tacit.ledger.watermark import ADVICE
+from tacit.policy.account import DATASET, analyst_holder
 
-__all__ = ["check", "failure", "heads_of"]
+__all__ = ["check", "failure", "heads_of", "nothing_missing", "still_there"]
 
 HEADS = "SELECT id, people, seq, head FROM tacit_accounts"
 TAIL = "SELECT seq, time, body, digest FROM tacit_entries WHERE account = :account ORDER BY seq DESC LIMIT 2"
 AT = "SELECT digest FROM tacit_entries WHERE account = :account AND seq = :seq"
+
+
+NEWEST = """SELECT a.id, a.people, a.seq, a.head, e.digest FROM tacit_accounts a
+LEFT JOIN tacit_entries e ON e.account = a.id AND e.seq = a.seq"""
+COUNTED = "SELECT people, seq, (SELECT count(*) FROM tacit_entries e WHERE e.account = a.id) FROM tacit_accounts a"
+SPENT = "SELECT account, holder, spent_spend, spent_delta FROM tacit_balances"
+
+
+def still_there(raw: sqlite3.Connection, known: dict[int, tuple[int, bytes]]) -> None:
+    """The newest entry of each account is there, and not before the newest one that this process has seen."""
+    for number, people, seq, head, newest in raw.execute(NEWEST):
+        at, mark = known.get(number, (0, b""))
+        if (seq and newest != head) or seq < at or (at and seq == at and head != mark):
+            raise lost(people)
+
+
+def nothing_missing(raw: sqlite3.Connection) -> None:
+    """No entry between the first and the newest is gone, and analysts have spent together what the dataset has.
+
+    An older file under a newer log is a mixture of both: the newest entries are as they should be, and others are not.
+    """
+    for people, seq, count in raw.execute(COUNTED).fetchall():
+        if seq != count:
+            raise lost(people)
+    totals: dict[int, list[int]] = {}
+    for account, holder, spend, delta in raw.execute(SPENT):
+        sign = 1 if holder == DATASET else -1 if holder.startswith(analyst_holder("")) else 0
+        total = totals.setdefault(account, [0, 0])
+        total[0] += sign * int(spend)
+        total[1] += sign * int(delta)
+    if any(any(total) for total in totals.values()):
+        raise CorruptLedger(f"what analysts have spent is not what the dataset has: the ledger was altered. {ADVICE}")
 
 
 def heads_of(connection: Connection) -> dict[int, tuple[int, bytes]]:

@@ -22,6 +22,10 @@ __all__ = ["Glance"]
 OF_ACCOUNT = [column.name for column in accounts.columns]
 OF_BALANCE = [column.name for column in balances.columns]
 SUMS = {column.name for table in (accounts, balances) for column in table.columns if isinstance(column.type, Exact)}
+ANSWERED = (
+    "SELECT 1 FROM tacit_answers JOIN tacit_accounts ON tacit_accounts.id = tacit_answers.account "
+    "WHERE people = ? AND scope IN (?, ?) AND program = ? AND version = ? LIMIT 1"
+)
 ACCOUNT = f"SELECT {', '.join(OF_ACCOUNT)} FROM tacit_accounts WHERE people = ?"
 
 
@@ -75,6 +79,17 @@ class Glance:
                     raw.execute("COMMIT")
             return standing_of(row, [_Row(OF_BALANCE, each) for each in held], max(clock(), int(row.time)))
         except (sqlite3.Error, ValueError):
+            return None  # the long way says what is wrong
+
+    def answered(self, people: str, scopes: tuple[str, str], program: str, version: str) -> bool | None:
+        """Whether an answer to this program on this version of the data is stored; None if that cannot be told."""
+        try:
+            with self._lock:
+                if not self._may:
+                    return None
+                raw = self._raw if self._raw is not None else self._open()
+                return raw.execute(ANSWERED, (people, *scopes, program, version)).fetchone() is not None
+        except sqlite3.Error:
             return None  # the long way says what is wrong
 
     def _open(self) -> sqlite3.Connection:

@@ -89,6 +89,12 @@ class Store(Protocol):
     def glance(self, people: str, holders: Sequence[str]) -> Standing | None:
         """The account with these balances, without waiting for anybody; None where `read` is the only way."""
 
+    def answered(self, people: str, scopes: tuple[str, str], program: str, version: str) -> bool | None:
+        """Whether an answer is stored, without waiting for anybody; None where `read` is the only way."""
+
+    def ready(self) -> None:
+        """Raise LedgerError if a charge could not be written now. Writes nothing."""
+
     def suspects(self, page: Page) -> list[str]:
         """The people whose chains are not what this store last saw; a server keeps its own books whole: none."""
 
@@ -117,7 +123,7 @@ def reset_body(window: int) -> str:
 
 def over(order: Order, holder: str, *, which: str, left: Amount) -> OverBudget:
     """The refusal when a limit would be passed. `which` is "each" (a program), "total" or "lifetime"."""
-    cost, rest = spelled(order.amount, order.currency), spelled(left, order.currency)
+    cost, rest = spelled(order.amount, order.currency, up=True), spelled(left, order.currency)
     who = f'the budget of "{order.people}"' if holder == DATASET else f'{holder} of "{order.people}"'
     if which == "each":
         return OverBudget(f"{who} allows at most {rest} a program, and this one costs {cost}: ask for less precision")

@@ -1,42 +1,45 @@
 """The ledger takes note of a policy: an account is opened once, and every later change of its limits is an entry."""
 
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
 from tacit.base import PolicyError
+from tacit.ledger.claims import claim
 from tacit.ledger.entry import Entry, genesis
 from tacit.ledger.names import checked, payable
 from tacit.ledger.page import Line, Page
-from tacit.ledger.schema import accounts, balances, entries, sources
+from tacit.ledger.schema import accounts, balances, entries
 from tacit.ledger.store import limit_body, money
 from tacit.plan.program import canonical
 from tacit.policy.account import DATASET, Amount, Limit, Terms
+from tacit.policy.claim import Claim
 
 __all__ = ["record"]
 
 WINDOW = "window"  # the holder that entries about the reset window and the lifetime limit name
 
 
-def record(page: Page, terms: Terms) -> list[Entry]:
-    """Open the account or write down what differs; nothing if nothing does. Refuses other people's sources."""
+def record(page: Page, terms: Terms, claims: Collection[Claim] = ()) -> list[Entry]:
+    """Open the account or write down what differs; nothing if nothing does. Refuses other people's data."""
     _sound(terms)
-    row = page.find(terms.people)
-    if row is None:
+    known = page.connection.execute(select(accounts.c.id).where(accounts.c.people == terms.people)).first()
+    if known is None:
         registry = page.registry()  # locked: two cannot open the same account
         row = page.find(terms.people)
         if row is None:
-            return _open(page, registry, terms)
+            made = _open(page, registry, terms)
+            return made + claim(page, terms.people, claims)
+    made = claim(page, terms.people, claims)  # first: the list of accounts is locked before an account
+    row = page.account(terms.people)
     _same(row, terms)
-    _claim(page, row.id, terms)
-    return _differences(page, row, terms)
+    return made + _differences(page, row, terms)
 
 
 def _sound(terms: Terms) -> None:
     checked(terms.people, "people")
-    for source in terms.sources:
-        checked(source, "a source")
     holders = [checked(limit.holder, "a holder") for limit in terms.limits]
     if DATASET not in holders:
         raise PolicyError(f'"{terms.people}" has no budget: declare the total for the dataset')
@@ -51,7 +54,6 @@ def _sound(terms: Terms) -> None:
 
 
 def _open(page: Page, registry: "Row[Any]", terms: Terms) -> list[Entry]:
-    _refuse_foreign(page, terms, None)
     first, time = genesis(page.ledger, terms.people), page.now(registry)
     values = {
         "people": terms.people,
@@ -79,7 +81,6 @@ def _open(page: Page, registry: "Row[Any]", terms: Terms) -> list[Entry]:
     page.connection.execute(insert(balances), [first_balance(row.id, limit, row.window) for limit in terms.limits])
     listed = canonical({"kind": "open", "people": terms.people, "genesis": made[0].digest.hex()})
     page.append(registry, [Line("open", listed)], time=time)
-    _claim(page, row.id, terms)
     return made
 
 
@@ -113,27 +114,6 @@ def _same(row: "Row[Any]", terms: Terms) -> None:
                 f'the account of "{terms.people}" was opened with {name} = {old}, and the policy says {new} now: what '
                 f"was spent cannot be counted anew, so set {name} back to {old}"
             )
-
-
-def _refuse_foreign(page: Page, terms: Terms, account: int | None) -> set[str]:
-    """The sources among these that nobody has claimed yet; one that belongs to other people is an error."""
-    new = set(terms.sources)
-    query = select(sources.c.source, sources.c.account, accounts.c.people).join(accounts)
-    for found in page.connection.execute(query.where(sources.c.source.in_(terms.sources)).order_by(sources.c.source)):
-        if found.account != account:
-            raise PolicyError(
-                f'"{found.source}" is the data of "{found.people}" already: the same data are the same people, and '
-                f'they keep what they have spent. Set people = "{found.people}" in the policy, or rename the account'
-                " with Ledger.rename"
-            )
-        new.discard(found.source)
-    return new
-
-
-def _claim(page: Page, account: int, terms: Terms) -> None:
-    new = _refuse_foreign(page, terms, account)
-    if new:
-        page.connection.execute(insert(sources), [{"source": name, "account": account} for name in sorted(new)])
 
 
 def _differences(page: Page, row: "Row[Any]", terms: Terms) -> list[Entry]:

@@ -14,8 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tacit.base.private_file import FILE, open_private
+
 __all__ = ["Ask", "Queue", "Turnstile"]
 
+NOTE = 64  # bytes
 TOGETHER = 256  # asks served at once, so that nobody waits for an endless transaction
 
 
@@ -90,8 +93,8 @@ class Queue:
 class Turnstile:
     """One process at a time. Not to be used across a fork: close it before, open another after."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    def __init__(self, path: Path, *, mode: int = FILE) -> None:
+        self._file = open_private(path, os.O_RDWR, mode=mode)
 
     def enter(self, patience: float) -> bool:
         """Wait for our turn, but not longer than so many seconds. After False, close this and open another."""
@@ -103,6 +106,13 @@ class Turnstile:
 
     def leave(self) -> None:
         fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def note(self, text: bytes) -> None:
+        """Leave a word for whoever has the next turn, in place of the one before."""
+        os.pwrite(self._file, text.ljust(NOTE), 0)
+
+    def noted(self) -> bytes:
+        return os.pread(self._file, NOTE, 0).rstrip()
 
     def close(self) -> None:
         os.close(self._file)

@@ -3,13 +3,14 @@
 What it proves: nobody altered, removed, inserted or reordered entries without rewriting everything after them, and
 the balances that limits are held to are the sums of the entries. What it cannot see by itself: a ledger rewritten
 from some entry on, hashes and all, or its newest entries cut off together with the file of marks. Against that, keep
-a signed checkpoint where whoever can write the ledger cannot (`checkpoint.py`). Stored answers and the places of the
-data stand beside the chains; of answers only what they belong to is checked.
+a signed checkpoint where whoever can write the ledger cannot (`checkpoint.py`). Stored answers and claims of data are
+tables beside the chains, and must be what the chains say of them, no more and no less.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from json import loads
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ __all__ = ["TICK", "Known", "Report", "Tick", "expected", "registered", "silent"
 
 Tick = Callable[[int], None]
 TICK = 5000  # entries between two signs of life
+NONE = (2**63, "")  # after the last entry
 
 
 def silent(_: int) -> None:
@@ -139,6 +141,9 @@ class _Walk:
             if number not in self.chains:
                 self._close(number, self._start(number))
         registered(list(self.chains.values()), self.findings)
+        lists = [number for number, chain in self.chains.items() if chain.people == REGISTRY]
+        self._releases(lists[0] if lists else 0)
+        self._claims()
         self._marks()
         expected(list(self.chains.values()), self.known, self.findings)
         return Report(
@@ -229,6 +234,53 @@ class _Walk:
                 chain.found(seq, "has a stored answer to another program")
         self._next_answer()
 
+    # --- what lies beside the chains
+
+    def _releases(self, registry: int) -> None:
+        """Every answer is the one that an entry says was kept, and every one that was kept is there."""
+        keeps = self.reader.keeps(registry)
+        seq, body = next(keeps, NONE)
+        for row in self.reader.releases():
+            while seq < (row.entry or 0):
+                self._gone(seq, body)
+                seq, body = next(keeps, NONE)
+            if seq != row.entry:
+                self._beside(row.account, row.seq, "has a stored answer that no entry speaks of: it was added")
+                continue
+            if _kept(body) != self._stored(row):
+                self._beside(row.account, row.seq, "has a stored answer that is not the one that was kept")
+            seq, body = next(keeps, NONE)
+        while body:
+            self._gone(seq, body)
+            seq, body = next(keeps, NONE)
+
+    def _stored(self, row: Any) -> tuple[Any, ...]:
+        chain = self.chains.get(row.account)
+        opening = "" if chain is None else chain.opening.hex()
+        return opening, row.seq, row.scope, row.program, row.version, row.kind, _hash(row.release)
+
+    def _gone(self, seq: int, body: str) -> None:
+        opening, charge, *_ = _kept(body)
+        people = next((chain.people for chain in self.chains.values() if chain.opening.hex() == opening), "?")
+        self.findings.add(people, charge, f"had an answer, as entry {seq} of the list of accounts says: it is gone")
+
+    def _beside(self, account: int, seq: int, what: str) -> None:
+        chain = self.chains.get(account)
+        self.findings.add(f"account {account}" if chain is None else chain.people, seq, what)
+
+    def _claims(self) -> None:
+        lists = [chain for chain in self.chains.values() if chain.people == REGISTRY]
+        left = lists[0].claims.holdings() if lists else {}
+        for row in self.reader.claims():
+            chain = self.chains.get(row.account)
+            opening = "" if chain is None else chain.opening.hex()
+            if left.pop((opening, row.place, row.part), None) != (row.unit, row.state):
+                people = f"account {row.account}" if chain is None else chain.people
+                self.findings.add(people, None, f"its claim of {row.place} is not the one that the entries say")
+        names = {chain.opening.hex(): chain.people for chain in self.chains.values()}
+        for opening, place, _ in left:
+            self.findings.add(names.get(opening, "?"), None, f"its claim of {place} is gone")
+
     def _marks(self) -> None:
         mark = self.reader.mark
         if mark is None:
@@ -240,6 +292,21 @@ class _Walk:
             if seq and (chain is None or chain.watched.get(seq) != digest):
                 people = f"account {account}" if chain is None else chain.people
                 self.findings.add(people, seq, "was written, as the file of marks knows, and is gone or another now")
+
+
+def _kept(body: str) -> tuple[Any, ...]:
+    """What an entry says of an answer, as `_stored` tells it of the table."""
+    names = ("account", "charge", "scope", "program", "version", "outcome", "release")
+    try:
+        data = dict(loads(body))
+    except (ValueError, TypeError):
+        data = {}  # said when the chain was walked
+    return tuple(data.get(name) for name in names)
+
+
+def _hash(release: Any) -> str:
+    """Of what was released; SQLite keeps text where bytes should be."""
+    return sha256(release.encode() if isinstance(release, str) else bytes(release)).hexdigest()
 
 
 def watched(known: tuple[Known, ...], people: str) -> set[int]:
@@ -259,6 +326,10 @@ def registered(chains: list[Chain], findings: Findings) -> None:
             continue
         if opens.pop(chain.opening.hex(), None) != chain.history.first_name:
             findings.add(chain.people, None, "is not in the list of accounts as it is")
+    closed = {chain.opening.hex() for chain in chains if chain.history.sealed}
+    for opening, seq in lists[0].claims.beside.items():
+        if opening not in closed:
+            findings.add(REGISTRY, seq, "claims data of an account that was not closed")
     for people in opens.values():
         findings.add(people, None, "is in the list of accounts, and the account is gone or begins otherwise")
 

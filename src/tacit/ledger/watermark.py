@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tacit.base import CorruptLedger
+from tacit.base.private_file import FILE, open_private
 
 __all__ = ["ADVICE", "Watermark"]
 
@@ -32,9 +33,9 @@ def _header(ledger: str) -> bytes:
 class Watermark:
     """The notes of one ledger. Written and read only by whoever holds the ledger's turnstile."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, mode: int = FILE) -> None:
         self.path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._file = open_private(path, os.O_RDWR, mode=mode)
 
     @property
     def empty(self) -> bool:

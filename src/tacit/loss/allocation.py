@@ -41,6 +41,7 @@ class Allocated(Part):
     """One use of a record in one of `steps` steps with Gaussian noise, `square` = μ² = (sensitivity/σ)²; add/remove."""
 
     kind: ClassVar[str] = "allocated"
+    lopsided: ClassVar[bool] = True
 
     square: Fraction
     steps: Fraction

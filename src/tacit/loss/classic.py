@@ -135,8 +135,9 @@ def parallel(
 
     Which part a unit falls in must be fixed in advance as a function of that unit's data alone. `losses` are the parts'
     guarantees for adding or removing one unit of the part. Under add/remove one part pays: the largest. Under replace a
-    unit may leave one part and enter another, so two parts pay; or it stays and changes, which costs `within` (the
-    parts' guarantees for replace), or a group of two where that is not given.
+    unit may leave one part and enter another, so two parts pay, each its own direction; or it stays and changes, which
+    costs `within` (the parts' guarantees for replace), or where that is not given what two units cost, one of which
+    goes and one of which comes.
     """
     counts = Counter(losses)
     parts = list(counts)
@@ -157,9 +158,9 @@ def parallel(
         return worst(parts)
     if given is not None and any(loss.relation is not Relation.REPLACE for loss in given):
         raise RelationError("within must hold guarantees with relation='replace'")
-    moves = [a + b for a, b in combinations(parts, 2)] + [loss + loss for loss in parts if counts[loss] > 1]
-    changes = given if given is not None else [_restated(loss.grouped(2)) for loss in parts]
-    return worst([_restated(loss) for loss in moves] + changes)
+    moves = [*combinations(parts, 2), *((loss, loss) for loss in parts if counts[loss] > 1)]
+    changes = given if given is not None else [_replaced(loss) for loss in parts]
+    return worst([_restated(goes + _reversed(comes)) for goes, comes in moves] + changes)
 
 
 def worst(losses: Iterable[Loss]) -> Loss:
@@ -190,6 +191,21 @@ def worst(losses: Iterable[Loss]) -> Loss:
         raise LossError("these losses share no order of a Rényi curve: convert them to (epsilon, delta) first")
     values = [max(table[order] for table in tables) for order in orders]
     return RDP(orders, values, max(curve.slack for curve in curves), **about)
+
+
+def _reversed(loss: Loss) -> Loss:
+    """The same loss for the other order of the neighbours. Kinds that are not lists of pairs hold for both."""
+    if not isinstance(loss, PLD):
+        return loss
+    return PLD.of(tuple((part.reversed(), count) for part, count in loss.parts), **loss.neighbours)
+
+
+def _replaced(loss: Loss) -> Loss:
+    """What one unit costs that is replaced, from what one costs that comes or goes."""
+    if not isinstance(loss, PLD):
+        return _restated(loss.grouped(2))
+    about = {**loss.neighbours, "relation": Relation.REPLACE}
+    return PLD.of(tuple((part.replaced(), count) for part, count in loss.parts), **about)
 
 
 def _restated(loss: Loss) -> Loss:

@@ -284,7 +284,7 @@ def _renyi(loss: Loss | Cost, order: float) -> Spent:
         value, slack = loss.at(order), loss.slack
     elif isinstance(loss, PLD):
         pairs = [(Response(p.bound) if p.slack and p.bound is not None else p, count) for p, count in loss.parts]
-        value = sum(count * renyi_divergence(part, order, relation=loss.relation) for part, count in pairs)
+        value = sum(count * renyi_divergence(part, order) for part, count in pairs)
         slack = loss.slack
     else:
         _, rho, slack = charge_of(loss)

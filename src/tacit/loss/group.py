@@ -16,13 +16,16 @@ __all__ = ["MixturePair", "SampledGroup"]
 
 @dataclass(frozen=True)
 class SampledGroup(Part):
-    """Gaussian noise on a Poisson sample, for `size` units that come or go together; `square` is μ² of one of them.
+    """Gaussian noise on a Poisson sample, for `size` units that all come or all go; `square` is μ² of one of them.
 
     J ~ Binomial(size, rate) of them take part, and their vectors add up to at most J times one: the sum is told from
-    noise alone no better than N(Jμ, 1) from N(0, 1) (mixtures of Gaussians, Choquette-Choo et al. 2024).
+    noise alone no better than N(Jμ, 1) from N(0, 1) (mixtures of Gaussians, Choquette-Choo et al. 2024; it follows from
+    Kahane's inequality too, see docs/theory/amplification.md). Of groups of which some come and others go it says
+    nothing: for one that goes where another comes there is `PoissonReplace`.
     """
 
     kind: ClassVar[str] = "sampled_group"
+    lopsided: ClassVar[bool] = True
 
     square: Fraction
     rate: Fraction

@@ -42,7 +42,7 @@ class Loss(ABC):
 
     @abstractmethod
     def grouped(self, size: int) -> "Loss":
-        """The guarantee for a group of `size` units that change together."""
+        """The guarantee for a group of `size` units that all come, or all go, or under replace are all replaced."""
 
     @abstractmethod
     def _plus(self, other: "Loss") -> "Loss":

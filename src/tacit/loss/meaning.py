@@ -5,7 +5,7 @@
 - Tests: whoever wrongly accuses a share α of the people outside catches at most a share
   min over ε of min(e^ε·α + δ(ε), 1 − e^−ε·(1 − δ(ε) − α)) of those inside (Wasserman and Zhou 2010;
   Kairouz, Oh and Viswanath 2015). Every ε gives a bound, so a search that stops early is only less sharp.
-- Strong, moderate, weak are a rule of thumb, not a theorem, and are labelled so.
+- Strong, moderate, weak and very weak are a rule of thumb, not a theorem, and are labelled so.
 """
 
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from tacit.loss.pld import GDP, PLD, Approx, probability
 __all__ = ["Meaning", "explain", "power"]
 
 FALSE_POSITIVES = (0.01, 0.10)
+STRENGTHS = ((1, "strong"), (2, "moderate"), (5, "weak"))
 
 
 class Curve(Protocol):
@@ -50,9 +51,12 @@ class Meaning:
 
     @property
     def strength(self) -> str:
-        """A rule of thumb: ε ≤ 1 strong, up to 10 moderate, above weak."""
+        """A rule of thumb: ε ≤ 1 strong, up to 2 moderate, up to 5 weak, above very weak.
+
+        A belief of 50 % can then end at 73 %, 88 %, 99.3 %, or beyond.
+        """
         shown = self.epsilon * (1 - 1e-9)  # an upper bound a rounding above 1 is still a 1
-        return "strong" if shown <= 1 else "moderate" if shown <= 10 else "weak"
+        return next((word for most, word in STRENGTHS if shown <= most), "very weak")
 
     @property
     def sentence(self) -> str:

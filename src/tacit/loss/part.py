@@ -38,6 +38,7 @@ class Part(ABC):
 
     kind: ClassVar[str]
     known: ClassVar[dict[str, "type[Part]"]] = {}
+    lopsided: ClassVar[bool] = False  # one that comes and one that goes are told apart by different pairs
 
     def __init_subclass__(cls) -> None:
         Part.known[cls.kind] = cls
@@ -52,9 +53,19 @@ class Part(ABC):
         return True
 
     @property
+    def replace_only(self) -> bool:
+        """Whether it is said of a unit that is replaced, and of none that comes or goes."""
+        return False
+
+    @property
     def bound(self) -> Fraction | None:
         """The ε that holds with probability 1 − `slack`, if there is one."""
         return None
+
+    @property
+    def reached(self) -> Fraction | None:
+        """The ε that some outcome has: `bound`, but for what a bound is rounded up by."""
+        return self.bound
 
     @property
     def slack(self) -> Fraction:
@@ -71,7 +82,24 @@ class Part(ABC):
         return inf if self.rho is None or self.slack else float(self.rho) * order
 
     def grouped(self, size: int) -> "Part":
+        """For so many units that all come, all go, or are all replaced."""
         raise LossError(f"the loss of {self.kind} has no form for groups: convert it to (epsilon, delta) first")
+
+    def reversed(self) -> "Part":
+        """With the two neighbours exchanged: what one unit costs that goes where another comes."""
+        from tacit.loss.reverse import Reversed  # which is itself a Part
+
+        return Reversed(self) if self.lopsided else self
+
+    def replaced(self) -> "Part":
+        """For one unit that is replaced, from what is known of one that comes or goes."""
+        if not self.lopsided:
+            return self.grouped(2)
+        if self.bound is not None:
+            return Response(self.bound, self.slack).grouped(2)
+        raise LossError(
+            f"the loss of {self.kind} has no form for a unit that is replaced: convert it to (epsilon, delta) first"
+        )
 
     def json(self) -> dict[str, Any]:
         """Plain data with exact decimal or fractional strings."""
@@ -167,7 +195,8 @@ class Normal(Part):
 
 @dataclass(frozen=True)
 class DiscreteLaplace(Part):
-    """Discrete Laplace noise of `scale` steps on a number that moves by `shift` steps."""
+    """Discrete Laplace noise of `scale` steps on numbers that move by `shift` steps together (l1): worst when one does
+    (docs/theory/laplace.md)."""
 
     kind: ClassVar[str] = "discrete_laplace"
 
@@ -189,6 +218,10 @@ class DiscreteLaplace(Part):
     def bound(self) -> Fraction:
         return self.shift / self.scale
 
+    @property
+    def reached(self) -> Fraction:
+        return int(self.shift) / self.scale
+
     def renyi(self, order: float) -> float:
         return Response(self.bound).renyi(order)
 
@@ -198,7 +231,8 @@ class DiscreteLaplace(Part):
 
 @dataclass(frozen=True)
 class DiscreteNormal(Part):
-    """Discrete Gaussian noise of parameter σ² = `variance` steps² on one number that moves by `shift` steps."""
+    """Discrete Gaussian noise of parameter σ² = `variance` steps² on one number that moves by `shift` steps, or on
+    several that move by so many together in l1 (docs/theory/laplace.md)."""
 
     kind: ClassVar[str] = "discrete_normal"
 
@@ -226,6 +260,7 @@ class Poisson(Part):
     """Each unit takes part with probability `rate`, independently; stated for add/remove (Zhu, Dong and Wang 2022)."""
 
     kind: ClassVar[str] = "poisson"
+    lopsided: ClassVar[bool] = True
 
     base: Part
     rate: Fraction
@@ -250,15 +285,17 @@ class Poisson(Part):
     @property
     def bound(self) -> Fraction | None:
         """log(1 + rate·(e^ε − 1)), rounded up."""
-        if self.base.bound is None:
-            return None
-        e = float(self.base.bound)
-        inner = (
-            e + log(float(self.rate) + (1 - float(self.rate)) * exp(-e))
-            if e > 1
-            else log1p(float(self.rate) * expm1(e))
-        )
-        return min(self.base.bound, Fraction(inner * (1 + 1e-14)))
+        base = self.base.bound
+        return None if base is None else min(base, Fraction(self._amplified(float(base)) * (1 + 1e-14)))
+
+    @property
+    def reached(self) -> Fraction | None:
+        base = self.base.reached
+        return None if base is None else min(base, Fraction(self._amplified(float(base)) * (1 - 1e-14)))
+
+    def _amplified(self, e: float) -> float:
+        rate = float(self.rate)
+        return e + log(rate + (1 - rate) * exp(-e)) if e > 1 else log1p(rate * expm1(e))
 
     @property
     def slack(self) -> Fraction:
@@ -267,6 +304,10 @@ class Poisson(Part):
     @property
     def attained(self) -> bool:
         return self.base.attained
+
+    @property
+    def replace_only(self) -> bool:
+        return self.base.replace_only
 
     def grouped(self, size: int) -> Part:
         if size == 1:
@@ -279,6 +320,12 @@ class Poisson(Part):
             return Response(self.bound, self.slack).grouped(size)
         return super().grouped(size)
 
+    def replaced(self) -> Part:
+        """One that comes or goes moves the value by μ at most: the old vector and the new are both that long."""
+        if isinstance(self.base, Normal):
+            return PoissonReplace(4 * self.base.square, self.rate)
+        return super().replaced()
+
 
 @dataclass(frozen=True)
 class WithoutReplacement(Poisson):
@@ -290,10 +337,15 @@ class WithoutReplacement(Poisson):
     """
 
     kind: ClassVar[str] = "without_replacement"
+    lopsided: ClassVar[bool] = False
 
     @property
     def attained(self) -> bool:
         return False
+
+    @property
+    def replace_only(self) -> bool:
+        return True
 
     def grouped(self, size: int) -> Part:
         if size == 1 or self.bound is None:
@@ -317,12 +369,17 @@ class WithoutReplacement(Poisson):
 @dataclass(frozen=True)
 class PoissonReplace(Part):
     """Poisson-sampled Gaussian under replace: the unit's vector, at most μ/2 standard deviations long, becomes its
-    opposite. (1 − rate)·N(0) + rate·N(±μ/2); `square` is μ²."""
+    opposite. (1 − rate)·N(0) + rate·N(±μ/2); `square` is μ². No other two vectors of that length are told apart better
+    (docs/theory/amplification.md, from Kahane's inequality)."""
 
     kind: ClassVar[str] = "poisson_replace"
 
     square: Fraction
     rate: Fraction
+
+    @property
+    def replace_only(self) -> bool:
+        return True
 
     def pair(self) -> Pair:
         return ReplacedGaussian(sqrt(self.square) / 2 * (1 + 2e-16), float(self.rate))

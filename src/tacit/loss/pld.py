@@ -5,7 +5,19 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, expm1, inf, log1p
 
-from tacit.base import InputError, LossError, Number, Relation, between, exact, non_negative, positive, show, whole
+from tacit.base import (
+    InputError,
+    LossError,
+    Number,
+    Relation,
+    RelationError,
+    between,
+    exact,
+    non_negative,
+    positive,
+    show,
+    whole,
+)
 from tacit.loss.compose import Composition, Terms
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
@@ -40,6 +52,9 @@ class PLD(Loss):
 
     def __init__(self, parts: Parts, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> None:
         super().__init__(relation=relation, unit=unit)
+        odd = [part.kind for part, _ in parts if part.replace_only and self.relation is not Relation.REPLACE]
+        if odd:
+            raise RelationError(f"the loss of {odd[0]} holds for a unit that is replaced only: say relation='replace'")
         counts: dict[Part, int] = {}
         for part, count in parts:
             counts[part] = counts.get(part, 0) + count
@@ -82,7 +97,8 @@ class PLD(Loss):
         single = sum(count for _, count in leaks) <= 1
         if (single and target == self.slack) or (target < TINY and not leaks):  # nothing is left for the curve
             if all(part.bound is not None for part, _ in self.parts):
-                return Interval.around(float(self.bound)) if self.bound else Interval(0.0, 0.0)
+                low = sum((count * (part.reached or 0) for part, count in self.parts), Fraction(0))
+                return Interval.around(float(self.bound), lower=float(low)) if self.bound else Interval(0.0, 0.0)
             return Interval(inf, inf)
         # a breach in any part is a breach: 1 − Π(1 − δ)
         if float(target) <= -expm1(sum(count * log1p(-leak) for leak, count in leaks)) * (1 + 1e-12):
@@ -123,7 +139,8 @@ class PLD(Loss):
         if isinstance(part, Normal):
             raise LossError(
                 "under replace, say sampled(rate, clipped=True) if every unit's vector is clipped to half of this "
-                "sensitivity (replacing one moves the sum by twice the clip norm); otherwise state it for add_remove"
+                "sensitivity (replacing one moves the sum by twice the clip norm). Values in [0, 1] move by 1 and are "
+                "not clipped to 1/2: give them the sensitivity 2, or state the guarantee for add_remove"
             )
         raise LossError(
             "Poisson sampling under replace is known here for clipped vectors with Gaussian noise only: state the "

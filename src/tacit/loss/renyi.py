@@ -13,8 +13,18 @@ from scipy.special import gammaln, logsumexp
 from tacit.base import InputError, LossError, Number, Relation, exact, non_negative, round_up, show, whole
 from tacit.loss.interval import Interval
 from tacit.loss.loss import ACCURACY, Loss
-from tacit.loss.part import DiscreteLaplace, DiscreteNormal, Normal, Part, Poisson, PoissonReplace, Response
+from tacit.loss.part import (
+    DiscreteLaplace,
+    DiscreteNormal,
+    Normal,
+    Part,
+    Poisson,
+    PoissonReplace,
+    Response,
+    WithoutReplacement,
+)
 from tacit.loss.pld import PLD, probability
+from tacit.loss.reverse import Reversed
 from tacit.loss.zcdp import ZCDP
 
 __all__ = ["ORDERS", "RDP", "renyi_divergence"]
@@ -96,7 +106,7 @@ class RDP(Loss):
             return cls(ORDERS, [rho * order for order in ORDERS], loss.slack, **loss.neighbours)
         if not isinstance(loss, PLD):
             raise LossError(f"{type(loss).__name__} has no Rényi divergence here: use its epsilon(delta)")
-        curves = [(dict(zip(*_curve(part, loss.relation), strict=True)), count) for part, count in loss.parts]
+        curves = [(dict(zip(*_curve(part), strict=True)), count) for part, count in loss.parts]
         orders = [order for order in ORDERS if all(order in curve for curve, _ in curves)]
         if not orders:
             raise LossError("no order has a finite Rényi divergence: ask this loss for epsilon(delta) itself")
@@ -199,21 +209,21 @@ class RDP(Loss):
 
 
 @lru_cache(maxsize=256)
-def _curve(part: Part, relation: Relation) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+def _curve(part: Part) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     def at(order: float) -> float:
         # (ε, δ)-DP is ε-DP outside events of probability δ (Kairouz, Oh and Viswanath 2015, as a mixture)
         if part.slack:
             return inf if part.bound is None else _response(float(part.bound), order)
-        return renyi_divergence(part, order, relation=relation)
+        return renyi_divergence(part, order)
 
     curve = RDP.from_function(at)
     return curve.orders, curve.values
 
 
-def renyi_divergence(part: Part, order: float, *, relation: Relation = Relation.ADD_REMOVE) -> float:
+def renyi_divergence(part: Part, order: float) -> float:
     """A bound on D_α of one mechanism, in the worse direction, that is exact wherever a closed form is known.
 
-    `relation` matters for sampling only: a `Poisson` part stated for replace is sampling without replacement.
+    It is said of the neighbours that the part is about: a sample of fixed size, say, of a unit that is replaced.
     """
     if not order > 1:
         raise InputError(f"order must be greater than 1, not {order}")
@@ -222,12 +232,14 @@ def renyi_divergence(part: Part, order: float, *, relation: Relation = Relation.
     pure = inf if part.bound is None else _response(float(part.bound), order)
     if isinstance(part, Response):
         return pure
+    if isinstance(part, Reversed):
+        return renyi_divergence(part.base, order)
     if isinstance(part, Normal | DiscreteNormal):
         return float(part.rho) * order  # exact for Normal; Canonne, Kamath and Steinke 2020, Theorem 4 for the lattice
     if isinstance(part, DiscreteLaplace):
         return min(pure, _discrete_laplace(part, order))
     if isinstance(part, Poisson):
-        return min(pure, _sampled(part, order, relation))
+        return min(pure, _sampled(part, order))
     if isinstance(part, PoissonReplace):
         return _sampled_replace(part, order)
     return min(pure, part.renyi(order))
@@ -253,18 +265,18 @@ def _discrete_laplace(part: DiscreteLaplace, order: float) -> float:
     return max(0.0, log_moment + 4e-16 * (4 + order * k * r)) / (order - 1)
 
 
-def _sampled(part: Poisson, order: float, relation: Relation) -> float:
+def _sampled(part: Poisson, order: float) -> float:
     """A mechanism on a sample; never more than the mechanism itself, by joint quasi-convexity."""
-    base: Part = part.base
-    rate = part.rate
+    base: Part = part
+    rate, fixed = Fraction(1), False
     while isinstance(base, Poisson):  # a sample of a sample
-        rate *= base.rate
+        rate, fixed = rate * base.rate, fixed or isinstance(base, WithoutReplacement)
         base = base.base
-    without = renyi_divergence(base, order, relation=relation)
+    without = renyi_divergence(base, order)
     if not isinstance(base, Normal | DiscreteNormal | Response | DiscreteLaplace):
         return without
     log_moment = _sampled_log_moment(base, rate, order)
-    if relation is Relation.REPLACE:
+    if fixed:
         # Without replacement the hockey stick is that of ((1−q)Q + qP, Q) at e^ε ≥ 1 and that of the swapped pair below
         # (Zhu, Dong and Wang 2022). A moment minus 1 is an integral of it over both, so it is at most the two together.
         log_moment = log_moment + log(2) if log_moment > 30 else log1p(2 * expm1(log_moment))

@@ -219,6 +219,7 @@ class TradeoffPoints(Part):
     """
 
     kind: ClassVar[str] = "tradeoff_points"
+    lopsided: ClassVar[bool] = True
 
     points: tuple[tuple[Fraction, Fraction], ...]
 
@@ -263,6 +264,10 @@ class TradeoffPoints(Part):
     def bound(self) -> Fraction:
         most = max(abs(_log(other / null)) for null, other in self._steps if other)
         return Fraction(most * (1 + 1e-14))
+
+    @property
+    def reached(self) -> Fraction:
+        return self.bound * (1 - Fraction(3, 10**14))
 
     @property
     def slack(self) -> Fraction:

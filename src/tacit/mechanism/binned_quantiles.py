@@ -77,14 +77,15 @@ class BinnedQuantiles(Mechanism):
         relation: Relation = Relation.ADD_REMOVE,
         unit: str = "row",
     ) -> Pure | ZCDP:
-        """`sensitivity` is the norm, over groups, of the mass of one unit; a bare number is for a single group.
+        """`sensitivity` is the norm, over groups, of the mass of one unit: a bare number for any number of groups, and
+        `Sensitivity.scalar(...)` for a single one.
 
         Under replace m moves by ΔM + (1 − Δ)μ in a group, M and μ being the larger and the smaller of the two masses:
         by C at most in a single group, by 2ΔC in all in l1, and by C·√2·√(Δ² + (1 − Δ)²) in l2.
         """
         if self.norm == "l2":
             return self.concentrated(sensitivity, relation=relation, unit=unit)
-        size, single = _mass(sensitivity, "l1")
+        size, single = _mass(Sensitivity.of(sensitivity, "l1"), "l1")
         shifts = sum((_shift(q, Relation(relation), single) for q in self.quantiles), Fraction(0))
         return Pure(self._answers * 2 * shifts * size / self.scale, relation=relation, unit=unit)
 
@@ -96,7 +97,7 @@ class BinnedQuantiles(Mechanism):
         unit: str = "row",
     ) -> ZCDP:
         """The release in zCDP, whatever its `norm`: Σ (2·shift/scale)²/8 over the draws of all groups."""
-        size, single = _mass(sensitivity, "l2")
+        size, single = _mass(Sensitivity.of(sensitivity, self.norm), "l2")
         squares = sum((_square(q, Relation(relation), single) for q in self.quantiles), Fraction(0))
         return ZCDP(self._answers * squares * (size / self.scale) ** 2 / 2, relation=relation, unit=unit)
 
@@ -266,7 +267,7 @@ class BinnedQuantiles(Mechanism):
             m = cls(quantiles=(Fraction(quantile),), scale=Fraction(scale), cells=300, norm="l1")
             left, right, moved = _worst(Fraction(quantile), mass, 300)
             found += [Example(m, left, right, m.loss(mass))]
-            found += [Example(m, left, moved, m.loss(mass, relation=swap))]
+            found += [Example(m, left, moved, m.loss(Sensitivity.scalar(mass), relation=swap))]
         m = cls(quantiles=(Fraction(3, 5),), scale=Fraction(3), cells=140, norm="l1")
         left, right, _ = _worst(Fraction(3, 5), 1, 140)
         full, less = [0, 3, *[0] * 136, 1, 1], [0, 3, *[0] * 136, 1, 0]
@@ -311,9 +312,8 @@ def _square(quantile: Fraction, relation: Relation, single: bool) -> Fraction:
     return Fraction(1) if single else 2 * (most**2 + (1 - most) ** 2)
 
 
-def _mass(sensitivity: Sensitivity | Number | None, norm: Literal["l1", "l2"]) -> tuple[Fraction, bool]:
+def _mass(size: Sensitivity, norm: Literal["l1", "l2"]) -> tuple[Fraction, bool]:
     """The norm of one unit's mass over the groups (l2 is never above l1), and whether there is but one group."""
-    size = Sensitivity.of(sensitivity)
     known = size.l1 if norm == "l2" and size.l2 is None else size.require(norm)
     return size.require(norm) if known is None else known, size.dimension == 1
 

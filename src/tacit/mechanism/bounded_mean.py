@@ -201,10 +201,10 @@ class BoundedMean(Mechanism):
             raise InputError("sensitivity follows from the bounds: leave it out")
         span, neighbours = self.range, checked_relation(relation, self.n)
         if neighbours is Relation.REPLACE:
-            return self.sum_noise.loss(span.width * span.step, relation=neighbours, unit=unit)
+            return self.sum_noise.loss(Sensitivity.scalar(span.width * span.step), relation=neighbours, unit=unit)
         assert self.count_noise is not None  # add/remove has one: checked_relation
-        moved = self.sum_noise.loss(span.reach * span.step, relation=neighbours, unit=unit)
-        return moved + self.count_noise.loss(1, relation=neighbours, unit=unit)
+        moved = self.sum_noise.loss(Sensitivity.scalar(span.reach * span.step), relation=neighbours, unit=unit)
+        return moved + self.count_noise.loss(Sensitivity.scalar(1), relation=neighbours, unit=unit)
 
     @classmethod
     def from_loss(

@@ -119,10 +119,10 @@ class BoundedVariance(Mechanism):
             kind = Pure if isinstance(self.sum_noise, DiscreteLaplace) else ZCDP
             return kind(self._worst_replacement(), relation=neighbours, unit=unit)
         assert self.count_noise is not None  # add/remove has one: checked_relation
-        moved = self.sum_noise.loss(span.reach * span.step, relation=neighbours, unit=unit)
+        moved = self.sum_noise.loss(Sensitivity.scalar(span.reach * span.step), relation=neighbours, unit=unit)
         squared = (span.reach**2 - self._offset) * span.step**2
-        moved += self.square_noise.loss(squared, relation=neighbours, unit=unit)
-        return moved + self.count_noise.loss(1, relation=neighbours, unit=unit)
+        moved += self.square_noise.loss(Sensitivity.scalar(squared), relation=neighbours, unit=unit)
+        return moved + self.count_noise.loss(Sensitivity.scalar(1), relation=neighbours, unit=unit)
 
     def _worst_replacement(self) -> Fraction:
         """The greatest ε (Laplace) or ρ (Gaussian) of replacing one value."""

@@ -45,7 +45,7 @@ class Exponential(Selection):
     ) -> Self:
         """The least noise for Pure(ε), or for ZCDP(ρ) through ε = √8ρ."""
         if isinstance(loss, ZCDP) and loss.rho and not loss.slack:
-            size = positive(Sensitivity.of(sensitivity).require("linf"), "sensitivity")
+            size = positive(Sensitivity.of(sensitivity, "linf").require("linf"), "sensitivity")
             scale = round_up((1 if monotone else 2) * size * Fraction(1 / sqrt(8 * loss.rho) * (1 + 1e-15)))
             return cls(scale=scale, monotone=monotone, **options)
         return super().from_loss(loss, sensitivity=sensitivity, monotone=monotone, **options)

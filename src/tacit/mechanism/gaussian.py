@@ -25,8 +25,9 @@ SUMMED = 2**13  # up to this many steps a sigma, tails are summed over the latti
 class DiscreteGaussian(Additive):
     """Integer noise with Pr[z] ∝ exp(−z²/2σ²).
 
-    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP (Canonne, Kamath and Steinke 2020). For one number the loss also knows
-    its (ε, δ) curve exactly. `sigma` is the parameter; on a coarse lattice the standard deviation is a little less.
+    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP (Canonne, Kamath and Steinke 2020). Where one coordinate moves the loss
+    also knows its (ε, δ) curve exactly. `sigma` is the parameter; on a coarse lattice the standard deviation is a
+    little less.
     """
 
     theory: ClassVar[str] = "gaussian"
@@ -44,13 +45,14 @@ class DiscreteGaussian(Additive):
         unit: str = "row",
     ) -> PLD | ZCDP:
         """On a fine lattice a continuous Gaussian's with σ² − (2 steps)², which this noise is a post-processing of but
-        for a factor 1 ± 1e-33 (docs/theory/gaussian.md). On a coarse one exact when one coordinate moves (a scalar, or
-        a vector whose l1 sensitivity is a single step), else zCDP."""
-        size, step = Sensitivity.of(sensitivity), self.lattice.granularity
+        for a factor 1 ± 1e-33 (docs/theory/gaussian.md). On a coarse one exact when one coordinate moves: a scalar, or
+        a vector of l2 sensitivity below √2 steps or of l1 sensitivity of one. Else zCDP, since several coordinates that
+        move by a step each are told apart better than one that moves as far in l2."""
+        size, step = Sensitivity.of(sensitivity, "l2"), self.lattice.granularity
         shift = size.require("l2")
         if self._variance >= FINE**2:
             part: Part = Normal((shift / step) ** 2 / (self._variance - 4))
-        elif size.dimension == 1 or (size.l1 is not None and size.l1 <= step):
+        elif size.dimension == 1 or (shift / step) ** 2 < 2 or (size.l1 is not None and size.l1 <= step):
             part = DiscreteNormal(self._variance, self._moved(shift))
         else:
             return ZCDP((shift / self.sigma) ** 2 / 2, relation=relation, unit=unit)
@@ -63,7 +65,7 @@ class DiscreteGaussian(Additive):
         For ZCDP(ρ): σ = Δ/√2ρ. For Approx(ε, δ): the least σ whose own curve passes below (ε, δ): exact on a coarse
         lattice, the analytic Gaussian mechanism of Balle and Wang (2018) on a fine one, for any ε > 0.
         """
-        size = Sensitivity.of(sensitivity)
+        size = Sensitivity.of(sensitivity, "l2")
         shift = positive(size.require("l2"), "sensitivity")
         if isinstance(loss, ZCDP) and loss.rho and not loss.slack:
             squared = shift**2 / (2 * loss.rho)
@@ -88,7 +90,7 @@ class DiscreteGaussian(Additive):
         if budget >= 1:
             raise InputError("the classical Gaussian calibration holds only for epsilon < 1: use from_loss, for any")
         slack = float(between(delta, "delta", 0, 1))
-        shift = positive(Sensitivity.of(sensitivity).require("l2"), "sensitivity")
+        shift = positive(Sensitivity.of(sensitivity, "l2").require("l2"), "sensitivity")
         return cls(sigma=round_up(float(shift / budget) * sqrt(2 * log(1.25 / slack)) * (1 + 1e-15)), **lattice)
 
     @classmethod
@@ -126,16 +128,16 @@ class DiscreteGaussian(Additive):
     @classmethod
     def examples(cls) -> Sequence[Example]:
         cases = [(cls(sigma=Fraction(sigma)), shift) for sigma, shift in ((1, 1), ("7/3", 2), ("1/3", 1), (50, 3))]
-        return [Example(m, 5, 5 + shift, m.loss(sensitivity=shift)) for m, shift in cases]
+        return [Example(m, 5, 5 + shift, m.loss(Sensitivity.scalar(shift))) for m, shift in cases]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(DiscreteGaussian):
     """value + Z with Pr[Z = z] ∝ exp(−z²/2σ²) over the multiples z of `granularity`.
 
-    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP, and for one number the exact (ε, δ) curve. Without a declared
-    granularity the lattice is the power of two about a millionth of σ, where the curve is the continuous Gaussian's to
-    ten digits, for vectors too.
+    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP, and where one coordinate moves the exact (ε, δ) curve. Without a
+    declared granularity the lattice is the power of two about a millionth of σ, where the curve is the continuous
+    Gaussian's to ten digits, for vectors too.
     """
 
     granularity: Fraction | None = None
@@ -156,5 +158,6 @@ class Gaussian(DiscreteGaussian):
         found = []
         for sigma, step, shift in cases:
             m = cls(sigma=Fraction(sigma), granularity=Fraction(step))
-            found.append(Example(m, 0, m.lattice.value(shift), m.loss(sensitivity=shift * m.lattice.granularity)))
+            moved = Sensitivity.scalar(shift * m.lattice.granularity)
+            found.append(Example(m, 0, m.lattice.value(shift), m.loss(moved)))
         return found

@@ -188,7 +188,7 @@ class KeySelection(Mechanism):
 
     def _gaussian_worst(self, epsilon: Fraction) -> Example:
         """A key that both have: its decision is a test, at the best place for (ε, δ) as good as the noisy weight."""
-        claim = self.noise.loss(self.one).delta(epsilon).upper
+        claim = self.noise.loss(Sensitivity.scalar(self.one)).delta(epsilon).upper
         factor, t = float(expm1(epsilon)) + 1, self.threshold()
 
         def excess(weight: int) -> float:

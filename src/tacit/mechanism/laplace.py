@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, positive
-from tacit.loss import PLD, Loss, Part, Pure, Response
+from tacit.loss import PLD, Loss, Pure
 from tacit.loss import DiscreteLaplace as DiscreteLaplacePart
 from tacit.mechanism.additive import Additive, fine_granularity
 from tacit.mechanism.mechanism import Example
@@ -22,7 +22,8 @@ __all__ = ["DiscreteLaplace", "Laplace"]
 class DiscreteLaplace(Additive):
     """Integer noise with Pr[z] ∝ exp(−|z|/scale): the two-sided geometric distribution.
 
-    Guarantee: ε = l1 sensitivity / scale, pure. With sensitivity 1 it is exactly randomised response in its loss.
+    Guarantee: ε = l1 sensitivity / scale, pure; for numbers and vectors alike its whole curve is that of one coordinate
+    that moves by all of it. With sensitivity 1 it is exactly randomised response in its loss.
     """
 
     theory: ClassVar[str] = "laplace"
@@ -39,14 +40,12 @@ class DiscreteLaplace(Additive):
         relation: Relation = Relation.ADD_REMOVE,
         unit: str = "row",
     ) -> Pure:
-        size, step = Sensitivity.of(sensitivity), self.lattice.granularity
-        shift = size.require("l1")
-        if size.dimension == 1:  # one number: its own curve, tighter than any pure mechanism's when composed
-            part: Part = DiscreteLaplacePart(self.scale / step, self._moved(shift))
-        else:
-            part = Response(shift / self.scale)
+        """The curve of one coordinate that moves by the whole l1 sensitivity: no vector of that norm is told apart
+        better (docs/theory/laplace.md)."""
+        shift = self._moved(Sensitivity.of(sensitivity, "l1").require("l1"))
+        part = DiscreteLaplacePart(self._steps, shift)
         loss = PLD.of(((part, 1),), relation=relation, unit=unit)
-        assert isinstance(loss, Pure)  # both parts are
+        assert isinstance(loss, Pure)  # as its part is
         return loss
 
     @classmethod
@@ -54,7 +53,7 @@ class DiscreteLaplace(Additive):
         """The least noise with the pure guarantee `loss`: scale = l1 sensitivity / ε."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("Laplace noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
-        size = positive(Sensitivity.of(sensitivity).require("l1"), "sensitivity")
+        size = positive(Sensitivity.of(sensitivity, "l1").require("l1"), "sensitivity")
         return cls(scale=size / loss.bound, **lattice)
 
     @classmethod

@@ -43,17 +43,20 @@ class PlanarLaplace(Mechanism):
         relation: Relation = Relation.REPLACE,
         unit: str = "place",
     ) -> Pure:
-        """ε between two places `sensitivity` steps apart (l2). Only for replace: that there is a report is not hid."""
+        """ε between two places `sensitivity` steps apart (l2); the distances of several places of one unit add up.
+
+        Only for replace: that there is a report is not hid.
+        """
         if Relation(relation) is not Relation.REPLACE:
             raise InputError("relation must be 'replace': a report hides where somebody is, not that they report")
-        return Pure(Sensitivity.of(sensitivity).require("l2") / self.scale, relation=relation, unit=unit)
+        return Pure(Sensitivity.of(sensitivity, "l2").require("l2") / self.scale, relation=relation, unit=unit)
 
     @classmethod
     def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None) -> Self:
         """The least noise with the pure guarantee `loss` between places `sensitivity` steps apart."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("planar noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
-        return cls(scale=positive(Sensitivity.of(sensitivity).require("l2"), "sensitivity") / loss.bound)
+        return cls(scale=positive(Sensitivity.of(sensitivity, "l2").require("l2"), "sensitivity") / loss.bound)
 
     def sample(self, value: Any, rng: Rng | None = None) -> Any:
         """A noisy copy of a pair of whole numbers, or of an array with a pair in each row."""

@@ -218,4 +218,4 @@ def fraction(value: object, name: str) -> Fraction:
 
 def rows_owned(sensitivity: Sensitivity | Number | None) -> int:
     """How many rows one unit may own."""
-    return 1 if sensitivity is None else whole(Sensitivity.of(sensitivity).require("l1"), "sensitivity", least=1)
+    return 1 if sensitivity is None else whole(Sensitivity.of(sensitivity, "l1").require("l1"), "sensitivity", least=1)

@@ -56,7 +56,7 @@ class Selection(Mechanism):
         """The least noise with the pure guarantee `loss`: scale = 2Δ/ε, or Δ/ε for monotone scores."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("selection reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
-        size = positive(Sensitivity.of(sensitivity).require("linf"), "sensitivity")
+        size = positive(Sensitivity.of(sensitivity, "linf").require("linf"), "sensitivity")
         return cls(scale=(1 if monotone else 2) * size / loss.bound, monotone=monotone, **options)
 
     def error(self, confidence: Number = 0.95, *, candidates: int) -> float:
@@ -81,7 +81,7 @@ class Selection(Mechanism):
 
     def _range(self, sensitivity: Sensitivity | Number | None) -> Fraction:
         """How far apart one unit can drive the exponents of two candidates: 2Δ/scale, or Δ/scale if monotone."""
-        return (1 if self.monotone else 2) * Sensitivity.of(sensitivity).require("linf") / self.scale
+        return (1 if self.monotone else 2) * Sensitivity.of(sensitivity, "linf").require("linf") / self.scale
 
     def _gaps(self, scores: Any) -> Array:
         """By how many steps of the lattice each candidate falls short of the best: int64, or Python integers."""

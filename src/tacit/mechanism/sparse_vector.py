@@ -83,7 +83,7 @@ class SparseVector(Mechanism):
         unit: str = "row",
     ) -> Pure:
         """The price of the whole run; `sensitivity` is how far one unit moves any single query."""
-        move = Sensitivity.of(sensitivity).require("linf")
+        move = Sensitivity.of(sensitivity, "linf").require("linf")
         bound = 1 / self.threshold_scale + self._sides * self.answers / self.query_scale
         if self.numeric_scale is not None:
             bound += self.answers / self.numeric_scale
@@ -108,7 +108,7 @@ class SparseVector(Mechanism):
         """
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("sparse vector reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
-        move = positive(Sensitivity.of(sensitivity).require("linf"), "sensitivity")
+        move = positive(Sensitivity.of(sensitivity, "linf").require("linf"), "sensitivity")
         count = whole(answers, "answers", least=1)
         share = Fraction(0) if numeric_share is None else between(numeric_share, "numeric_share", 0, 1)
         sides = count if monotone else 2 * count

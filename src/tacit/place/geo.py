@@ -16,10 +16,12 @@ from tacit.noise import Rng, planar_laplaces, rng_or_default
 from tacit.place.earth import RADIUS, checked, walked
 from tacit.place.grid import Grid
 
-__all__ = ["GeoLaplace"]
+__all__ = ["ROUNDING", "GeoLaplace", "slack_of"]
 
 FINE = 20  # the noise has 2^20 steps to a cell of the grid
-ROUNDING = 5e-8  # metres by which double-precision trigonometry can misplace a point: measured below 1e-8
+ROUNDING = (
+    5e-8  # metres that doubles can misplace a point by: 4e-9 measured on the way, and about as much twice in the grid
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,15 +67,8 @@ class GeoLaplace(Mechanism):
 
     @property
     def slack(self) -> float:
-        """What the lattice under the noise and the grid above it can add to ε·d, whatever d is.
-
-        With t the reach of a lattice square and of rounding errors, the points that are rounded to a cell fill it up
-        to t from its border, and each stands for others within t: 2·ε·t, and the share of a cell within t of its
-        border on either side, at most 10·t over its height, weighed by how far the noise changes within a cell.
-        """
-        epsilon, cell = float(self.epsilon), self.grid.metres
-        t = float(self._step) + ROUNDING
-        return (2 * epsilon * t + log1p(10 * t / cell * exp(2.5 * epsilon * cell))) * (1 + 1e-9)
+        """What the lattice under the noise and the grid above it can add to ε·d, whatever d is."""
+        return slack_of(float(self.epsilon), float(self._step) + ROUNDING, self.grid.metres)
 
     @property
     def _step(self) -> Fraction:
@@ -90,7 +85,7 @@ class GeoLaplace(Mechanism):
         """ε between two places `sensitivity` metres apart. It is that of one report: those of a walk add up."""
         if Relation(relation) is not Relation.REPLACE:
             raise InputError("relation must be 'replace': a report hides where somebody is, not that they report")
-        far = Sensitivity.of(sensitivity).require("l2")
+        far = Sensitivity.of(sensitivity, "l2").require("l2")
         return Pure(self.epsilon * far + Fraction(self.slack), relation=relation, unit=unit)
 
     def sample(self, value: Any, rng: Rng | None = None) -> Any:
@@ -119,3 +114,13 @@ class GeoLaplace(Mechanism):
     def examples(cls) -> Sequence[Example]:
         """None: places cannot be listed. The lattice noise underneath is `PlanarLaplace`, which is checked exactly."""
         return ()
+
+
+def slack_of(epsilon: float, reach: float, cell: float) -> float:
+    """2·ε·t + log(1 + 10·(t/h)·e^(2.5·ε·h)) for cells of height h, t the `reach` of a lattice square and of rounding.
+
+    The points that are rounded to a cell fill it up to t from its border, and each stands for others within t: so its
+    chance is an integral over the cell up to a factor e^(±ε·t) and up to the share of it within t of its border on
+    either side, at most 10·t over its height, weighed by how far the noise changes within a cell.
+    """
+    return (2 * epsilon * reach + log1p(10 * reach / cell * exp(2.5 * epsilon * cell))) * (1 + 1e-9)

@@ -6,7 +6,6 @@ from typing import Any
 
 from tacit.base import ExhaustedError, InputError, Number, positive
 from tacit.loss import Pure
-from tacit.noise import Rng
 from tacit.place.geo import GeoLaplace
 
 __all__ = ["Track"]
@@ -49,7 +48,7 @@ class Track:
         """What was told so far."""
         return Pure(self.reports * self.each.bound, relation=self.each.relation, unit="person")
 
-    def report(self, place: Any, rng: Rng | None = None) -> tuple[float, float]:
+    def report(self, place: Any) -> tuple[float, float]:
         """The next report, counted before it is drawn."""
         if self.reports >= self.most:
             raise ExhaustedError(
@@ -57,7 +56,7 @@ class Track:
                 "a further one would pass its budget"
             )
         self.reports += 1
-        told: tuple[float, float] = self.mechanism.sample(place, rng)
+        told: tuple[float, float] = self.mechanism.sample(place)
         return told
 
     def warning(self) -> str | None:

@@ -10,19 +10,23 @@ from fractions import Fraction
 from math import floor, prod
 
 from tacit.base import PolicyError, Refused
+from tacit.base.declare import declare
 from tacit.plan.bounded import LARGEST, Bounded, Clip, Key, Measure, Norm, Presence, Ranks
 from tacit.plan.contribution import Allowance, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
 from tacit.plan.family import PAIRS, QUANTILES, VARIANCES, families, fraction_of, range_of
+from tacit.plan.growth import check_answer
 from tacit.plan.moments import FINE, coarse, grid_of, moment, number, product, rows, values
 from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, Question
 from tacit.plan.recipe import Recipe
+from tacit.plan.show import show_aggregate
 
 __all__ = ["MOST_GROUPS", "Planned", "bound"]
 
 MOST_GROUPS = 10**6
+SOME = 10_000  # groups that are taken to be there where keys have no list of values
 CELLS = 2**14  # of a range whose quantiles are asked for
 ONE = 2**10  # steps of a row that counts one, where a clip may scale it down
 PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than that, or than its square, adds to none
@@ -46,8 +50,11 @@ def bound(question: Question, *, norm: Norm, contribution: Contribution) -> Plan
     main = work.main()
     histograms = [work.histogram(aggregate) for aggregate in question.aggregates if _listed(aggregate)]
     order = [aggregate.name for aggregate in question.aggregates]
+    called = {aggregate.name: show_aggregate(aggregate, question.source) for aggregate in question.aggregates}
     recipes = sorted(work.recipes, key=lambda recipe: order.index(recipe.name))
-    return Planned(parts=(main, *histograms), recipes=tuple(recipes))
+    return Planned(
+        parts=(main, *histograms), recipes=tuple(replace(recipe, text=called[recipe.name]) for recipe in recipes)
+    )
 
 
 def _listed(aggregate: Aggregate) -> bool:
@@ -63,6 +70,7 @@ class _Work:
         self.keys = tuple(_listable(key) for key in question.keys)
         self.open = any(key.values is None for key in self.keys)
         _check_groups(self.keys)
+        check_answer(_computed(question), _groups(self.keys))
         self.rows = rows_per_unit(question.source)
         self.measures: list[Measure] = []
         self.clips: list[Clip] = []
@@ -120,7 +128,7 @@ class _Work:
             half=half,
             low=Fraction(0),
             whole=True,
-            text=aggregate.text,
+            asked=aggregate.text,
         )
 
     def sums(self, value: Expression, family: list[Aggregate]) -> None:
@@ -133,7 +141,7 @@ class _Work:
         # where every value is zero the sum is too, and still has noise like any other
         self.add([measure], Fraction(max(abs(low), abs(high), 1)), family, of=value, step=step)
         self.recipes += [
-            Recipe(name=a.name, function="sum", inputs=(measure.name,), step=step, text=a.text) for a in family
+            Recipe(name=a.name, function="sum", inputs=(measure.name,), step=step, asked=a.text) for a in family
         ]
 
     def moments(self, value: Expression, family: list[Aggregate]) -> None:
@@ -166,7 +174,7 @@ class _Work:
                     low=fraction_of(facts.low) if inside else Fraction(0) if a.function != "sum" else None,
                     high=fraction_of(facts.high) if inside else None,
                     whole=a.function == "count",
-                    text=a.text,
+                    asked=a.text,
                 )
             )
 
@@ -197,7 +205,7 @@ class _Work:
                 other_middle=of_y.middle,
                 low=Fraction(-1) if a.function == "corr" else None,
                 high=Fraction(1) if a.function == "corr" else None,
-                text=a.text,
+                asked=a.text,
             )
             for a in family
         ]
@@ -255,7 +263,7 @@ class _Work:
                     half=one,
                     middle=low,
                     discrete=a.discrete,
-                    text=a.text,
+                    asked=a.text,
                 )
             )
 
@@ -264,7 +272,7 @@ class _Work:
         if self.open:
             raise Refused(
                 f"{aggregate.text or aggregate.function} needs groups that are known in advance: declare the keys of "
-                "every GROUP BY column in the policy, or ask for it without GROUP BY"
+                f"every GROUP BY column{declare(' in the policy', ', as in keys={…}')}, or ask for it without GROUP BY"
             )
         value = aggregate.arguments[0]
         domain = domain_of(value.facts)
@@ -272,7 +280,7 @@ class _Work:
             if aggregate.cells is None:
                 raise Refused(
                     f"{aggregate.text or aggregate.function} needs a value whose possible values are declared "
-                    "(keys = […] in the policy), or a number of cells: HISTOGRAM(x, 20)"
+                    f"({declare('keys = […] in the policy', 'keys={…}')}), or a number of cells: HISTOGRAM(x, 20)"
                 )
             grid_of(value, aggregate.text or "HISTOGRAM")
             low, high = range_of(value)
@@ -294,7 +302,7 @@ class _Work:
                 inputs=(measure.name,),
                 half=self.one,
                 top=aggregate.top,
-                text=aggregate.text,
+                asked=aggregate.text,
             )
         )
         return Bounded(source=self.question.source, keys=keys, measures=(measure,), clips=clips)
@@ -346,6 +354,10 @@ class _Work:
             raise PolicyError(
                 "one unit may count for more than can be added up exactly: declare a smaller clip or a coarser step"
             )
+        if bound is not None and bound < 1:
+            raise PolicyError(
+                "one unit may count for less than one step of a row, so nobody would count: declare a larger clip"
+            )
         scales = (Fraction(1),) * len(names)
         self.clips.append(
             Clip(names=names, scales=scales, norm=self.norm, bound=bound, exempt=exempt, row=row, by_rows=by_rows)
@@ -354,6 +366,18 @@ class _Work:
     def name(self) -> str:
         self.named += 1
         return f"m{self.named}"
+
+
+def _groups(keys: tuple[Key, ...]) -> int:
+    """The number of groups. Of keys that nobody listed only groups of many units are shown: some, however many keys."""
+    listed = prod(len(key.values) for key in keys if key.values is not None)
+    return listed if all(key.values is not None for key in keys) else max(listed, SOME)
+
+
+def _computed(question: Question) -> list[Expression]:
+    """What is computed of released values."""
+    made = [value for _, value in question.output] + [by.expression for by in question.order]
+    return made if question.having is None else [*made, question.having]
 
 
 def _check_groups(keys: tuple[Key, ...]) -> None:

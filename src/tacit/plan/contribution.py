@@ -9,6 +9,7 @@ from typing import Literal
 from tacit.base import PolicyError, Refused
 from tacit.plan.bounded import Norm
 from tacit.plan.expression import Expression
+from tacit.plan.facts import Type
 from tacit.plan.family import column_of
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.question import Aggregate, Question
@@ -111,20 +112,33 @@ def rows_per_unit(node: Node) -> int | None:
 
 
 def check_units(node: Node) -> None:
-    """Units that are compared must be of one type: what an engine does with 7 and '07' is its own affair, and two units
-    that are taken for one are not bounded."""
+    """Units that are compared must be declared as one type. Where one is not declared its stored type decides, which is
+    compared when the dataset is opened."""
     match node:
         case Filter() | Project() | Group():
             check_units(node.below)
         case Join():
             check_units(node.left)
             check_units(node.right)
-            units = [side.schema[side.unit].type for side in (node.left, node.right) if side.private and side.unit]
+            units = [kind for side in (node.left, node.right) if (kind := _unit_type(side)) is not None]
             if len(set(units)) > 1:
                 raise PolicyError(
                     f"the units of these tables are declared as {' and '.join(units)}, and are not compared: declare "
                     "one type for both in the policy"
                 )
+
+
+def _unit_type(node: Node) -> Type | None:
+    """The declared type of the units of some rows."""
+    match node:
+        case Scan():
+            return node.unit_type if node.private and node.unit is not None else None
+        case Filter() | Project() | Group():
+            return _unit_type(node.below)
+        case Join():
+            return _unit_type(node.left if node.left.private else node.right)
+        case _:
+            return None
 
 
 def root_up(value: Fraction, digits: int = 12) -> Fraction:

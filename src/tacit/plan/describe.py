@@ -27,30 +27,17 @@ def describe(thing: Any) -> Any:
         case datetime() | date():
             return thing.isoformat()
         case Column() | Constant() | Call():
-            return _line(thing)
+            return thing.line
         case Facts():
             known = {name: getattr(thing, name) for name in ("type", "low", "high", "step", "domain", "nullable")}
             return {name: describe(value) for name, value in known.items() if value is not None}
         case tuple() | list():
             return [describe(item) for item in thing]
     if is_dataclass(thing):
-        found = {field.name: describe(getattr(thing, field.name)) for field in fields(thing)}
+        found = {
+            field.name: describe(getattr(thing, field.name))
+            for field in fields(thing)
+            if field.metadata.get("described", True)
+        }
         return {"is": type(thing).__name__.lower(), **found}
     raise InputError(f"a plan has no {type(thing).__name__} in it")
-
-
-def _line(expression: Any) -> str:
-    match expression:
-        case Column():
-            return _quoted(expression.name, '"')
-        case Constant():
-            value = expression.value
-            kind = "null" if value is None else type(value).__name__.lower()
-            text = "" if value is None else value.isoformat() if isinstance(value, date) else str(value)
-            return f"{kind}:{_quoted(text, chr(39))}:{expression.facts.type}"
-        case _:
-            return f"{expression.operation}({', '.join(_line(part) for part in expression.parts)})"
-
-
-def _quoted(text: str, mark: str) -> str:
-    return mark + text.replace("\\", "\\\\").replace(mark, "\\" + mark) + mark

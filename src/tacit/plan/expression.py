@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
 from math import isfinite
 from sys import float_info
 
@@ -15,6 +17,9 @@ from tacit.base import InputError
 from tacit.plan.facts import WHOLE, Facts, Type, Value
 
 __all__ = ["Call", "Column", "Constant", "Expression", "constant"]
+
+
+SMALL = 64  # parts of an expression that is its own identity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +31,21 @@ class Expression:
     @property
     def parts(self) -> "tuple[Expression, ...]":
         return ()
+
+    @cached_property
+    def size(self) -> int:
+        """How many parts it has, written out. A part that is used twice counts twice, and is looked at once."""
+        return 1 + sum(part.size for part in self.parts)
+
+    @property
+    def line(self) -> str:
+        """The expression on one line, the same for the same and for no other."""
+        raise NotImplementedError
+
+    @property
+    def identity(self) -> str:
+        """The line of a small expression, and a digest of a large one: short, the same for the same and no other."""
+        return self.line
 
     def walk(self) -> "Iterator[Expression]":
         yield self
@@ -39,12 +59,23 @@ class Column(Expression):
 
     name: str
 
+    @property
+    def line(self) -> str:
+        return _quoted(self.name, '"')
+
 
 @dataclass(frozen=True, kw_only=True)
 class Constant(Expression):
     """A constant of the query. Built by `constant`, which derives the facts."""
 
     value: Value
+
+    @property
+    def line(self) -> str:
+        value = self.value
+        kind = "null" if value is None else type(value).__name__.lower()
+        text = "" if value is None else value.isoformat() if isinstance(value, date) else str(value)
+        return f"{kind}:{_quoted(text, chr(39))}:{self.facts.type}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +88,15 @@ class Call(Expression):
     @property
     def parts(self) -> tuple[Expression, ...]:
         return self.arguments
+
+    @property
+    def line(self) -> str:
+        return f"{self.operation}({', '.join(part.line for part in self.parts)})"
+
+    @cached_property
+    def identity(self) -> str:
+        written = f"{self.operation}({', '.join(part.identity for part in self.parts)})"
+        return written if self.size <= SMALL else f"#{sha256(written.encode()).hexdigest()}"
 
 
 def constant(value: Value | float | Decimal, type: Type = Type.BOOLEAN) -> Constant:  # noqa: A002 - as in Facts
@@ -101,3 +141,7 @@ def _writable(text: str) -> None:
         raise InputError("a text constant holds half of a surrogate pair, which no engine stores") from None
     if "\0" in text:
         raise InputError("a text constant holds the character NUL, which not every engine stores")
+
+
+def _quoted(text: str, mark: str) -> str:
+    return mark + text.replace("\\", "\\\\").replace(mark, "\\" + mark) + mark

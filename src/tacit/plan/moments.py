@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from tacit.base import PolicyError, Refused
+from tacit.base.declare import declare
 from tacit.plan.bounded import Measure
 from tacit.plan.expression import Constant, Expression
 from tacit.plan.facts import Facts, Type
@@ -51,7 +52,7 @@ def grid_of(value: Expression, what: str, *, half: int | None = None, least: int
     if not facts.bounded:
         raise PolicyError(
             f"{what} needs a value with known bounds: {facts.why or 'this expression has none'}; "
-            "declare bounds = [low, high] in the policy, or write LEAST(GREATEST(x, low), high)"
+            f"{declare('declare bounds = [low, high] in the policy, ', '')}or write LEAST(GREATEST(x, low), high)"
         )
     low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers, as the type says
     if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:

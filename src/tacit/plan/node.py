@@ -4,15 +4,18 @@ Names of columns are unique in a plan. `unit` is the column that names a row's u
 each row is a unit of its own.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from tacit.plan.expression import Expression
-from tacit.plan.facts import Facts
+from tacit.plan.facts import Facts, Type
 
-__all__ = ["Filter", "Group", "Join", "Node", "Project", "Scan", "Source", "SubAggregate"]
+__all__ = ["UNSAID", "Filter", "Group", "Join", "Node", "Project", "Scan", "Source", "SubAggregate", "scans_of"]
+
+
+UNSAID = {"described": False}  # of a field that no answer depends on, so that it is no part of a plan's identity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,8 @@ class Scan(Node):
     is_private: bool
     unit_name: str | None = None  # one of the names in `columns`
     rows_per_unit: int | None = None  # a maximum the curator vouches for
+    rows: int | None = field(default=None, metadata=UNSAID)  # of a public table, the most there are
+    unit_type: Type | None = field(default=None, metadata=UNSAID)  # as the facts of its column; None: as stored
 
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
@@ -176,3 +181,15 @@ class Join(Node):
     @property
     def tables(self) -> frozenset[str]:
         return self.left.tables | self.right.tables
+
+
+def scans_of(node: Node) -> Iterator[Scan]:
+    """The tables that are read, each as often as it is."""
+    match node:
+        case Scan():
+            yield node
+        case Join():
+            yield from scans_of(node.left)
+            yield from scans_of(node.right)
+        case Filter() | Project() | Group():
+            yield from scans_of(node.below)

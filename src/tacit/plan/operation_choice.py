@@ -72,6 +72,27 @@ def _case(*values: Held) -> Held:
     return next((value for condition, value in pairs if condition is True), values[-1])
 
 
+def _switch_fit(arguments: Arguments) -> Arguments:
+    if len(arguments) < 4 or len(arguments) % 2:
+        raise InputError(
+            "switch takes a value, pairs of a value it may equal and an outcome, and an outcome for the rest"
+        )
+    compared = alike("switch", takes("switch", ANY, more=ANY)((arguments[0], *arguments[1:-1:2])))
+    outcomes = alike("switch", takes("switch", more=ANY)((*arguments[2::2], arguments[-1])))
+    pairs = (part for pair in zip(compared[1:], outcomes, strict=False) for part in pair)
+    return (compared[0], *pairs, outcomes[-1])
+
+
+def _switch_facts(arguments: Arguments) -> Facts:
+    outcomes = (*arguments[2::2], arguments[-1])
+    return together(outcomes, nullable=any(outcome.facts.nullable for outcome in outcomes))
+
+
+def _switch(value: Held, *values: Held) -> Held:
+    pairs = zip(values[0:-1:2], values[1::2], strict=True)
+    return next((outcome for other, outcome in pairs if value is not None and value == other), values[-1])
+
+
 def _if_fit(arguments: Arguments) -> Arguments:
     condition, *outcomes = takes("if", BOOLEAN, ANY, ANY)(arguments)
     return (condition, *alike("if", tuple(outcomes)))
@@ -147,6 +168,14 @@ OPERATIONS = (
         fit=_case_fit,
         facts=_case_facts,
         value=_case,
+        strict=False,
+    ),
+    Operation(
+        name="switch",
+        about="the value beside the first that equals x, else the last",
+        fit=_switch_fit,
+        facts=_switch_facts,
+        value=_switch,
         strict=False,
     ),
     Operation(

@@ -12,6 +12,7 @@ from math import ceil, log, prod, sqrt
 from typing import Literal
 
 from tacit.base import InputError, Refused, Relation, Sensitivity, positive, round_up
+from tacit.base.declare import declare
 from tacit.loss import ZCDP, Pure
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.plan.bound import Planned, bound
@@ -91,7 +92,11 @@ def price(question: Question, budget: Budget, *, relation: Relation, unit: str, 
         return laplace
     if any(part.presence for part in laplace.planned.parts):
         return laplace  # its δ is spent on the keys
-    gaussian = _priced(question, "l2", rho_of(budget.amount, budget.delta), budget, relation, unit, contribution)
+    try:
+        rho = rho_of(budget.amount, budget.delta)
+    except InputError:
+        return laplace  # so small a δ leaves Gaussian noise nothing
+    gaussian = _priced(question, "l2", rho, budget, relation, unit, contribution)
     return gaussian if _spread(gaussian) < _spread(laplace) else laplace
 
 
@@ -188,7 +193,8 @@ def _priced(
             if not budget.delta:
                 raise Refused(
                     "these groups are not known in advance, and showing some of them needs a delta: declare their keys "
-                    "in the policy (keys = […]), or give the dataset and the query a delta"
+                    f"{declare('in the policy (keys = […])', 'with keys={…}')}, or give the dataset and the query a "
+                    "delta"
                 )
             step: Step = _select(planned.parts[part], norm, share, budget.delta / selections, relation)
             task = Task(kind="select", part=part)

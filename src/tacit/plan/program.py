@@ -12,7 +12,7 @@ from hashlib import sha256
 from operator import add
 from typing import Any
 
-from tacit.base import InputError, Relation, Sensitivity, between
+from tacit.base import InputError, Relation, Sensitivity, SensitivityError, between
 from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
 from tacit.loss import Cost, Loss
 from tacit.mechanism import Mechanism, mechanism_from_json, mechanism_to_json
@@ -56,8 +56,11 @@ class Step:
         _named(self.name, "name of a step")
         if not isinstance(self.mechanism, Mechanism):
             raise InputError(f"mechanism of step {self.name!r} must be a mechanism, not {_kind(self.mechanism)}")
-        if self.sensitivity is not None:
-            object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
+        if self.sensitivity is not None and not isinstance(self.sensitivity, Sensitivity):
+            raise SensitivityError(
+                f"sensitivity of step {self.name!r} must say its norm: pass Sensitivity(l1=...) or (l2=...), "
+                "or Sensitivity.scalar(...) for one number"
+            )
 
     def loss(self, *, relation: Relation, unit: str) -> Loss:
         """What this step alone costs one unit."""

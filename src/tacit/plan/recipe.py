@@ -1,7 +1,9 @@
 """How an aggregate is made of noisy measures: post-processing, as data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+
+from tacit.plan.node import UNSAID
 
 __all__ = ["Recipe"]
 
@@ -29,4 +31,5 @@ class Recipe:
     top: int | None = None  # of a mode
     discrete: bool = False
     whole: bool = False  # the truth is a whole number
-    text: str = ""
+    text: str = ""  # in the one form that aggregates of the same meaning have
+    asked: str = field(default="", metadata=UNSAID)  # as the analyst wrote it

@@ -1,15 +1,17 @@
 """A question as text for people: one line for each table, filter, join, key, aggregate and column."""
 
+from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
 
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Value
-from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
+from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, scans_of
 from tacit.plan.question import Aggregate, Question
 
-__all__ = ["show", "show_expression", "show_facts"]
+__all__ = ["show", "show_aggregate", "show_expression", "show_facts", "show_value"]
 
+NAMELESS: Mapping[str, str] = {}
 SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "eq": "=", "ne": "<>", "lt": "<",
          "le": "<=", "gt": ">", "ge": ">=", "and": "and", "or": "or"}  # fmt: skip
 
@@ -84,14 +86,40 @@ def _aggregate(aggregate: Aggregate) -> str:
     return f"{aggregate.function}({arguments})" + (f" [{said}]" if said else "")
 
 
-def show_expression(expression: Expression) -> str:
-    """An expression on one line."""
+SPELLED = {"quantile": "QUANTILE", "mode": "MODE", "histogram": "HISTOGRAM", "var_samp": "VARIANCE",
+           "stddev_samp": "STDDEV", "count_distinct": "COUNT"}  # fmt: skip
+
+
+def show_aggregate(aggregate: Aggregate, source: Node) -> str:
+    """An aggregate as SQL has it, about: by what it means and not by how it was written. Columns are called as in their
+    tables."""
+    names = {column.name: column.column for scan in scans_of(source) for column in scan.columns}
+    arguments = [show_expression(argument, names) for argument in aggregate.arguments]
+    function = SPELLED.get(aggregate.function, aggregate.function.upper())
+    match aggregate.function:
+        case "count" if not arguments:
+            return "COUNT(*)"
+        case "count_units":
+            unit = names.get(source.unit or "", "*")
+            return f"COUNT(DISTINCT {unit})" + (f" FILTER (WHERE {arguments[0]} IS NOT NULL)" if arguments else "")
+        case "count_distinct":
+            arguments[0] = f"DISTINCT {arguments[0]}"
+        case "quantile" if aggregate.fraction == Fraction(1, 2):
+            function = "MEDIAN"
+        case "quantile":
+            arguments.append(show_value(aggregate.fraction))
+    more = [aggregate.cap, aggregate.top, aggregate.cells]
+    return f"{function}({', '.join([*arguments, *(str(each) for each in more if each is not None)])})"
+
+
+def show_expression(expression: Expression, names: Mapping[str, str] = NAMELESS) -> str:
+    """An expression on one line; `names` are what columns are called."""
     if isinstance(expression, Column):
-        return expression.name
+        return names.get(expression.name, expression.name)
     if isinstance(expression, Constant):
-        return _value(expression.value)
+        return show_value(expression.value)
     name = getattr(expression, "operation", "?")
-    parts = [show_expression(part) for part in expression.parts]
+    parts = [show_expression(part, names) for part in expression.parts]
     return f"({f' {SIGNS[name]} '.join(parts)})" if name in SIGNS else f"{name}({', '.join(parts)})"
 
 
@@ -104,10 +132,11 @@ def show_facts(facts: Facts) -> str:
 
 
 def _end(value: Value) -> str:
-    return "" if value is None else _value(value)
+    return "" if value is None else show_value(value)
 
 
-def _value(value: Value) -> str:
+def show_value(value: Value) -> str:
+    """A constant as SQL has it."""
     match value:
         case None:
             return "null"

@@ -2,6 +2,7 @@
 
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, Terms
 from tacit.policy.analyst import Analyst, Group
+from tacit.policy.claim import Claim
 from tacit.policy.column import Column
 from tacit.policy.dataset import Dataset, Engine
 from tacit.policy.decide import Grant
@@ -19,6 +20,7 @@ __all__ = [
     "Amount",
     "Analyst",
     "Blank",
+    "Claim",
     "Column",
     "ColumnType",
     "Currency",

@@ -100,9 +100,8 @@ def group_holder(name: str) -> str:
 class Terms:
     """What a policy says of one account: the people, how they pay, and every limit. The ledger records it.
 
-    `people` is the identity a budget belongs to; `sources` are the places their data is read from, so that the same
-    data under a new name is noticed. `delta` is the δ at which spending is stated as (ε, δ); `period` (µs) is the reset
-    window, `lifetime` a limit that no reset touches.
+    `people` is the identity a budget belongs to. `delta` is the δ at which spending is stated as (ε, δ);
+    `period` (µs) is the reset window, `lifetime` a limit that no reset touches.
     """
 
     people: str
@@ -111,7 +110,6 @@ class Terms:
     unit: str
     delta: Fraction
     limits: tuple[Limit, ...]
-    sources: tuple[str, ...] = ()
     period: int | None = None
     lifetime: Amount | None = None
     policy: str = ""  # hash of the policy these terms come from

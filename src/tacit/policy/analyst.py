@@ -6,7 +6,7 @@ from fractions import Fraction
 from tacit.policy import kind
 from tacit.policy.account import Amount, Limit
 from tacit.policy.declaration import Declaration, key
-from tacit.policy.privacy import MONEY, Privacy
+from tacit.policy.privacy import LEAST, MONEY, Privacy
 
 __all__ = ["ANYBODY", "Analyst", "Group", "name_of"]
 
@@ -31,6 +31,14 @@ class Group(Declaration):
             "The most that one of their questions may cost.",
             MONEY,
             example="0.02",
+        ),
+    )
+    least: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "The least that one of their questions costs (see `[privacy]`). Where several apply, the largest does.",
+            LEAST,
+            example="0.001",
         ),
     )
     slack: Fraction | None = field(

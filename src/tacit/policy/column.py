@@ -1,12 +1,13 @@
 """One column: what it holds, and what may be said about it without looking at the data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from tacit.base import PolicyError
+from tacit.base.declare import declare
 from tacit.policy import kind
 from tacit.policy.declaration import Declaration, key
 from tacit.policy.problem import number, quoted, shown
@@ -76,16 +77,6 @@ class Column(Declaration):
             example='["east", "west"]',
         ),
     )
-    public: bool = field(
-        default=False,
-        metadata=key(
-            "A promise that the *set* of values found in this column is no secret and stays the same "
-            "whichever one unit joins or leaves, so that groups may be read from the data without noise. Who "
-            "has which value stays protected.",
-            kind.yes,
-            example="true",
-        ),
-    )
     hidden: bool = field(
         default=False,
         metadata=key(
@@ -126,6 +117,11 @@ class Column(Declaration):
     name: str = ""
     table: str = ""
 
+    removed: ClassVar[Mapping[str, str]] = {
+        "public": "public is not for columns, since nothing can check that a set of values depends on no one person: "
+        "remove it, and list the values as keys = […]; without keys, groups are found privately"
+    }
+
     def known_as(self, name: str) -> "Column":
         return replace(self, name=name)
 
@@ -139,14 +135,12 @@ class Column(Declaration):
         return Fraction(1) if self.step is None and self.type is ColumnType.INTEGER else self.step
 
     def contradictions(self) -> Iterator[str]:
-        if self.hidden and (self.public or self.keys is not None):
-            yield f"hidden = true contradicts {'public = true' if self.public else 'keys'}: keep one of them"
+        if self.hidden and self.keys is not None:
+            yield "hidden = true contradicts keys: keep one of them"
         if self.hidden and self.unique:
             yield "hidden = true contradicts unique = true: keep one of them"
         if self.unique and self.type is None:
             yield "unique = true needs a type to go with it: add type = …"
-        if self.public and self.keys is not None:
-            yield "public = true and keys say two things: keep keys if you know the values, public if the data may tell"
         yield from self._range("bounds", self.bounds)
         yield from self._range("per_group", self.per_group)
         numeric = {"step": self.step, "typical": self.typical, "clip": self.clip, "per_group": self.per_group}
@@ -245,8 +239,10 @@ class Column(Declaration):
 
     def _missing(self, what: str, question: str, so: str, fix: str) -> PolicyError:
         verb = "have" if what == "bounds" else "has"
+        argument = f'pass {what if what in ("bounds", "keys") else what + "s"}={{"{self.name}": …}}'
         return PolicyError(
-            f"{self.place}: {what} {verb} not been declared, so {question} {so}: declare {fix} in the policy"
+            f"{self.place}: {what} {verb} not been declared, so {question} {so}: "
+            + declare(f"declare {fix} in the policy", argument)
         )
 
 

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit.base import Denied, InputError, LossError, Relation
+from tacit.base.number import short
 from tacit.loss import Cost, cost_at
 from tacit.plan import Program
 from tacit.policy.account import Account, Amount, Limit
 from tacit.policy.analyst import ANYBODY, Analyst, name_of
-from tacit.policy.problem import instead, number, quoted
+from tacit.policy.problem import instead, quoted
 from tacit.policy.terms import limits_of
 
 if TYPE_CHECKING:
     from tacit.policy.model import Policy
 
-__all__ = ["Grant", "decide"]
+__all__ = ["Grant", "decide", "holder_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ def decide(policy: "Policy", analyst: str, program: Program, cost: Cost | None =
     `cost` may replace the program's own additive cost by a better proven one, such as `cost_at` of its whole loss; it
     is checked against the program's loss, and a smaller one is refused.
     """
-    name, holder = _who(policy, analyst)
+    name, holder = holder_of(policy, analyst)
     _tables(policy, name, holder, program)
     _neighbours(policy, program)
     price = _price(program, cost)
@@ -51,7 +52,8 @@ def decide(policy: "Policy", analyst: str, program: Program, cost: Cost | None =
     return Grant(account=account, amount=amount, cost=price, program=program.hash, policy=policy.hash)
 
 
-def _who(policy: "Policy", analyst: str) -> tuple[str, Analyst]:
+def holder_of(policy: "Policy", analyst: str) -> tuple[str, Analyst]:
+    """The one spelling of an analyst's name, and what is declared of them; `Denied` if that is nothing."""
     try:
         name = name_of(analyst)
     except InputError as error:
@@ -150,7 +152,8 @@ def _alone(policy: "Policy", amount: Amount, limit: Limit) -> None:
             price, top, word = getattr(need, currency.value), getattr(have, currency.value), currency.value
         else:
             price, top, word = need.delta, have.delta, "delta"
+        costs, allowed = short(price, up=True), short(top, up=False)
         raise Denied(
-            f"this program costs {word} {number(price)}, and {what} {whose} may cost at most {number(top)}: "
+            f"this program costs {word} {costs}, and {what} {whose} may cost at most {allowed}: "
             + ("have slack raised, or use mechanisms without a delta" if word == "delta" else "ask for less precision")
         )

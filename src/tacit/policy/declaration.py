@@ -7,7 +7,7 @@ are driven by these fields, so a key exists in all of them or in none.
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from tacit.base import InputError, PolicyError
 from tacit.policy.kind import Kind, text
@@ -64,7 +64,12 @@ def read_values(part: type, given: Mapping[str, object]) -> tuple[dict[str, Any]
 
 
 class Declaration:
-    """A part of a policy, checked when it is made: each value by its kind, then `contradictions` between them."""
+    """A part of a policy, checked when it is made: each value by its kind, then `contradictions` between them.
+
+    `removed` holds keys that older files may have, each with what to write instead.
+    """
+
+    removed: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         good, problems = read_values(type(self), {item.name: getattr(self, item.name) for item in keys(type(self))})

@@ -27,15 +27,19 @@ __all__ = [
     "number",
     "pair",
     "points",
+    "short",
+    "sign",
     "span",
     "text",
+    "texts",
+    "titles",
     "whole",
     "yes",
 ]
 
 LARGEST = 10**60
 PRIVATE = "private"
-SPAN = re.compile(r"\s*(\d{1,7})\s*(minute|hour|day|week)s?\s*")
+SPAN = re.compile(r"\s*(\d{1,7})\s*(second|minute|hour|day|week)s?\s*")
 Point = Fraction | date | datetime | str | bool
 
 
@@ -190,16 +194,58 @@ def _norm(value: object) -> Fraction | str:
     return found
 
 
-def _span(value: object) -> timedelta:
+def _time(value: object, example: str) -> timedelta:
     if isinstance(value, timedelta):
-        found = value
-    else:
-        matched = SPAN.fullmatch(value) if isinstance(value, str) else None
-        if matched is None:
-            raise InputError('must be a span such as "90 days": a number of minutes, hours, days or weeks')
-        found = int(matched[1]) * timedelta(**{f"{matched[2]}s": 1})
+        return value
+    matched = SPAN.fullmatch(value) if isinstance(value, str) else None
+    if matched is None:
+        raise InputError(f'must be a span such as "{example}": a number of seconds, minutes, hours, days or weeks')
+    return int(matched[1]) * timedelta(**{f"{matched[2]}s": 1})
+
+
+def _span(value: object) -> timedelta:
+    found = _time(value, "90 days")
     if not timedelta(0) < found <= timedelta(days=36_525) or found % timedelta(minutes=1):
         raise InputError("must be whole minutes, at least one and at most a hundred years")
+    return found
+
+
+def sign(*, absent: bool = False) -> Kind:
+    """One ASCII character that is no letter, digit or line break; "" where there may be none."""
+
+    def read(value: object) -> str:
+        if value == "" and absent:
+            return ""
+        fits = isinstance(value, str) and len(value) == 1 and (value == "\t" or " " < value < "\x7f")
+        if not fits or str(value).isalnum():
+            none = ', or "" for none' if absent else ""
+            raise InputError(f'must be one character such as ";" or "\\t"{none}')
+        return str(value)
+
+    return Kind("one character", read)
+
+
+def _titles(value: object) -> bool | tuple[str, ...]:
+    if value is True:
+        return True
+    if value is False or isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise InputError('must be true, or the names of the columns in their order, such as ["id", "age"]')
+    return _list(_text)(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    found = (value,) if isinstance(value, str) else value
+    if not isinstance(found, Sequence) or not all(isinstance(each, str) and len(each) <= 1000 for each in found):
+        raise InputError('must be text, or a list such as ["", "NA"]')
+    if len(set(found)) < len(found):
+        raise InputError("names something twice")
+    return tuple(found)
+
+
+def _short(value: object) -> timedelta:
+    found = _time(value, "30 seconds")
+    if not timedelta(0) < found <= timedelta(days=1) or found % timedelta(seconds=1):
+        raise InputError("must be whole seconds, at least one and at most a day")
     return found
 
 
@@ -213,3 +259,6 @@ pair = Kind("[lower, upper]", _pair)
 points = Kind("list of values", _points)
 norm = Kind('number or "private"', _norm)
 span = Kind('span such as "90 days"', _span)
+texts = Kind("text or list of text", _texts)
+titles = Kind("true or list of text", _titles)
+short = Kind('span such as "30 seconds"', _short)

@@ -122,9 +122,9 @@ class Policy(Declaration):
         """Who pays what for this program if this analyst asks; or `Denied`, with the reason."""
         return decide(self, analyst, program, cost)
 
-    def terms(self, environment: Mapping[str, str] | None = None) -> Terms:
+    def terms(self) -> Terms:
         """What the ledger holds everybody to."""
-        return terms(self, environment)
+        return terms(self)
 
     def to_toml(self) -> str:
         """A file that reads back as an equal policy."""

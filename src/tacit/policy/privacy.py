@@ -12,9 +12,10 @@ from tacit.policy.account import Amount, Currency
 from tacit.policy.declaration import Declaration, key
 from tacit.policy.problem import number
 
-__all__ = ["MONEY", "Privacy"]
+__all__ = ["LEAST", "MONEY", "Privacy"]
 
 MONEY = kind.number(above=0, most=10**6)
+LEAST = kind.number(least=0, most=10**6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +82,16 @@ class Privacy(Declaration):
             example="0.05",
         ),
     )
+    least: Fraction | None = field(
+        default=None,
+        metadata=key(
+            "The least that one question costs. A cheaper one is raised to it and has the smaller noise. It limits how "
+            "many questions there can be, not what one of them shows. 0 is no such limit. Default: a thousandth of the "
+            "smallest limit that binds the analyst.",
+            LEAST,
+            example="0.001",
+        ),
+    )
     population: int | None = field(
         default=None,
         metadata=key(
@@ -113,6 +124,16 @@ class Privacy(Declaration):
             "Default: `slack` × `lifetime` ÷ `budget`.",
             kind.number(least=0, below=1),
             example="2e-6",
+        ),
+    )
+    deadline: timedelta | None = field(
+        default=None,
+        metadata=key(
+            "Answer on a clock: every new question is answered this long after it was charged, at that moment and no "
+            "other, so that the time of an answer says nothing. What is not finished by then fails at the same moment, "
+            "and is paid for. Default: as soon as an answer is there.",
+            kind.short,
+            example='"30 seconds"',
         ),
     )
 
@@ -174,6 +195,9 @@ class Privacy(Declaration):
                 yield f"{word} = {number(value)} is too small to be counted"
         if self.each is not None and self.each > self.budget:
             yield f"each = {number(self.each)} is more than the budget of {number(self.budget)}: lower it"
+        if self.least is not None and self.least > (self.each or self.budget):
+            most = "each" if self.each is not None else "the budget"
+            yield f"least = {number(self.least)} is more than {most}, {number(self.each or self.budget)}: lower it"
         if self.lifetime is not None and self.reset is None:
             yield "lifetime is for budgets that are reset: add reset = …, or write it as the budget"
         elif self.lifetime is not None and self.lifetime < self.budget:

@@ -62,7 +62,8 @@ def number(value: Fraction) -> str:
 def duration(value: timedelta) -> str:
     """A span of time in the largest unit that divides it."""
     seconds = int(value.total_seconds())
-    size, unit = next((s, u) for s, u in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds % s == 0)
+    units = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+    size, unit = next((s, u) for s, u in units if seconds % s == 0)
     count = seconds // size
     return f"{count} {unit}{'' if count == 1 else 's'}"
 

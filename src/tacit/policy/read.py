@@ -6,7 +6,7 @@ from typing import Any
 from unicodedata import normalize
 
 from tacit.base import PolicyError
-from tacit.policy.declaration import keys, part_of, read_values, required
+from tacit.policy.declaration import Declaration, keys, part_of, read_values, required
 from tacit.policy.model import Policy, references
 from tacit.policy.problem import instead, quoted, shown, within
 from tacit.policy.toml import read_text, read_toml
@@ -50,11 +50,14 @@ def _nfc(name: str) -> str:
     return normalize("NFC", name)
 
 
-def _read(part: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _read(part: type[Declaration], data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The values to make a `part` with, and what is wrong with the others."""
     known = {item.name: item for item in keys(part)}
     strange = [name for name in data if name not in known]
-    problems = [f"there is no key {quoted(name)}: {instead(name, known, those='keys')}" for name in strange]
+    problems = [
+        part.removed.get(name) or f"there is no key {quoted(name)}: {instead(name, known, those='keys')}"
+        for name in strange
+    ]
     for item in known.values():
         if required(item) and item.name not in data:
             shape = f"[{item.name}]" if part_of(item) else f"{item.name} = {item.metadata['example']}"
@@ -78,7 +81,9 @@ def _read(part: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
     return values, problems
 
 
-def _each(part: type, data: Mapping[str, Any], listing: str, what: str) -> tuple[dict[str, Any], list[str]]:
+def _each(
+    part: type[Declaration], data: Mapping[str, Any], listing: str, what: str
+) -> tuple[dict[str, Any], list[str]]:
     values, problems = {}, []
     for name, given in data.items():
         place = f"{what} {quoted(name)}"
@@ -92,7 +97,7 @@ def _each(part: type, data: Mapping[str, Any], listing: str, what: str) -> tuple
     return values, problems
 
 
-def _whole(part: type, data: Mapping[str, Any]) -> tuple[Any, list[str]]:
+def _whole(part: type[Declaration], data: Mapping[str, Any]) -> tuple[Any, list[str]]:
     values, problems = _read(part, data)
     if problems:
         return None, problems

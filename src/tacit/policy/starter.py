@@ -41,8 +41,9 @@ CLOSE = """\
 # [analysts."*"]           # anybody else
 """
 
-NO_TYPES = (
-    "# This file does not say of what type its columns are, and tacit does not look at the values: please write it."
+READ_TYPES = (
+    "# The file does not say of what type its columns are: the types below are those that all its values have. Confirm",
+    "# them: what is written here decides how every value is read, and one that does not suit it counts as missing.",
 )
 
 
@@ -54,45 +55,56 @@ def starter(
     source: str | None = None,
     sources: Mapping[str, str] | None = None,
     unit: str | None = None,
+    texts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The text of a policy file for tables of these columns, each with the engine's name of its type ("" if unknown).
 
     `source` is where all tables are, `sources` where single ones are. `unit` is the column that names the person.
-    Nothing but names and types goes in, so nothing else can come out.
+    `texts` are tables whose types were read from their values, each with the keys that say how it is written. Nothing
+    but names and types goes in, so nothing else can come out.
     """
     columns = sorted({column for table in schema.values() for column in table})
     if unit is not None and unit not in columns:
         raise InputError(f"there is no column {quoted(unit)}: {instead(unit, columns, those='columns')}")
+    for table, types in schema.items():
+        if unit is not None and unit in types and understood(types[unit]) is ColumnType.FLOAT:
+            raise InputError(
+                f"table {quoted(table)}, column {quoted(unit)}: is stored as {types[unit]}, in which two people can "
+                "have the same number: store it as an integer or a text"
+            )
     head = HEAD.format(name=quote(name), engine=quote(engine), source=quote(source or "?"))
     if source is None:
         head = head.replace('source = "?"\n', "")
     lines = [head]
     for table, types in schema.items():
-        lines += _table(table, types, unit, (sources or {}).get(table))
+        lines += _table(table, types, unit, (sources or {}).get(table), (texts or {}).get(table))
     return "\n".join(lines) + "\n" + CLOSE
 
 
-def _table(table: str, types: Mapping[str, str], unit: str | None, source: str | None) -> Iterator[str]:
+def _table(
+    table: str, types: Mapping[str, str], unit: str | None, source: str | None, form: Mapping[str, str] | None
+) -> Iterator[str]:
     yield f"[tables.{bare(table)}]"
     if source is not None:
         yield f"source = {quote(source)}"
+    yield from (f"{key} = {quote(value)}" for key, value in (form or {}).items())
     if unit in types:
         yield f"unit = {quote(str(unit))}"
     else:
         yield '# unit = "…"               # to fill: the column that names the person. Or, if it is true, one of these:'
         yield "# each_row_is_a_unit = true   #   every row is a different person"
         yield "# public = true               #   the table is not about people at all"
-    if not any(types.values()):
-        yield NO_TYPES
+    if form is not None:
+        yield from READ_TYPES
     yield "# clip_rows = …             # to fill: the most rows of one person that should count in an answer"
     yield ""
     for column, native in types.items():
         yield f"[tables.{bare(table)}.columns.{bare(column)}]"
-        yield from _column(column, native, column == unit)
+        yield from _column(column, native, column == unit, form is not None)
         yield ""
 
 
-def _column(column: str, native: str, is_unit: bool) -> Iterator[str]:
+def _column(column: str, native: str, is_unit: bool, was_read: bool) -> Iterator[str]:
     found = understood(native)
     if not native:
         yield f'# type = "…"                # to fill: {", ".join(ColumnType)}'
@@ -100,7 +112,7 @@ def _column(column: str, native: str, is_unit: bool) -> Iterator[str]:
         yield "hidden = true               # questions about this type are not possible"
         return
     else:
-        yield f"type = {quote(found.value)}"
+        yield f"type = {quote(found.value)}".ljust(28) + "# read from the file: confirm it" * was_read
     if is_unit:
         return
     if found is None or found.numeric or found in (ColumnType.DATE, ColumnType.TIMESTAMP):

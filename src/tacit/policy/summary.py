@@ -112,6 +112,3 @@ def _promises(table: Table) -> Iterator[str]:
         yield f"{table.place}: you promise that nobody has more than {table.max_rows_per_unit} rows; nothing is cut"
     if table.unit and table.columns and table.unit not in table.columns:
         yield f"{table.place}: the unit column {quoted(table.unit)} is not among its columns; that is fine if it exists"
-    for column in table.columns.values():
-        if column.public and table.private:
-            yield f"{column.place}: you promise that the set of its values depends on no one person"

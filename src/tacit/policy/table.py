@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fractions import Fraction
 
 from tacit.base import PolicyError
@@ -9,8 +10,18 @@ from tacit.policy import kind
 from tacit.policy.column import Column
 from tacit.policy.declaration import Declaration, key, listing
 from tacit.policy.problem import instead, quoted
+from tacit.policy.types import ColumnType
 
-__all__ = ["Table"]
+__all__ = ["Encoding", "Table"]
+
+
+class Encoding(StrEnum):
+    """How the characters of a text file are written as bytes."""
+
+    UTF_8 = "utf-8"
+    UTF_16 = "utf-16"
+    LATIN_1 = "latin-1"
+    WINDOWS_1252 = "windows-1252"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +67,16 @@ class Table(Declaration):
             example="true",
         ),
     )
+    rows: int | None = field(
+        default=None,
+        metadata=key(
+            "Of a public table: the most rows it has. Joined on a key that is not unique, a row has at most so many "
+            "matches; a question in which one unit could have more than a million rows is refused. It is taken on "
+            "trust, and decides nothing but that. Default: 1000.",
+            kind.whole,
+            example="365",
+        ),
+    )
     max_rows_per_unit: int | None = field(
         default=None,
         metadata=key(
@@ -91,6 +112,49 @@ class Table(Declaration):
             example="3",
         ),
     )
+    delimiter: str | None = field(
+        default=None,
+        metadata=key(
+            "Of a CSV or TSV file: what stands between two cells. Default: a tab in .tsv files, else a comma.",
+            kind.sign(),
+            example='";"',
+        ),
+    )
+    quote: str = field(
+        default='"',
+        metadata=key(
+            "Of a CSV or TSV file: what stands around a cell that holds a delimiter or a line break; inside, it is "
+            'doubled. `""` for files without quotes.',
+            kind.sign(absent=True),
+            example='"\'"',
+        ),
+    )
+    header: bool | tuple[str, ...] = field(
+        default=True,
+        metadata=key(
+            "Of a CSV or TSV file: `true` if its first line names the columns; else their names, in the order of the "
+            "cells of a line.",
+            kind.titles,
+            example='["patient_id", "age", "ward"]',
+        ),
+    )
+    encoding: Encoding = field(
+        default=Encoding.UTF_8,
+        metadata=key(
+            "Of a CSV or TSV file: how its characters are written as bytes.",
+            kind.choice(Encoding),
+            example='"windows-1252"',
+        ),
+    )
+    null: tuple[str, ...] = field(
+        default=("",),
+        metadata=key(
+            "Of a CSV or TSV file: the text of a cell without a value. A cell that does not suit its column's type has "
+            "none either.",
+            kind.texts,
+            example='["", "NA"]',
+        ),
+    )
     columns: Mapping[str, Column] = field(
         default_factory=dict,
         metadata=listing(
@@ -123,6 +187,10 @@ class Table(Declaration):
             yield f"{used[0]} is for protected tables, and this one is public: remove one of them"
         elif used and self.each_row_is_a_unit:
             yield f"{used[0]} says nothing where each row is a unit of its own: remove it"
+        if self.rows is not None and not self.public:
+            yield "rows is for public tables, and this one is protected: declare max_rows_per_unit, or remove it"
+        if self.quote and self.quote == self.delimiter:
+            yield f"delimiter and quote are both {quoted(self.quote)}: a cell could not be told from its end"
         if self.rows_per_group is not None and self.max_groups is None:
             yield "rows_per_group needs max_groups beside it: one unit could be in any number of groups"
         yield from self._columns()
@@ -131,9 +199,13 @@ class Table(Declaration):
         yield from alike(self.columns, "column")
         for name, column in self.columns.items():
             place = f"column {quoted(name)}: "
-            if self.unit == name and (column.public or column.keys is not None):
-                word = "public" if column.public else "keys"
-                yield f"{place}it names the people, so its values are the secret: remove {word}"
+            if self.unit == name and column.keys is not None:
+                yield f"{place}it names the people, so its values are the secret: remove keys"
+            if self.unit == name and column.type is ColumnType.FLOAT:
+                yield (
+                    f"{place}it names the people, and two of them can have the same float: store it as an integer or a "
+                    "text, and declare that"
+                )
             if column.unique and not self.public:
                 yield f"{place}unique is for public tables, and this one is protected: remove it"
             if column.per_group is not None and self.max_groups is None:

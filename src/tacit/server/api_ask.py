@@ -1,6 +1,7 @@
 """`/v1/datasets/…/quote` and `…/ask`: a question, at once or as a job; and `/v1/jobs`."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -12,20 +13,23 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 
 from tacit.base import TacitError
+from tacit.engine import Watch
 from tacit.server.asked import ANSWERED, Question, answered, media
 from tacit.server.identify import Serving, allowed
 from tacit.server.jobs import Job
 from tacit.server.memory import Answered, Quoted
-from tacit.server.opened import Basis, Watch
+from tacit.server.opened import Basis
 from tacit.server.people import Identity
 from tacit.server.problem import Problem
 from tacit.server.service import Service
 from tacit.server.state import keys
 from tacit.session import Quote, Release
+from tacit.session.charge_key import ChargeKey
 
 __all__ = ["quoted", "router"]
 
 router = APIRouter(prefix="/v1")
+OURS = re.compile(r"[0-9a-f]{40}")  # how keys look that the service made
 
 Looks = Annotated[Identity, Depends(allowed("look"))]
 Asks = Annotated[Identity, Depends(allowed("ask"))]
@@ -36,7 +40,8 @@ Key = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[\x21-\x7e]+$",
-        description="Names the charge: the same key with the same question never pays twice.",
+        description="Names the charge: the same key with the same question never pays twice. Left out, the service "
+        "names it, and says how: in `key` of the quote, the answer, the job and the problem.",
         examples=["7d1f0c52-first-try"],
     ),
 ]
@@ -53,7 +58,11 @@ QUOTED: dict[int | str, dict[str, Any]] = {
                     "enough": True,
                     "expected": [{"column": "visits", "error": 120.0, "words": "± 120"}],
                     "notes": [],
+                    "hints": [],
                     "columns": [{"name": "ward", "type": "text"}, {"name": "visits", "type": "integer"}],
+                    "key": "4b0e8c1f5a3d92670c1e7f3b5a9d2c4e6f8a0b1d",
+                    "answered": False,
+                    "versioned": True,
                 }
             }
         },
@@ -62,7 +71,9 @@ QUOTED: dict[int | str, dict[str, Any]] = {
 TAKEN: dict[int | str, dict[str, Any]] = {
     202: {
         "description": "It was taken as a job (`Prefer: respond-async`).",
-        "content": {"application/json": {"example": {"id": "0f3c5a", "state": "queued", "dataset": "clinic"}}},
+        "content": {
+            "application/json": {"example": {"id": "0f3c5a", "state": "queued", "dataset": "clinic", "key": "4b0e8c"}}
+        },
     }
 }
 
@@ -72,18 +83,26 @@ def quote(dataset: str, question: Question, request: Request, who: Asks, service
     """What a question would cost. Free: nothing is looked at."""
     opened = service.desk.opened(who, dataset)
     take = service.desk.quoting(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
+    key = partial(_key, service, who, dataset, question)
     if (place := getattr(request.state, "place", None)) is not None:
         with suppress(Problem):
-            service.memory.keep((who, media(request), *place), Quoted(opened=opened, take=take))
-    return quoted(service, dataset, take)
+            service.memory.keep((who, media(request), *place), Quoted(opened=opened, take=take, key=key))
+    return quoted(service, dataset, take, key)
 
 
-def quoted(service: Service, dataset: str, take: Callable[[], Quote]) -> JSONResponse:
-    """A quote as it is sent."""
+def quoted(service: Service, dataset: str, take: Callable[[], Quote], key: Callable[[], ChargeKey]) -> JSONResponse:
+    """A quote as it is sent, with the name of the charge; without where the data cannot be reached now."""
     found = take()
-    columns = [{"name": name, "type": kind} for name, kind in found.columns]
+    more: dict[str, Any] = {"columns": [{"name": name, "type": kind} for name, kind in found.columns]}
+    with suppress(TacitError):
+        named = key()
+        more |= {"key": named.name, "answered": named.answered, "versioned": named.versioned}
     service.metrics.question(dataset, "quoted")
-    return JSONResponse({**found.json(), "columns": columns})
+    return JSONResponse({**found.json(), **more})
+
+
+def _key(service: Service, who: Identity, dataset: str, question: Question) -> ChargeKey:
+    return service.desk.key(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
 
 
 @router.post("/datasets/{dataset}/ask", responses={**ANSWERED, **TAKEN}, tags=["ask"])
@@ -96,9 +115,10 @@ async def ask(
     key: Key = None,
     prefer: Prefer = None,
 ) -> Response:
-    """The answer, after it is paid for. Asked again it is free, with the same noise."""
+    """The answer, after it is paid for. While the data are known to be the same, asked again it is free, with the same
+    noise; under the same key it is always free."""
     work = partial(_ask, dataset, question, request, who, service, key, prefer)
-    return await service.asking.run(who.name, work)
+    return await service.asking.run(who.name, work, getattr(request.state, "gone", lambda: False))
 
 
 def _ask(
@@ -109,32 +129,45 @@ def _ask(
     service: Service,
     key: str | None,
     prefer: str | None,
+    watch: Watch,
 ) -> Response:
     form = media(request)
     service.desk.opened(who, dataset)
-    if key is not None:
-        _claim(service, who, dataset, key, question)
+    charge = _charge(service, who, dataset, key, question)
+    request.state.key = charge  # told with whatever comes of it
 
     def work(watch: Watch) -> tuple[str, Release]:
         found = service.desk.ask(
-            who, dataset, question.sql, **question.offer(), confidence=question.confidence, key=key, watch=watch
+            who, dataset, question.sql, **question.offer(), confidence=question.confidence, key=charge, watch=watch
         )
         return service.shelf.lay(who, dataset, question.sql, found), found
 
     service.metrics.question(dataset, "asked")
     if prefer is not None and "respond-async" in [part.strip().lower() for part in prefer.split(",")]:
         service.desk.quote(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
-        name = service.jobs.start(who, dataset, lambda watch: work(watch)[0])
+        name = service.jobs.start(who, dataset, lambda watch: work(watch)[0], key=charge)
         headers = {"Location": f"/v1/jobs/{name}", "Preference-Applied": "respond-async"}
         return JSONResponse(_job(service.jobs.find(who, name)), status_code=202, headers=headers)
     place = getattr(request.state, "place", None) if key is None and service.desk.inline(dataset) else None
     basis = None if place is None else _basis(service, who, dataset, question)
-    name, found = work(Watch())
+    name, found = work(watch)
     if place is not None and basis is not None and basis == _basis(service, who, dataset, question):
-        again = answered(found, form, name=name, cached=True)
+        again = answered(found, form, name=name, cached=True, key=charge)
         kept = Answered(basis=basis, body=bytes(again.body), headers=tuple(again.raw_headers))
         service.memory.keep((who, form, *place), kept)
-    return answered(found, form, name=name, cached=found.cached)
+    return answered(found, form, name=name, cached=found.cached, key=charge)
+
+
+def _charge(service: Service, who: Identity, dataset: str, key: str | None, question: Question) -> str:
+    """The name of the charge: the caller's, which then belongs to this very question; or ours, which is the same for
+    everything that is spelled another way and means the same."""
+    if key is not None and not OURS.fullmatch(key):
+        _claim(service, who, dataset, key, question)
+        return key
+    name = _key(service, who, dataset, question).name
+    if key is not None and key != name:
+        _claim(service, who, dataset, key, question)
+    return key or name
 
 
 def _basis(service: Service, who: Identity, dataset: str, question: Question) -> Basis | None:
@@ -176,12 +209,15 @@ def one_job(job: str, who: Looks, service: Serving) -> JSONResponse:
 
 @router.delete("/jobs/{job}", tags=["jobs"])
 def cancel_job(job: str, who: Looks, service: Serving) -> JSONResponse:
-    """Stop a job. Nothing is given back: what was charged stays charged."""
+    """Stop a job. Nothing is given back: what was charged stays charged. Asked again with its `key` as Idempotency-Key,
+    the question is answered under that charge."""
     return JSONResponse(_job(service.jobs.cancel(who, job)))
 
 
 def _job(job: Job) -> dict[str, Any]:
     found: dict[str, Any] = {"id": job.id, "dataset": job.dataset, "state": job.state, "created": job.created}
+    if job.key is not None:
+        found["key"] = job.key
     if job.share is not None:
         found["progress"] = job.share
     if job.release is not None:

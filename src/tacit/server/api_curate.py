@@ -56,7 +56,7 @@ def list_sources(who: Governs, service: Serving) -> JSONResponse:
 
 @router.post("/sources/schema")
 def read_source(source: Source, who: Governs, service: Serving) -> JSONResponse:
-    """Tables and columns of a source: names and types, no value."""
+    """Tables and columns of a source: names and types. Those of a text file are proposed from its values."""
     return JSONResponse(service.curating.schema(source).json())
 
 

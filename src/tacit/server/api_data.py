@@ -135,7 +135,6 @@ def _column(name: str, column: Column) -> dict[str, Any]:
         "name": name,
         "type": None if column.type is None else column.type.value,
         "nullable": column.nullable,
-        "public": column.public,
         "bounds": None if column.bounds is None else [str(end) for end in column.bounds],
         "step": None if column.step is None else str(column.step),
         "keys": None if column.keys is None else [_key(key) for key in column.keys],

@@ -44,7 +44,7 @@ def list_people(who: Governs, service: Serving) -> JSONResponse:
 
 @router.post("/people", status_code=201)
 def add_person(person: Person, who: Governs, service: Serving) -> JSONResponse:
-    """Somebody new. What they may ask is for each dataset's policy to say."""
+    """Add a person. What they may ask is set in each dataset's policy."""
     made = service.people.add(person.name, person.role)
     return JSONResponse({"name": made.name, "role": made.role}, status_code=201)
 
@@ -53,7 +53,7 @@ def add_person(person: Person, who: Governs, service: Serving) -> JSONResponse:
 def bar_person(name: str, who: Governs, service: Serving) -> JSONResponse:
     """Let somebody in no more. The name stays theirs."""
     if name == who.name:
-        raise Problem(409, "yourself", "Not yourself", "another curator has to do that")
+        raise Problem(409, "yourself", "You cannot do this to yourself", "ask another curator to do it")
     service.people.bar(name)
     return JSONResponse({"name": name, "may_come_in": False})
 
@@ -77,7 +77,7 @@ def revoke_token(name: str, prefix: str, who: Looks, service: Serving) -> JSONRe
     """Make a token useless, at once: your own, or as a curator anybody's."""
     _own(who, name)
     if prefix not in [token.prefix for token in service.people.issued(name)]:
-        raise Problem(404, "no-token", "There is no such token", "name it by the 12 digits between tacit_ and _")
+        raise Problem(404, "no-token", "There is no such token", "name it by the 12 characters after tacit_")
     return JSONResponse(_issued(service.people.revoke(prefix)))
 
 
@@ -89,7 +89,7 @@ def sign_in_link(name: str, who: Governs, service: Serving) -> JSONResponse:
 
 def _own(who: Identity, name: str) -> None:
     if name != who.name and who.role != "curator":
-        raise Problem(403, "role", "Not with this role", "others' tokens are for curators to see")
+        raise Problem(403, "role", "Your role does not allow this", "only curators see other people's tokens")
 
 
 def _issued(token: Issued) -> dict[str, Any]:

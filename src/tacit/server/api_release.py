@@ -102,7 +102,7 @@ def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
     """
     laid = release_of(service, who, release)
     if laid.owner != who.name:
-        raise Problem(403, "not-yours", "Not your release", "the proof of a charge is its owner's")
+        raise Problem(403, "not-yours", "Not your release", "only its owner sees the proof of a charge")
     opened = _paid_from(service, who, laid)
     people = opened.policy.dataset.identity
     entries = list(opened.ledger.log(people, after=max(0, laid.entry - 2), limit=2))
@@ -121,7 +121,7 @@ def share(release: str, wish: Sharing, who: Asks, service: Serving) -> JSONRespo
     """Show your release to everybody who may ask the tables it was made from, or no longer."""
     laid = release_of(service, who, release)
     if laid.owner != who.name:
-        raise Problem(403, "not-yours", "Not your release", "only its owner shares a release")
+        raise Problem(403, "not-yours", "Not your release", "only its owner can share a release")
     tables = _tables(service, who, laid) if wish.shared else set()
     service.shelf.share(who, release, shared=wish.shared, tables=tables)
     return JSONResponse({"id": release, "shared": wish.shared})

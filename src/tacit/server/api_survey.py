@@ -11,11 +11,12 @@ from tacit.server.asked import CSV, JSON, media
 from tacit.server.identify import Serving, allowed, service_of
 from tacit.server.people import Identity
 from tacit.server.service import Service
-from tacit.server.survey.body import SCHEMA
-from tacit.server.survey.draft import SurveyDraft, Trial
+from tacit.server.survey.body import EXCHANGE, SCHEMA
+from tacit.server.survey.draft import Count, SurveyDraft, Trial
 from tacit.server.survey.forecast import forecast
 from tacit.server.survey.opened import Surveys
 from tacit.server.survey.save import checked, save
+from tacit.survey.invitation import Invitations
 from tacit.survey.results_certificate import certificate_of
 from tacit.survey.survey import Survey
 
@@ -26,6 +27,7 @@ router = APIRouter(prefix="/v1/surveys", tags=["surveys"])
 Looks = Annotated[Identity, Depends(allowed("look"))]
 Governs = Annotated[Identity, Depends(allowed("govern"))]
 SENT: dict[str, Any] = {"requestBody": {"required": True, "content": {JSON: {"schema": SCHEMA}}}}
+EXCHANGED: dict[str, Any] = {"requestBody": {"required": True, "content": {JSON: {"schema": EXCHANGE}}}}
 TAKEN: dict[int | str, dict[str, Any]] = {
     200: {"description": "It is on disk.", "content": {JSON: {"example": {"counted": True}}}}
 }
@@ -63,10 +65,19 @@ def list_surveys(who: Looks, service: Serving) -> JSONResponse:
             "epsilon": number(survey.epsilon),
             "questions": len(survey.questions),
             "public_results": survey.public_results,
+            "invitations": _invitations(surveys, survey),
         }
         for name, survey in surveys.every().items()
     ]
     return JSONResponse({"items": found})
+
+
+def _invitations(surveys: Surveys, survey: Survey) -> dict[str, Any] | None:
+    """How many codes there are and how many were used; None where anybody may answer."""
+    if survey.invitations is Invitations.NONE:
+        return None
+    made, used = surveys.store.invited(survey)
+    return {"kind": survey.invitations.value, "made": made, "used": used}
 
 
 @router.post("", status_code=201)
@@ -90,7 +101,26 @@ def try_survey(asked: Trial, who: Governs, service: Serving) -> JSONResponse:
 @router.get("/{survey}")
 def terms(survey: str, surveys: Asked) -> JSONResponse:
     """The questions, and everything a device needs to randomise their answers. No one has to say who they are."""
-    return JSONResponse(surveys.named(survey).terms())
+    return JSONResponse(surveys.terms(surveys.named(survey)))
+
+
+@router.post("/{survey}/invitations", status_code=201)
+def invite(survey: str, wanted: Count, who: Governs, service: Serving) -> JSONResponse:
+    """Make invitation codes. They are told this once: the service keeps their digests alone."""
+    surveys = service.surveys
+    codes = surveys.invite(surveys.named(survey), wanted.count)
+    return JSONResponse({"survey": survey, "codes": codes}, status_code=201)
+
+
+@router.post("/{survey}/token", openapi_extra=EXCHANGED)
+async def exchange(survey: str, request: Request) -> JSONResponse:
+    """A token for a code: the signature on a form that hides it. The code is used up; the same form may ask again."""
+    surveys = service_of(request).surveys
+    known = await run_in_threadpool(surveys.named, survey)
+    address = request.client.host if request.client else "?"
+    body = await request.body()
+    signature = await run_in_threadpool(lambda: surveys.exchange(known, body, address=address))
+    return JSONResponse({"signature": signature})
 
 
 @router.post("/{survey}/reports", responses=TAKEN, openapi_extra=SENT)

@@ -1,9 +1,9 @@
 """The application: routes, what surrounds them, and how every error looks."""
 
 import asyncio
-import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
+from socket import socket
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
@@ -23,11 +23,13 @@ from tacit.server import (
     api_meaning,
     api_people,
     api_release,
+    api_running,
     api_survey,
     declare_routes,
     oidc,
     signin,
 )
+from tacit.server.bound import secured
 from tacit.server.console import pages, static
 from tacit.server.console.faults import problem_page
 from tacit.server.console.render import wants_page
@@ -49,7 +51,8 @@ __all__ = ["application"]
 ABOUT = """Ask real data real questions; answers are differentially private, and priced before they are paid for.
 
 Send `Authorization: Bearer <token>`. Errors are `application/problem+json`. A quote is free; an answer is paid for
-before anything is looked at, and the same question asked again is free."""
+before anything is looked at. Every charge has a key: asked again with it as `Idempotency-Key`, a question is never paid
+for twice. Without it, it is free while the data are known to be the same."""
 
 EVERY: dict[int | str, dict[str, Any]] = {
     "default": {
@@ -75,6 +78,7 @@ PARTS = (
     api_history,
     api_ask,
     api_release,
+    api_running,
     api_keys,
     api_chart,
     api_people,
@@ -87,17 +91,18 @@ PARTS = (
 )
 
 
-def application(service: Service) -> FastAPI:
-    """The application over what is open. It closes it when it ends."""
+def application(service: Service, *, wire: Sequence[socket] | None = None) -> FastAPI:
+    """The application over what is open. It closes it when it ends. `wire` has the sockets of the PostgreSQL protocol;
+    None if they are to be opened here."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, int]]:
         event("started", datasets=len(service.config.datasets))
-        wire = await _wire(service)
-        app.state.wire = wire
+        doors = await _wire(service, wire)
+        app.state.wire = doors[0] if doors else None
         yield {"connections": 0 if service.config.behind_proxy else service.config.connections}  # see `Patient`
-        if wire is not None:
-            wire.close()
+        for door in doors:
+            door.close()
         await run_in_threadpool(service.close)
         event("stopped")
 
@@ -128,25 +133,28 @@ def application(service: Service) -> FastAPI:
     return app
 
 
-async def _wire(service: Service) -> asyncio.Server | None:
-    """The door for PostgreSQL's clients, if there is one."""
+async def _wire(service: Service, sockets: Sequence[socket] | None) -> list[asyncio.Server]:
+    """The door for PostgreSQL's clients, if there is one, at each of its addresses."""
     config, place = service.config, service.config.wire_address
     if place is None:
-        return None
-    guarded = None
-    if config.certificate is not None and config.private_key is not None:
-        guarded = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        guarded.load_cert_chain(config.certificate, config.private_key)
+        return []
     tally = Tally(service.rate, service.failures, service.metrics)
-    return await serve_wire(
-        service.desk, service.people, host=place[0], port=place[1], ssl=guarded, shelf=service.shelf, tally=tally
-    )
+    host, port, guarded = *place, secured(config)
+
+    def served(**where: Any) -> Awaitable[asyncio.Server]:
+        return serve_wire(service.desk, service.people, ssl=guarded, shelf=service.shelf, tally=tally, **where)
+
+    if sockets is None:
+        return [await served(host=host, port=port)]
+    return [await served(sock=each) for each in sockets]
 
 
-def healthz(service: Serving) -> JSONResponse:
-    """Whether this worker can do its work."""
-    good = service.state.ready()
-    return JSONResponse({"status": "ok" if good else "unavailable"}, status_code=200 if good else 503)
+async def healthz(service: Serving) -> JSONResponse:
+    """Whether this worker can do its work; if not, why: `database`, `rules`, `engine`, `ledger` or `slow`."""
+    reasons = await service.health.reasons()
+    if reasons:
+        return JSONResponse({"status": "unavailable", "reasons": reasons}, status_code=503)
+    return JSONResponse({"status": "ok"})
 
 
 def metrics(who: Watches, service: Serving) -> PlainTextResponse:
@@ -163,7 +171,8 @@ def metrics(who: Watches, service: Serving) -> PlainTextResponse:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TacitError)
-    return problem_page(request, error) if wants_page(request) else response(error)
+    key = getattr(request.state, "key", None)
+    return problem_page(request, error) if wants_page(request) else response(error, key=key)
 
 
 async def _malformed(request: Request, error: Exception) -> Response:
@@ -175,6 +184,6 @@ async def _malformed(request: Request, error: Exception) -> Response:
 
 async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    names = {404: ("no-route", "There is nothing here"), 405: ("method", "Not this method")}
+    names = {404: ("no-route", "There is nothing here"), 405: ("method", "This method is not allowed here")}
     name, title = names.get(error.status_code, ("request", "The request cannot be read"))
     return await _refused(request, Problem(error.status_code, name, title, title.lower(), error.headers))

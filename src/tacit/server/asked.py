@@ -49,6 +49,7 @@ ANSWERED: dict[int | str, dict[str, Any]] = {
             JSON: {
                 "example": {
                     "id": "5f2c9d0e8a7b4c61b0f3d2e1a4958677",
+                    "key": "4b0e8c1f5a3d92670c1e7f3b5a9d2c4e6f8a0b1d",
                     "cached": False,
                     "columns": ["ward", "visits"],
                     "rows": [["east", 15895], ["north", 12031]],
@@ -80,13 +81,16 @@ def media(request: Request, forms: tuple[str, ...] = (JSON, CSV, ARROW)) -> str:
         if offered and quality > weight:
             best, weight = offered[0], quality
     if not best:
-        raise Problem(406, "accept", "No such form", f"this comes as {' or '.join(forms)}")
+        raise Problem(406, "accept", "This format is not offered", f"accept {' or '.join(forms)}")
     return best
 
 
-def answered(release: Release, form: str, *, name: str, cached: bool, **more: Any) -> Response:
-    """A release in one of the forms."""
+def answered(release: Release, form: str, *, name: str, cached: bool, key: str | None = None, **more: Any) -> Response:
+    """A release in one of the forms, with the key of its charge where it was asked for just now."""
     headers = {"Tacit-Release": name, "Tacit-Cached": str(cached).lower(), "Vary": "Accept"}
+    if key is not None:
+        headers["Idempotency-Key"] = key
+        more["key"] = key
     if form == JSON:
         return JSONResponse({"id": name, **more, "cached": cached, **release.json()}, headers=headers)
     if form == ARROW:

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from tacit.engine import Watch
+from tacit.server.hangup import asking
 from tacit.server.problem import Problem
 
 __all__ = ["Asking"]
 
 T = TypeVar("T")
-THREADS = 32
+THREADS = 256  # most of them wait: for a place at an engine, or for a clock
 EACH = 24  # of one person, so that nobody can take them all
 
 
@@ -24,20 +26,22 @@ class Asking:
         self._lock = threading.Lock()
         self._inside: Counter[str] = Counter()
 
-    async def run(self, who: str, work: Callable[[], T]) -> T:
-        """What `work` gives, in a thread. It goes on when whoever asked is gone: it may have been paid for."""
+    async def run(self, who: str, work: Callable[[Watch], T], gone: Callable[[], bool]) -> T:
+        """What `work` gives, in a thread. Its question is stopped when whoever asked is `gone`."""
+        watch = Watch(owner=who)
         with self._lock:
             if self._inside[who] >= EACH:
                 detail = f"{EACH} of your questions are being answered: wait for one, or send `Prefer: respond-async`"
                 raise Problem(429, "asking", "Too many questions at once", detail, {"Retry-After": "2"})
             self._inside[who] += 1
         try:
-            future = self._pool.submit(work)
+            future = self._pool.submit(work, watch)
         except RuntimeError:
             self._left(who)
             raise Problem(503, "unavailable", "The service is stopping", "ask again in a moment") from None
         future.add_done_callback(lambda _: self._left(who))
-        return await asyncio.wrap_future(future)
+        async with asking(gone, watch):
+            return await asyncio.wrap_future(future)
 
     def _left(self, who: str) -> None:
         with self._lock:

@@ -28,6 +28,7 @@ from tacit.server.config import Config
 from tacit.server.opened import read_policy
 from tacit.server.state import metadata as of_state
 from tacit.server.state import now
+from tacit.server.versions import versions
 
 __all__ = ["FORMAT", "MANIFEST", "Made", "Part", "back_up", "digest_of"]
 
@@ -102,7 +103,7 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
 def _state(config: Config, folder: Path, add: Any) -> None:
     if config.database:
         path = folder / "state.sql"
-        tables = [table.name for each in (of_state, of_surveys) for table in each.sorted_tables]
+        tables = [versions.name, *(table.name for each in (of_state, of_surveys) for table in each.sorted_tables)]
         copy_database(config.database, path, tables, charging=False)
         add("state", "state/state.sql", without_password(config.database), path)
     for source in sorted(config.state.glob("*.db")):  # people and releases; reports of surveys
@@ -128,7 +129,7 @@ def _keys(config: Config) -> list[Path]:
 def _new(to: Path) -> Iterator[tuple[Path, tarfile.TarFile]]:
     """A folder to work in and an archive, which takes its name when it is whole. Nobody else may read either."""
     if to.exists():
-        raise InputError(f"{to} exists already: choose another name, since a backup is never overwritten")
+        raise InputError(f"choose another name: {to} exists already, and a backup is never overwritten")
     try:
         with TemporaryDirectory(prefix=".tacit-backup-", dir=to.absolute().parent) as name:
             partial = Path(name) / "archive"

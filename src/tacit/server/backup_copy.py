@@ -54,7 +54,9 @@ def copy_database(url: str, to: Path, tables: Sequence[str], *, charging: bool) 
     """The same of tables in PostgreSQL, as SQL, by its own pg_dump; `charging` adds the function that charges."""
     program = shutil.which("pg_dump")
     if program is None:
-        raise TacitError("a backup of a database in PostgreSQL needs pg_dump, which is not installed here")
+        raise TacitError(
+            "install pg_dump, one of PostgreSQL's own tools: a backup of a database in PostgreSQL needs it"
+        )
     place, password = _conninfo(url)
     command = [program, "--no-password", "--no-owner", "--no-privileges", "--encoding=UTF8", f"--dbname={place}"]
     wanted = [f"--table={name}" for name in tables]

@@ -11,18 +11,23 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
+
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
 
 from tacit.base import InputError, LedgerError
+from tacit.base.private_file import open_private, private_folder
+from tacit.server import collect_store
 from tacit.server.backup import FORMAT, MANIFEST, Part, digest_of
 from tacit.server.backup_copy import report_of
-from tacit.server.state import now
+from tacit.server.state import SCHEMA, now
 
 __all__ = ["Checked", "check", "restore"]
 
 NAME = re.compile(r"(?:state|config|ledgers/\d+|policies/\d+|keys/\d+)/[^/\\\0]+")
 MOST = 1 << 24  # bytes of a manifest
-SCHEMA = re.compile(r"^COPY ([^.]+)\.tacit_tokens ", re.MULTILINE)
+IN_SCHEMA = re.compile(r"^COPY ([^.]+)\.tacit_tokens ", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,17 +72,16 @@ def restore(file: Path, into: Path, *, keep_tokens: bool = False) -> Checked:
     """Unpack into a new folder, if the backup is whole. Sessions and links end, and tokens too unless they are kept:
     what was revoked since the copy was made would work again."""
     if into.exists() and any(into.iterdir()):
-        raise InputError(f"{into} is not empty: restore into a new folder, and move things from there")
-    into.absolute().parent.mkdir(parents=True, exist_ok=True)
+        raise InputError(f"restore into a new folder, and move things from there: {into} is not empty")
+    private_folder(into.absolute().parent)
     with _unpacked(file, into.absolute().parent) as (folder, content):
         found = found_out(folder, content)
         if not found.ok:
             return found
         for part in found.parts:
             to = into / part.name
-            to.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            shutil.copyfile(folder / part.name, to)
-            to.chmod(0o600)
+            with (folder / part.name).open("rb") as source:
+                _put(source, to)
             if part.name in ("state/server.db", "state/state.sql"):
                 _nobody_inside(to, keep_tokens=keep_tokens)
     return found
@@ -100,7 +104,21 @@ def _state(path: Path) -> list[str]:
             (verdict,) = base.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.Error as error:
         verdict = str(error)
-    return [] if verdict == "ok" else [f"is damaged: {verdict}"]
+    return [f"is damaged: {verdict}"] if verdict != "ok" else _newer(path)
+
+
+def _newer(path: Path) -> list[str]:
+    """Whether a copy can be opened by a later release alone."""
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    try:
+        with engine.connect() as connection:
+            for schema in (SCHEMA, collect_store.SCHEMA):
+                schema.known(connection)
+    except InputError as error:
+        return [f"cannot be used here: {error}"]
+    finally:
+        engine.dispose()
+    return []
 
 
 def _nobody_inside(path: Path, *, keep_tokens: bool) -> None:
@@ -108,7 +126,7 @@ def _nobody_inside(path: Path, *, keep_tokens: bool) -> None:
     orders = ["DELETE FROM {0}tacit_browsers", "DELETE FROM {0}tacit_links", *([] if keep_tokens else [revoking])]
     if path.suffix == ".sql":
         with path.open("r+", encoding="utf-8") as file:
-            found = SCHEMA.search(file.read())
+            found = IN_SCHEMA.search(file.read())
             schema = "" if found is None else f"{found[1]}."
             file.write("".join(f"\n{order.format(schema)};" for order in orders) + "\n")
         return
@@ -169,7 +187,11 @@ def _take(archive: tarfile.TarFile, part: Part, folder: Path) -> None:
     source = archive.extractfile(entry) if entry.isreg() else None
     if source is None:
         return
-    to = folder / part.name
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with source, os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with source:
+        _put(source, folder / part.name)
+
+
+def _put(source: IO[bytes], to: Path) -> None:
+    private_folder(to.parent)
+    with os.fdopen(open_private(to, os.O_WRONLY | os.O_EXCL), "wb") as file:
         shutil.copyfileobj(source, file)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tacit.base import TacitError
+from tacit.server.collect_invited import Refusal
 from tacit.server.collect_store import Delivery, ReportStore
 from tacit.server.problem import Problem
 from tacit.server.state import Unavailable
@@ -28,7 +29,7 @@ class _Sent:
     survey: Survey
     delivery: Delivery
     loop: asyncio.AbstractEventLoop
-    done: "asyncio.Future[bool]"
+    done: "asyncio.Future[bool | Refusal]"
 
 
 class Collector:
@@ -42,8 +43,8 @@ class Collector:
         self._thread = threading.Thread(target=self._run, name="tacit-collector", daemon=True)
         self._thread.start()
 
-    async def submit(self, survey: Survey, delivery: Delivery) -> bool:
-        """Wait until this is on disk; whether it was new."""
+    async def submit(self, survey: Survey, delivery: Delivery) -> bool | Refusal:
+        """Wait until this is on disk; whether it was new, or why it is not admitted."""
         loop = asyncio.get_running_loop()
         sent = _Sent(survey, delivery, loop, loop.create_future())
         with self._wake:
@@ -87,16 +88,16 @@ class Collector:
             new = self.store.add(survey, [sent.delivery for sent in some])
         except TacitError as error:
             _tell(some, error)
-        except Exception as error:
+        except Exception:
             # whatever it is, those who wait are told that nothing was kept
-            _tell(some, Unavailable(f"the store of reports failed ({type(error).__name__}): send the same again later"))
+            _tell(some, Unavailable("the store of reports failed: send the same again later"))
         else:
             _tell(some, new)
 
 
-def _tell(some: list[_Sent], outcome: list[bool] | TacitError) -> None:
+def _tell(some: list[_Sent], outcome: list[bool | Refusal] | TacitError) -> None:
     """Wake each loop once for all of its waiters."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Sent, bool | TacitError]]] = defaultdict(list)
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Sent, bool | Refusal | TacitError]]] = defaultdict(list)
     for place, sent in enumerate(some):
         by_loop[sent.loop].append((sent, outcome if isinstance(outcome, TacitError) else outcome[place]))
     for loop, told in by_loop.items():
@@ -104,7 +105,7 @@ def _tell(some: list[_Sent], outcome: list[bool] | TacitError) -> None:
             loop.call_soon_threadsafe(_wake, told)
 
 
-def _wake(told: list[tuple[_Sent, bool | TacitError]]) -> None:
+def _wake(told: list[tuple[_Sent, bool | Refusal | TacitError]]) -> None:
     for sent, result in told:
         if sent.done.done():
             continue  # the caller went away; the report stays

@@ -5,7 +5,7 @@ each question in a heap with those that came in the same moment, in the order of
 names drawn here. SQLite writes with `synchronous = FULL`, PostgreSQL as it does: what was committed stays.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,6 @@ from sqlalchemy import (
     Column,
     Connection,
     LargeBinary,
-    MetaData,
     Table,
     Text,
     create_engine,
@@ -31,13 +30,16 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from tacit.base import InputError
 from tacit.noise import rng_or_default
-from tacit.server.state import Unavailable
+from tacit.server import collect_invited
+from tacit.server.collect_invited import Refusal, metadata
+from tacit.server.state import Unavailable, private_database
+from tacit.server.versions import Schema
+from tacit.survey.invitation import Invitations
 from tacit.survey.protocol import Tally
 from tacit.survey.survey import Survey
 
-__all__ = ["Counted", "Delivery", "ReportStore"]
+__all__ = ["SCHEMA", "Counted", "Delivery", "ReportStore", "metadata"]
 
-metadata = MetaData()
 surveys = Table(
     "tacit_surveys",
     metadata,
@@ -71,15 +73,18 @@ tallies = Table(
     Column("waiting", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+INVITATIONS = (lambda connection: None,)  # new tables only, with version 2
+SCHEMA = Schema("surveys", metadata, "tacit_surveys", INVITATIONS)
 KEY = 16
 AT_ONCE = 500  # names that are looked up in one query
 
 
 class Delivery(NamedTuple):
-    """What one device sent: its random name, and the bytes of its report on each question."""
+    """What one device sent: its random name, the bytes of its report on each question, and what admits it, digested."""
 
     id: bytes
     reports: Mapping[str, bytes]
+    invitation: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,10 @@ class ReportStore:
         if not on_server:
             event.listen(self.engine, "connect", _settings)
             event.listen(self.engine, "begin", _at_once)
+            private_database(Path(where))
         try:
             with self._writing() as connection:
-                metadata.create_all(connection)
+                SCHEMA.prepare(connection)
         except BaseException:
             self.close()
             raise
@@ -130,16 +136,51 @@ class ReportStore:
             found = connection.execute(select(surveys.c.version).where(surveys.c.name == name)).scalar_one_or_none()
         return None if found is None else str(found)
 
-    def add(self, survey: Survey, deliveries: Sequence[Delivery]) -> list[bool]:
-        """Keep what was sent, in one transaction that is on disk when this returns; for each, whether it was new."""
+    def add(self, survey: Survey, deliveries: Sequence[Delivery]) -> list[bool | Refusal]:
+        """Keep what was sent, in one transaction that is on disk when this returns; for each, whether it was new.
+
+        Where a survey is by invitation, one that was not sent before may be refused.
+        """
         first = {each.id: place for place, each in reversed(list(enumerate(deliveries)))}
+        refused: dict[bytes, Refusal] = {}
         with self._writing() as connection:
             self._locked(connection, survey)  # so nobody else adds before this is done
-            new = self._named(connection, survey, sorted(first))
+            names = sorted(first)
+            if survey.invitations is not Invitations.NONE:
+                names = self._new(connection, survey, names)
+                wanted = {name: deliveries[first[name]].invitation or b"" for name in names}
+                refused = collect_invited.admitted(connection, survey.name, survey.invitations, wanted)
+                names = [name for name in names if name not in refused]
+            new = self._named(connection, survey, names) if names else []
             if new:
                 self._keep(connection, survey, [deliveries[first[each]].reports for each in new])
         added = set(new)
-        return [each.id in added and first[each.id] == place for place, each in enumerate(deliveries)]
+        return [
+            refused.get(each.id, each.id in added and first[each.id] == place) for place, each in enumerate(deliveries)
+        ]
+
+    def invite(self, survey: Survey, digests: Sequence[bytes]) -> None:
+        """Let whoever has a code of one of these digests answer, once."""
+        with self._writing() as connection:
+            self._locked(connection, survey)
+            collect_invited.invite(connection, survey.name, digests)
+
+    def invited(self, survey: Survey) -> tuple[int, int]:
+        """How many codes there are, and how many of them were used."""
+        with self._reading() as connection:
+            return collect_invited.invited(connection, survey.name)
+
+    def exchange(self, survey: Survey, code: bytes, hidden: bytes) -> Refusal | None:
+        """Use up a code for a signature on what has the digest `hidden`; None if it may be signed."""
+        with self._writing() as connection:
+            self._locked(connection, survey)
+            return collect_invited.exchanged(connection, survey.name, code, hidden)
+
+    def token_key(self, survey: Survey, fresh: Callable[[], bytes]) -> bytes:
+        """The key that signs this survey's tokens, which `fresh` makes the first time."""
+        with self._writing() as connection:
+            self._locked(connection, survey)
+            return collect_invited.stored_key(connection, survey.name, fresh)
 
     def _named(self, connection: Connection, survey: Survey, ids: Sequence[bytes]) -> Sequence[bytes]:
         """Write down the names that are new. Nearly always all of them are, so that is tried first."""
@@ -147,15 +188,19 @@ class ReportStore:
             with connection.begin_nested():
                 self._many(connection, received, [(survey.name, each) for each in ids])
         except IntegrityError:
-            known: set[bytes] = set()
-            for start in range(0, len(ids), AT_ONCE):
-                part = received.c.id.in_(ids[start : start + AT_ONCE])
-                query = select(received.c.id).where(received.c.survey == survey.name, part)
-                known |= {bytes(row[0]) for row in connection.execute(query)}
-            ids = [each for each in ids if each not in known]
+            ids = self._new(connection, survey, ids)
             if ids:
                 self._many(connection, received, [(survey.name, each) for each in ids])
         return ids
+
+    def _new(self, connection: Connection, survey: Survey, ids: Sequence[bytes]) -> list[bytes]:
+        """Those that were not written down before."""
+        known: set[bytes] = set()
+        for start in range(0, len(ids), AT_ONCE):
+            part = received.c.id.in_(ids[start : start + AT_ONCE])
+            query = select(received.c.id).where(received.c.survey == survey.name, part)
+            known |= {bytes(row[0]) for row in connection.execute(query)}
+        return [each for each in ids if each not in known]
 
     def _many(self, connection: Connection, table: Table, rows: list[tuple[Any, ...]]) -> None:
         """Insert rows in the driver's own way: SQLAlchemy takes as long for a row as the database does."""
@@ -244,9 +289,8 @@ def _failing_plainly() -> Iterator[None]:
     """Errors of the database, which can hold values and addresses, become one sentence."""
     try:
         yield
-    except DBAPIError as error:
-        kind = type(error.orig).__name__
-        raise Unavailable(f"the store of reports cannot be used now ({kind}): send the same again later") from None
+    except DBAPIError:
+        raise Unavailable("the store of reports cannot be used now: send the same again later") from None
 
 
 def _settings(connection: Any, _: Any) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base import InputError
+from tacit.base.private_file import private_folder
+from tacit.engine.limits import Limits, size
 
 __all__ = ["PREFIX", "Config"]
 
@@ -38,9 +40,13 @@ class Config:
     body: int = 65_536  # bytes of a request
     rate: int = 600  # requests of one person in a minute
     connections: int = 256  # open HTTP connections of one address; behind a proxy that is the proxy's to limit
-    failures: int = 30  # requests of one address in a minute that did not say who they are from
+    failures: int = 30  # wrong tokens and links of one address in a minute; right ones are let in at any time
     grid: float | None = None  # seconds that answer times are rounded up to; None: 0.25, and 0 on a loopback address
     jobs: int = 4  # long questions that run at once
+    questions_at_once: int = 4  # of one dataset, in one worker; one person has half of the places
+    question_seconds: float = 600.0  # of work, for one question
+    question_memory: int | None = None  # bytes, or as in "2GB"; None: half of the machine's for all questions together
+    question_disk: int | None = None  # bytes of temporary files; None: a quarter of what is free, and 8 GB at most
     grace: int = 30  # seconds that are waited at the end for what is running
     workers: int = 1
     signing_key: Path | None = None  # signs certificates; None: one that is made in the state folder
@@ -62,10 +68,11 @@ class Config:
         if wire is not None and not (_here(wire[0]) or self.tls):
             raise InputError(f"wire: {wire[0]} can be reached from elsewhere: set certificate and private_key")
         if wire is not None and self.workers > 1:
-            raise InputError("wire goes with workers = 1: two processes cannot listen at one address")
+            raise InputError("set workers = 1, or leave wire out: one process alone can speak PostgreSQL's protocol")
         for name in ("body", "rate", "survey_rate", "connections", "failures", "jobs", "workers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
+        self.limits  # noqa: B018 - says what is wrong with them
         if self.grace < 0 or (self.grid is not None and not 0 <= self.grid <= 60):
             raise InputError("grace must be 0 or more seconds, and grid 0 to 60")
         if (self.certificate is None) != (self.private_key is None):
@@ -126,12 +133,23 @@ class Config:
         return (0.0 if self.loopback else 0.25) if self.grid is None else self.grid
 
     @property
+    def limits(self) -> Limits:
+        """Of each question. Workers and datasets share the machine."""
+        return Limits(
+            seconds=self.question_seconds,
+            memory=self.question_memory,
+            disk=self.question_disk,
+            at_once=self.questions_at_once,
+            shares=self.workers * max(1, len(self.datasets)),
+        )
+
+    @property
     def store(self) -> str | Path:
         """Where people and releases are kept; the folder is made if it is not there."""
         if self.database:
             return self.database
         try:
-            self.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self.state)
         except OSError as error:
             raise InputError(f'state: the folder "{self.state}" cannot be made: {error.strerror}') from None
         return self.state / "server.db"
@@ -201,7 +219,9 @@ def _address(name: str, text: str) -> tuple[str, int]:
 def _signing_in(config: Config) -> None:
     """The settings of an identity provider make sense together."""
     if config.oidc_issuer and not (config.oidc_client and config.public_url):
-        raise InputError("oidc_issuer goes with oidc_client and public_url: what we are called there, and where we are")
+        raise InputError(
+            "set oidc_client and public_url beside oidc_issuer: the name of this service there, and its address"
+        )
     if config.public_url and not config.public_url.startswith("https://" if config.secure else ("http://", "https://")):
         raise InputError("public_url begins with https://, as browsers write it")
     for pair in config.oidc_roles:
@@ -220,7 +240,9 @@ def _here(host: str) -> bool:
 PATHS = ("state", "certificate", "private_key", "signing_key", "data", "policies", "oidc_secret")
 OIDC = ("oidc_issuer", "oidc_client", "oidc_claim", "oidc_groups")
 TEXTS = ("listen", "wire", "database", "ledger", "public_url", *OIDC)
-WHOLE = ("body", "rate", "survey_rate", "connections", "failures", "jobs", "grace", "workers")
+WHOLE = ("body", "rate", "survey_rate", "connections", "failures", "jobs", "questions_at_once", "grace", "workers")
+FLOATS = ("grid", "question_seconds")
+SIZES = ("question_memory", "question_disk")
 
 
 def _toml(file: Path) -> dict[str, Any]:
@@ -254,7 +276,9 @@ def _value(name: str, value: Any, folder: Path) -> Any:
         return tuple(value)
     if name in WHOLE and type(value) is int:
         return value
-    if name == "grid" and type(value) in (int, float):
+    if name in SIZES and type(value) in (int, str):
+        return size(value, name)
+    if name in FLOATS and type(value) in (int, float):
         return float(value)
     if name == "behind_proxy" and type(value) is bool:
         return value
@@ -272,7 +296,7 @@ def _spelled(name: str, text: str, folder: Path) -> Any:
     try:
         if name in WHOLE:
             return int(text)
-        if name == "grid":
+        if name in FLOATS:
             return float(text)
     except ValueError:
         raise InputError(f"{PREFIX}{name.upper()}={text} is not a number") from None

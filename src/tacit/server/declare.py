@@ -1,7 +1,8 @@
 """What can be declared: files below one folder, and databases whose address is in the environment.
 
 A curator in a browser names things; only the config says where they are. A name that leads out of the folder, by `..`
-or by a symbolic link, is no name of anything. Names and types of columns are read, and no value.
+or by a symbolic link, is no name of anything. Names and types of columns are read, and no value; a text file is read as
+a whole to propose types.
 """
 
 import os
@@ -11,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base import InputError
-from tacit.engine.schema import DATABASES, TEXTS, Schema, read_schema
+from tacit.engine.schema import Schema, read_schema
+from tacit.engine.source.form import DELIMITERS, TextForm
+from tacit.engine.source.listing import DATABASES
+from tacit.engine.source.reading import propose_types
 from tacit.policy.problem import quoted
 from tacit.policy.types import ColumnType, decimals, understood
 from tacit.server.config import Config
 
 __all__ = ["Found", "Sources"]
 
-FILES = (".parquet", *TEXTS, *DATABASES)
+FILES = (".parquet", *DELIMITERS, *DATABASES)
 MOST = 500  # files that are listed
 
 
@@ -31,9 +35,21 @@ class Found:
     sources: Mapping[str, str]
 
     def json(self) -> dict[str, Any]:
-        """Tables, each with its columns and the type that their own means."""
+        """Tables, each with its columns and the type that their own means; of text, the type that all its values have,
+        for whoever declares it to confirm."""
+        read = {
+            table: propose_types(Path(file), TextForm.of(Path(file)))
+            for table, file in self.schema.files.items()
+            if not any(self.schema.tables[table].values())
+        }
         tables = [
-            {"name": table, "columns": [_column(name, native) for name, native in columns.items()]}
+            {
+                "name": table,
+                "columns": [
+                    _column(name, native) | ({"type": read[table][name].value} if table in read else {})
+                    for name, native in columns.items()
+                ],
+            }
             for table, columns in self.schema.tables.items()
         ]
         return {"engine": self.schema.engine, "tables": tables}

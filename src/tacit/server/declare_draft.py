@@ -48,7 +48,6 @@ class ColumnDraft(Strict):
     clip: Short = ""
     keys: list[Words] = Field(default=[], max_length=5000)
     nullable: bool = True
-    public: bool = False
     hidden: bool = False
 
 
@@ -161,9 +160,8 @@ def _column(column: ColumnDraft) -> Iterator[str]:
         yield from _typed(key, getattr(column, key))
     if column.keys:
         yield f"keys = [{', '.join(_point(key, column.type) for key in column.keys)}]"
-    for key in ("public", "hidden"):
-        if getattr(column, key):
-            yield f"{key} = true"
+    if column.hidden:
+        yield "hidden = true"
     if not column.nullable:
         yield "nullable = false"
 

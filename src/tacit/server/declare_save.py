@@ -10,10 +10,13 @@ from pathlib import Path
 from time import monotonic
 
 from tacit.base import InputError, LedgerError, PrivacyWarning, TacitError
+from tacit.base.private_file import private_folder
+from tacit.engine import claims_of, import_tables
 from tacit.ledger import Standing
 from tacit.ledger.receipt import spelled
 from tacit.policy import Policy, parse
 from tacit.policy.account import DATASET
+from tacit.policy.claim import overlap
 from tacit.policy.problem import quoted
 from tacit.server.config import Config
 from tacit.server.declare import Found, Sources
@@ -67,7 +70,7 @@ class Curating:
             raise Problem(422, "draft", "The draft is not complete", told)
         name = checked.policy.dataset.name
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self.folder)
         except OSError as error:
             raise InputError(f"the folder of policies cannot be made: {error.strerror}") from None
         with locked(self.folder), trial(self.folder, checked.text) as tried:
@@ -76,7 +79,8 @@ class Curating:
                     409, "dataset-exists", "There is such a dataset", f"{quoted(name)} exists: choose another"
                 )
             self._nobody_elses(checked.policy)
-            opened = Opened(tried)  # with its engine: types that do not suit the data are found here
+            import_tables(checked.policy)  # whoever declares is the curator: text is read here, strictly, once
+            opened = Opened(tried, self.desk.limits)  # with its engine: types that do not suit the data are found here
             try:
                 opened.ledger.apply(opened.policy.terms())
             finally:
@@ -93,9 +97,9 @@ class Curating:
 
     def _nobody_elses(self, policy: Policy) -> None:
         """The same data in two ledgers would be paid for twice over: one ledger would not know of the other."""
-        wanted, place = set(policy.terms().sources), policy.ledger()
+        wanted, place = claims_of(policy), policy.ledger()
         for name, other in self.desk.known().items():
-            if other.ledger() != place and wanted & set(other.terms().sources):
+            if other.ledger() != place and any(overlap(mine, its) for its in claims_of(other) for mine in wanted):
                 raise Problem(
                     409,
                     "declared-already",

@@ -6,7 +6,7 @@ theirs does not exist for them. A policy is read again when its file changes, an
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from logging import WARNING
 from math import ceil
@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from tacit.base import Denied, InputError, Number, PolicyError, TacitError
+from tacit.engine import Limits, Stopped, Watch
 from tacit.ledger import Standing
 from tacit.loss import Cost
 from tacit.policy import Policy
@@ -21,10 +22,12 @@ from tacit.policy.account import DATASET, analyst_holder, group_holder
 from tacit.server.declare_folder import Folder
 from tacit.server.known import catalog_of, holder_of, known_to
 from tacit.server.log import event
-from tacit.server.opened import Basis, Opened, Stopped, Watch, places_of, read_policy, stamp_of
+from tacit.server.opened import Basis, Opened, places_of, read_policy, stamp_of
 from tacit.server.people import Identity
+from tacit.server.running import Running
 from tacit.server.state import Unavailable
 from tacit.session import Quote, Release
+from tacit.session.charge_key import ChargeKey
 from tacit.session.offer import CONFIDENCE
 from tacit.session.quote import columns_of
 from tacit.sql import lower, parse
@@ -32,6 +35,7 @@ from tacit.sql import lower, parse
 __all__ = ["Cancelled", "Desk", "NoDataset"]
 
 PATIENCE = 10.0  # seconds that closing waits for questions to stop
+AT_ONCE = 4  # questions of one dataset
 
 
 class NoDataset(Denied):
@@ -45,12 +49,21 @@ class Cancelled(TacitError):  # noqa: N818 - says what is the case, as Denied do
 class Desk:
     """Open datasets by name. Thread safe; close it when the service ends.
 
-    `padding` in seconds: the time of an answer for which data was read is rounded up to a multiple of it. `folder`
-    holds further policies: those that are there now, and those that this or another worker adds later.
+    `padding` in seconds: the time of an answer for which data was read is rounded up to a multiple of it, where no
+    policy declares a clock. `folder` holds further policies: those that are there now, and those that this or another
+    worker adds later. `limits` are of each question, and `running` knows those that are being answered.
     """
 
-    def __init__(self, policies: Iterable[Path], *, padding: float = 0.0, folder: Path | None = None) -> None:
-        self.padding = padding
+    def __init__(
+        self,
+        policies: Iterable[Path],
+        *,
+        padding: float = 0.0,
+        folder: Path | None = None,
+        limits: Limits | None = None,
+        running: Running | None = None,
+    ) -> None:
+        self.padding, self.limits, self._running = padding, limits or Limits(at_once=AT_ONCE), running
         self._folder = Folder(folder)
         self._lock = threading.Lock()
         self._opened: dict[str, Opened] = {}
@@ -64,7 +77,7 @@ class Desk:
             raise
 
     def close(self) -> None:
-        """Stop what is being asked, as after a crash: charges stand, and asking again does not pay again. Then let go.
+        """Stop what is being asked, as after a crash: charges stand, and their keys find them again. Then let go.
 
         An engine is not closed under a question: that would look like a failure of its own, which is stored.
         """
@@ -87,7 +100,7 @@ class Desk:
             return there.get(path) or self._take(path)
 
     def _take(self, path: Path) -> str:
-        opened = Opened(path)
+        opened = Opened(path, self.limits)
         name = opened.policy.dataset.name
         if self._closed or name in self._opened:
             opened.close()
@@ -100,6 +113,16 @@ class Desk:
         self._notice()
         with self._lock:
             return {name: opened.policy for name, opened in self._opened.items()}
+
+    def every(self) -> list[tuple[str, Opened | None]]:
+        """Every dataset by name; None where its rules cannot be read now."""
+        found: list[tuple[str, Opened | None]] = []
+        for name in sorted(self._opened):
+            try:
+                found.append((name, self._current(name)))
+            except Unavailable:
+                found.append((name, None))
+        return found
 
     def _notice(self) -> None:
         """Take in what was declared since. One that cannot be read or opened is left out until it changes."""
@@ -154,7 +177,7 @@ class Desk:
                     pass
                 else:
                     return self._opened[dataset]
-                raise Unavailable(f'the rules of "{dataset}" cannot be read now: its curator can run `tacit check`')
+                raise Unavailable(f'the policy of "{dataset}" cannot be read now: ask its curator to run `tacit check`')
             return opened
 
     def _renewed(self, opened: Opened, stamp: tuple[int, ...]) -> Opened:
@@ -163,7 +186,7 @@ class Desk:
             raise PolicyError("the dataset has another name now: start the service again")
         if places_of(policy) == opened.places():
             return opened.renewed(policy, stamp)
-        fresh = Opened(opened.path)
+        fresh = Opened(opened.path, self.limits)
         self._retired.append(opened)  # somebody may be using it: it is closed at the end
         return fresh
 
@@ -201,7 +224,7 @@ class Desk:
         """The same to be taken again, while the dataset is `opened` as it is now."""
         _may_ask(who)
         opened = self.opened(who, dataset)
-        session = opened.session(who.name, catalog_of(who, opened.policy), Watch())
+        session = opened.session(who.name, catalog_of(who, opened.policy))
         return session.quoting(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
 
     def ask(
@@ -220,23 +243,46 @@ class Desk:
         """The answer, after it is paid for. `watch` can stop it, and is told how far it is."""
         _may_ask(who)
         began, watch = monotonic(), watch or Watch()
+        watch.owner = who.name
         opened = self.opened(who, dataset)
-        session = opened.session(who.name, catalog_of(who, opened.policy), watch)
+        session = opened.session(who.name, catalog_of(who, opened.policy))
+        padding = 0.0 if opened.policy.privacy.deadline is not None else self.padding
         release = None
         try:
             if not watch.stopped:
-                with self._inside(watch):
-                    release = session.ask(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
+                with self._inside(who, dataset, sql, watch):
+                    release = session.ask(
+                        sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key, watch=watch
+                    )
         except Stopped:
             pass
         finally:
-            if watch.ran and self.padding:
+            if watch.ran and padding:
                 spent = monotonic() - began
-                sleep(max(0.0, ceil(spent / self.padding) * self.padding - spent))
+                sleep(max(0.0, ceil(spent / padding) * padding - spent))
         # a stop that comes while an answer waits for the grid counts: else it would tell when the answer was ready
-        if release is not None and not (watch.stopped and watch.ran and self.padding):
+        if release is not None and not (watch.stopped and watch.ran and padding):
             return release
-        raise Cancelled("this question was stopped; what was charged stays, and asking it again does not pay again")
+        raise Cancelled(
+            "this question was stopped: what was charged stays charged, and under the same key is not again"
+        )
+
+    def key(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> ChargeKey:
+        """The name of the charge that this question would make now, for whoever wants to ask it again under it."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy))
+        return session.key(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
 
     def basis(
         self,
@@ -252,7 +298,7 @@ class Desk:
         """What an answer to this question would rest on now."""
         _may_ask(who)
         opened = self.opened(who, dataset)
-        session = opened.session(who.name, catalog_of(who, opened.policy), Watch())
+        session = opened.session(who.name, catalog_of(who, opened.policy))
         tables, version = session.basis(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
         return Basis(opened=opened, tables=tables, version=version)
 
@@ -262,14 +308,16 @@ class Desk:
         return opened is not None and opened.inline
 
     @contextmanager
-    def _inside(self, watch: Watch) -> Iterator[None]:
+    def _inside(self, who: Identity, dataset: str, sql: str, watch: Watch) -> Iterator[None]:
         """Counted among those who are being answered."""
+        known = nullcontext() if self._running is None else self._running.question(who.name, dataset, sql, watch)
         with self._door:
             if self._closed:
                 raise Unavailable("the service is stopping: ask again in a moment")
             self._asking.add(watch)
         try:
-            yield
+            with known:
+                yield
         finally:
             with self._door:
                 self._asking.discard(watch)
@@ -288,12 +336,12 @@ class Desk:
         """What this person may still spend; `Denied` if the policy lets them spend nothing."""
         _may_ask(who)
         opened = self.opened(who, dataset)
-        return opened.session(who.name, catalog_of(who, opened.policy), Watch()).left()
+        return opened.session(who.name, catalog_of(who, opened.policy)).left()
 
     def standing(self, who: Identity, dataset: str) -> Standing:
         """The whole account, for those who watch over it."""
         if who.role == "analyst":
-            raise Denied("what others spent is for curators and auditors to see")
+            raise Denied("only curators and auditors see what others spent")
         opened = self.opened(who, dataset)
         return opened.ledger.standing(opened.policy.dataset.identity)
 
@@ -314,9 +362,9 @@ class Desk:
             for balance in whole.balances
             if balance.holder in mine
         )
-        return replace(whole, balances=balances, sources=())
+        return replace(whole, balances=balances, claims=())
 
 
 def _may_ask(who: Identity) -> None:
     if who.role == "auditor":
-        raise Denied("an auditor looks and does not ask: ask as an analyst, with another name")
+        raise Denied("auditors cannot ask: sign in as an analyst, under another name")

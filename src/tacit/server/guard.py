@@ -57,7 +57,7 @@ class Guard:
         except Exception as error:
             event("fault", level=logging.ERROR, error=type(error).__name__, at=_place(error))
             if not status:
-                await response(FAULT)(scope, receive, dressed)
+                await response(FAULT, key=scope["state"].get("key"))(scope, receive, dressed)
         finally:
             self._note(scope, status)
 
@@ -75,7 +75,7 @@ FAULT = Problem(
     500,
     "internal",
     "The service failed",
-    "this is a fault of the service; asking again with the same Idempotency-Key never pays twice",
+    "ask again with the same Idempotency-Key, which is never charged twice: this is a fault of the service",
 )
 
 

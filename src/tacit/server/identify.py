@@ -39,7 +39,7 @@ def allowed(right: Right) -> Callable[[Request], Identity]:
         service.rate.take(who.name)
         if who.role not in RIGHTS[right]:
             roles = " or ".join(sorted(RIGHTS[right]))
-            raise Problem(403, "role", "Not with this role", f"this is for {roles}, and you are {who.role}")
+            raise Problem(403, "role", "Your role does not allow this", f"ask a {roles}: your role here is {who.role}")
         return who
 
     return identified
@@ -60,15 +60,16 @@ def recognised(request: Request, service: Service) -> Identity | None:
 
 
 def _known(request: Request, service: Service) -> Identity:
-    address = request.client.host if request.client else "?"
     who = recognised(request, service)
     if who is None:
-        service.failures.take(address)
+        if "authorization" in request.headers:
+            # only who shows a wrong token is counted and held up: others at the same address may be on their way in
+            service.failures.take(request.client.host if request.client else "?")
         raise Problem(
             401,
             "who",
-            "Who are you?",
-            "send `Authorization: Bearer <token>` with a token that is neither revoked nor past its time, or sign in",
+            "You are not signed in",
+            "sign in, or send `Authorization: Bearer <token>` with a token that is still valid",
             {"WWW-Authenticate": 'Bearer realm="tacit"'},
         )
     return who
@@ -82,7 +83,12 @@ def guard_of(session: str) -> str:
 def _not_forged(request: Request, session: str) -> None:
     sent = request.headers.get(GUARD, "")
     if not (hmac.compare_digest(sent.encode(), guard_of(session).encode()) and same_site(request)):
-        raise Problem(403, "forged", "Not from our own pages", f"send {GUARD} as `GET /v1/me` tells it")
+        raise Problem(
+            403,
+            "forged",
+            "This did not come from our own pages",
+            f"reload the page; a program sends {GUARD} as `GET /v1/me` gives it",
+        )
 
 
 def same_site(request: Request) -> bool:

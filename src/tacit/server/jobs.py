@@ -1,8 +1,8 @@
 """Long questions: asked now, answered later; watched and stopped by whoever asked, and by nobody else.
 
-A job's state is in the service's database, so that every worker can tell it; it runs in the worker that took it. To
-stop a job gives nothing back: what was charged stays charged, and the same question asked again is answered under that
-charge.
+A job's state is in the service's database, so that every worker can tell it and the limits are the whole service's; it
+runs in the worker that took it. To stop a job gives nothing back: what was charged stays charged. Each job has a key
+that names its charge, and the same question asked again under that key does not pay again.
 """
 
 import json
@@ -13,28 +13,32 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 
 from tacit.base import TacitError
+from tacit.engine import Watch
 from tacit.server.desk import Cancelled
-from tacit.server.opened import Watch
 from tacit.server.people import Identity
 from tacit.server.problem import Problem, problem_of
 from tacit.server.state import State, jobs, now
 from tacit.server.tokens import short_name
+from tacit.server.versions import locked
 
 __all__ = ["Job", "Jobs"]
 
 OPEN = ("queued", "running")
-MOST = 20  # open jobs of one person
+MOST = 20  # open jobs of one person, in all workers together
 OFTEN = 0.5  # seconds between looks at what others cancelled
+BEAT = 5_000_000  # µs between two signs of life
+LOST = 60_000_000  # µs without one, after which a worker of another machine is taken for dead
+LOCK = 0x7AC1_7001  # while jobs are counted
 BROKEN = {
     "type": "urn:tacit:problem:internal",
     "title": "The service failed",
     "status": 500,
-    "detail": "this is a fault of the service; asking again with the same Idempotency-Key never pays twice",
+    "detail": "ask again with the same Idempotency-Key, which is never charged twice: this is a fault of the service",
 }
 
 
@@ -48,15 +52,20 @@ class Job:
     created: int
     release: str | None
     problem: dict[str, Any] | None
+    key: str | None = None  # names the charge
     share: float | None = None
 
 
 class Jobs:
-    """The jobs of this worker, and sight of all others. `tells` says whether progress is told."""
+    """The jobs of this worker, and sight of all others. `at_once` jobs run at a time in all workers together; `tells`
+    says whether progress is told."""
+
+    _here: ClassVar[set[str]] = set()  # names of this very process
 
     def __init__(self, state: State, *, at_once: int, tells: bool) -> None:
-        self.state, self.tells = state, tells
+        self.state, self.at_once, self.tells = state, at_once, tells
         self.process = f"{socket.gethostname()}:{os.getpid()}:{short_name()}"
+        self._here.add(self.process)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="tacit-job")
         self._watches: dict[str, Watch] = {}
         self._running: set[Future[None]] = set()
@@ -64,15 +73,15 @@ class Jobs:
         self._listener: threading.Thread | None = None
         self._closing = threading.Event()
 
-    def start(self, who: Identity, dataset: str, work: Callable[[Watch], str]) -> str:
-        """Take a question; `work` answers it and names the release. The job's name."""
-        name, watch = short_name(), Watch()
+    def start(self, who: Identity, dataset: str, work: Callable[[Watch], str], *, key: str | None = None) -> str:
+        """Take a question; `work` answers it under `key` and names the release. The job's name."""
+        name, watch, time = short_name(), Watch(), now()
         with self.state.writing() as connection:
-            mine = (jobs.c.owner == who.name) & jobs.c.state.in_(OPEN) & (jobs.c.process == self.process)
-            if connection.execute(select(func.count()).select_from(jobs).where(mine)).scalar_one() >= MOST:
+            locked(connection, LOCK)
+            if self._open(connection, (jobs.c.owner == who.name) & jobs.c.state.in_(OPEN)) >= MOST:
                 raise Problem(429, "jobs", "Too many questions at once", f"you have {MOST} open jobs: wait for one")
-            values = {"id": name, "owner": who.name, "dataset": dataset, "state": "queued", "created": now()}
-            connection.execute(insert(jobs).values(process=self.process, **values))
+            values = {"id": name, "owner": who.name, "dataset": dataset, "state": "queued", "created": time}
+            connection.execute(insert(jobs).values(process=self.process, key=key, seen=time, **values))
         with self._lock:
             self._watches[name] = watch
             if self._listener is None or not self._listener.is_alive():
@@ -83,8 +92,15 @@ class Jobs:
             future.add_done_callback(self._running.discard)
         return name
 
+    def _open(self, connection: Connection, which: ColumnElement[bool]) -> int:
+        """How many of these jobs a worker that lives has. Call it `locked`, so that the number is still so."""
+        rows = connection.execute(select(jobs.c.process, jobs.c.seen, jobs.c.created).where(which)).all()
+        return sum(not self._lost(process, seen, created) for process, seen, created in rows)
+
     def _listen(self) -> None:
-        """While something runs here: stop what was cancelled in another worker, which can only write it down."""
+        """While something runs here: say so, and stop what was cancelled in another worker, which can only write it
+        down."""
+        told = 0
         while not self._closing.wait(OFTEN):
             with self._lock:
                 mine = dict(self._watches)
@@ -95,17 +111,31 @@ class Jobs:
             with suppress(TacitError), self.state.reading() as connection:
                 for name in connection.execute(gone.where(jobs.c.id.in_(list(mine)))).scalars():
                     mine[name].stop()
+            if now() - told > BEAT:
+                with suppress(TacitError), self.state.writing() as connection:
+                    connection.execute(update(jobs).where(jobs.c.id.in_(list(mine))).values(seen=now()))
+                    told = now()
 
     def _run(self, name: str, watch: Watch, work: Callable[[Watch], str]) -> None:
         try:
-            if not self._move(name, ("queued",), state="running"):
-                return
-            self._move(name, OPEN, **self._outcome(watch, work))
+            if self._begun(name, watch):
+                self._move(name, OPEN, **self._outcome(watch, work))
         except TacitError:
             pass  # the database is away: the job will look lost, and the same key finds the answer
         finally:
             with self._lock:
                 self._watches.pop(name, None)
+
+    def _begun(self, name: str, watch: Watch) -> bool:
+        """Wait until the service has room for one more; whether the job is wanted then."""
+        while not watch.stopped:
+            with self.state.writing() as connection:
+                locked(connection, LOCK)
+                mine = update(jobs).where(jobs.c.id == name, jobs.c.state == "queued")
+                if self._open(connection, jobs.c.state == "running") < self.at_once:
+                    return bool(connection.execute(mine.values(state="running")).rowcount)
+            self._closing.wait(OFTEN)
+        return False
 
     def _outcome(self, watch: Watch, work: Callable[[Watch], str]) -> dict[str, Any]:
         try:
@@ -128,7 +158,7 @@ class Jobs:
         with self.state.reading() as connection:
             row = connection.execute(select(jobs).where(jobs.c.id == name, jobs.c.owner == who.name)).one_or_none()
         if row is None:
-            raise Problem(404, "no-job", "There is no such job", "there is no job of this name that is yours")
+            raise Problem(404, "no-job", "There is no such job", "you have no job with this id")
         return self._seen(row)
 
     def listed(self, who: Identity, *, limit: int = 100) -> list[Job]:
@@ -148,7 +178,7 @@ class Jobs:
 
     def _seen(self, row: "Row[Any]") -> Job:
         watch = self._watches.get(row.id)
-        state = "lost" if row.state in OPEN and self._dead(row.process) else row.state
+        state = "lost" if row.state in OPEN and self._lost(row.process, row.seen, row.created) else row.state
         return Job(
             id=row.id,
             dataset=row.dataset,
@@ -156,13 +186,18 @@ class Jobs:
             created=row.created,
             release=row.release,
             problem=None if row.problem is None else json.loads(row.problem),
+            key=row.key,
             share=watch.share if watch is not None and self.tells else None,
         )
 
-    def _dead(self, process: str) -> bool:
-        """Whether the worker that had a job is known to be gone; of other machines nothing is known."""
+    def _lost(self, process: str, seen: int | None, created: int) -> bool:
+        """Whether the worker that had a job is gone: its process is not on this machine any more, or it was silent for
+        long. One that comes back is counted again."""
+        return self._gone(process) or (seen or created) < now() - LOST
+
+    def _gone(self, process: str) -> bool:
         host, pid, _ = process.rsplit(":", 2)
-        if host != socket.gethostname() or process == self.process:
+        if host != socket.gethostname() or process in self._here:
             return False
         if int(pid) == os.getpid():
             return True  # it had our number before us

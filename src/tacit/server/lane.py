@@ -47,7 +47,7 @@ class Lane:
         request, dataset, kind = Request(scope), place[1], place[2]
         kept = (kind, dataset, request.headers.get("content-type", ""), first.get("body", b""))
         scope["state"]["place"] = kept
-        if self.service.state.inline and self.service.desk.inline(dataset):
+        if self.service.state.inline and self.service.rate.inline and self.service.desk.inline(dataset):
             answer = self._short(request, kept)
         else:
             answer = await run_in_threadpool(self._short, request, kept)
@@ -85,7 +85,7 @@ class Lane:
             again.raw_headers = list(found.headers)
             return again
         try:
-            return quoted(service, dataset, found.take)
+            return quoted(service, dataset, found.take, found.key)
         except TacitError as error:
             return response(error)
 

@@ -15,34 +15,43 @@ MOST = 50_000  # callers that are remembered
 
 
 class Rate:
-    """A bucket for each caller, filled evenly: `per_minute` requests, and as many at once after a minute of silence."""
+    """A bucket for each caller, filled evenly: `per_minute` requests, and as many at once after a minute of silence.
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = monotonic) -> None:
+    It is in this process's memory: the limit of a service that is one process.
+    """
+
+    inline = True  # whether `take` is so short that an event loop may wait for it
+
+    def __init__(
+        self, per_minute: int, clock: Callable[[], float] = monotonic, *, told: str = "at most {} requests a minute"
+    ) -> None:
         self.per_minute, self._clock, self._lock = per_minute, clock, threading.Lock()
+        self._told = told.format(per_minute)  # what the limit is
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what is left, and when that was so
 
     def take(self, caller: str) -> None:
         """Count a request; a `Problem` if there were too many."""
-        left = self._left(caller)
-        if left < 0:
-            wait = max(1, round(-left * 60 / self.per_minute + 0.5))
+        seconds = self._wait(caller)
+        if seconds is not None:
+            wait = max(1, round(seconds + 0.5))
             raise Problem(
                 429,
                 "rate",
                 "Too many requests",
-                f"at most {self.per_minute} a minute: wait {wait} s",
+                f"wait {wait} s: {self._told}",
                 {"Retry-After": str(wait)},
             )
 
-    def _left(self, caller: str) -> float:
+    def _wait(self, caller: str) -> float | None:
+        """Count a request, or say in how many seconds one will be let through: a refused one is not counted."""
         with self._lock:
             time = self._clock()
             left, before = self._buckets.pop(caller, (float(self.per_minute), time))
             left = min(float(self.per_minute), left + (time - before) * self.per_minute / 60) - 1
-            self._buckets[caller] = (left + 1 if left < 0 else left, time)  # a refused request is not counted
+            self._buckets[caller] = (left + 1 if left < 0 else left, time)
             if len(self._buckets) > MOST:
                 self._buckets.popitem(last=False)
-            return left
+            return -left * 60 / self.per_minute if left < 0 else None
 
 
 class BodyLimit:
@@ -82,7 +91,7 @@ class BodyLimit:
                 await response(self._refusal())(scope, receive, send)
 
     def _refusal(self) -> Problem:
-        detail = f"a request has at most {self.most} bytes here"
+        detail = f"send less: a request may have at most {self.most:,} bytes"
         return Problem(413, "body", "The request is too large", detail, {"Connection": "close"})
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tacit.server.opened import Basis, Opened
 from tacit.session import Quote
+from tacit.session.charge_key import ChargeKey
 
 __all__ = ["Answered", "Memory", "Quoted"]
 
@@ -30,10 +31,11 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True)
 class Quoted:
-    """A quote under these rules; `take` looks up what is left each time."""
+    """A quote under these rules; `take` looks up what is left each time, and `key` the name of the charge."""
 
     opened: Opened
     take: Callable[[], Quote]
+    key: Callable[[], ChargeKey]
 
     @property
     def size(self) -> int:

@@ -62,8 +62,8 @@ def claims_of(
         )
     except jwt.ExpiredSignatureError:
         raise refusal("the token of the identity provider is past its time, or a clock is wrong") from None
-    except jwt.PyJWTError as error:
-        raise refusal(f"the token of the identity provider is not good ({type(error).__name__})") from None
+    except jwt.PyJWTError:
+        raise refusal("the token of the identity provider is not good: sign in again") from None
     _for_us(claims, client, nonce)
     return claims
 

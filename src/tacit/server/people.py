@@ -90,7 +90,7 @@ class People:
                 update(people).where(people.c.name == name, people.c.barred.is_(None)).values(barred=now())
             )
             if not found.rowcount:
-                raise InputError(f'there is nobody called "{name}" who could be barred')
+                raise InputError(f'nobody called "{name}" can sign in: `tacit people list` shows everybody')
             connection.execute(delete(browsers).where(browsers.c.person == name))
 
     # --- tokens
@@ -98,14 +98,16 @@ class People:
     def issue(self, name: str, *, label: str = "", life: timedelta = TOKEN_LIFE) -> Token:
         """A new token of this person. This is the only time that anybody sees it."""
         if not timedelta(0) < life <= LONGEST_LIFE:
-            raise InputError(f"a token lives for more than nothing and at most {LONGEST_LIFE.days} days, not {life}")
+            raise InputError(
+                f"a token is valid for at most {LONGEST_LIFE.days} days, and longer than nothing: not {life}"
+            )
         if len(label) > 100 or not label.isprintable():
             raise InputError("the label of a token is at most 100 printable characters")
         token, time = Token.new(), now()
         with self.state.writing() as connection:
             row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
             if row is None or row.barred is not None:
-                raise InputError(f'there is nobody called "{name}" who could be given a token: add them first')
+                raise InputError(f'nobody called "{name}" can sign in: add them first with `tacit people add`')
             keys = scram_keys(token, row.salt)
             connection.execute(
                 insert(tokens).values(
@@ -139,7 +141,7 @@ class People:
             connection.execute(update(tokens).where(mine, tokens.c.revoked.is_(None)).values(revoked=now()))
             row = connection.execute(select(tokens.c.person).where(mine)).one_or_none()
         if row is None:
-            raise InputError("there is no such token: name it by the 12 digits between tacit_ and the next _")
+            raise InputError("there is no such token: name it by the 12 characters after tacit_")
         return next(issued for issued in self.issued(row.person) if issued.prefix == place)
 
     def by_token(self, token: str) -> Identity | None:
@@ -172,7 +174,7 @@ class People:
     def link(self, name: str, *, life: timedelta = LINK_LIFE) -> str:
         """A secret that signs this person in once."""
         if self.named(name) is None:
-            raise InputError(f'there is nobody called "{name}" who could sign in')
+            raise InputError(f'nobody called "{name}" can sign in: add them first with `tacit people add`')
         text, expires = secret(), now() + life // timedelta(microseconds=1)
         with self.state.writing() as connection:
             connection.execute(insert(links).values(digest=digest(text), person=name, expires=expires))

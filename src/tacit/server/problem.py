@@ -16,11 +16,13 @@ from tacit.base import (
     InputError,
     KeyUsed,
     LedgerError,
+    Mistake,
     OutcomeUnknown,
     OverBudget,
     PolicyError,
     RandomnessError,
     Refused,
+    SourceError,
     TacitError,
 )
 from tacit.server.desk import Cancelled, NoDataset
@@ -29,7 +31,7 @@ from tacit.server.state import Unavailable
 __all__ = ["MEDIA", "TABLE", "Kind", "Problem", "kind_of", "problem_of", "response"]
 
 MEDIA = "application/problem+json"
-AGAIN = "asking again with the same Idempotency-Key never pays twice"
+AGAIN = "ask again with the same Idempotency-Key, which is never charged twice"
 
 
 class Kind(NamedTuple):
@@ -46,20 +48,22 @@ TABLE: dict[type[TacitError], Kind] = {
     NoDataset: Kind(404, "no-dataset", "There is no such dataset", "3D000"),
     OverBudget: Kind(403, "over-budget", "The budget does not allow it", "53400"),
     Denied: Kind(403, "denied", "The policy does not allow it", "42501"),
+    Mistake: Kind(422, "mistake", "The question has a mistake", "42601"),
     Refused: Kind(422, "refused", "This has no private answer", "0A000"),
     PolicyError: Kind(422, "undeclared", "A declaration is missing", "42P17"),
+    SourceError: Kind(503, "data", "The data has to be looked at", "57P03"),
     InputError: Kind(422, "input", "An argument is wrong", "22023"),
     Cancelled: Kind(409, "cancelled", "The question was stopped", "57014"),
     EngineError: Kind(500, "engine", "The engine could not answer", "XX000"),
     KeyUsed: Kind(409, "key-used", "This key is another question's", "22023"),
     OutcomeUnknown: Kind(
-        503, "outcome-unknown", "Whether it was charged is not known", "08007", f"the ledger did not answer; {AGAIN}"
+        503, "outcome-unknown", "Whether it was charged is not known", "08007", f"{AGAIN}: the ledger did not answer"
     ),
     CorruptLedger: Kind(
         503, "ledger-damaged", "The ledger is damaged", "XX001", "nothing is answered until its curator has looked"
     ),
     LedgerError: Kind(
-        503, "ledger", "The ledger cannot be used now", "53000", f"the ledger cannot take this charge now; {AGAIN}"
+        503, "ledger", "The ledger cannot be used now", "53000", f"{AGAIN}: the ledger cannot take this charge now"
     ),
     Unavailable: Kind(503, "unavailable", "The service cannot do this now", "57P03"),
     RandomnessError: Kind(500, "randomness", "There is no randomness to draw from", "XX000", "nothing was released"),
@@ -94,9 +98,9 @@ def _body(status: int, name: str, title: str, detail: str) -> dict[str, Any]:
     return {"type": f"urn:tacit:problem:{name}", "title": title, "status": status, "detail": detail}
 
 
-def response(error: TacitError) -> JSONResponse:
-    """The same as a response."""
-    body = problem_of(error)
+def response(error: TacitError, *, key: str | None = None) -> JSONResponse:
+    """The same as a response; `key` names the charge that may have been made."""
+    body = {**problem_of(error), **({} if key is None else {"key": key})}
     headers = dict(error.headers) if isinstance(error, Problem) else {}
     if body["status"] == 503:
         headers.setdefault("Retry-After", "2")

@@ -6,9 +6,12 @@ the body, and so has a client to take what is sent; and one address has so many 
 
 import asyncio
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from tacit.server.hangup import hung_up
 
 __all__ = ["BODY", "HEAD", "HEAD_BYTES", "TAKING", "Patient"]
 
@@ -58,6 +61,10 @@ class Patient(HttpToolsProtocol):
         super().data_received(data)
         if not self._within and self._head > HEAD_BYTES and not self.transport.is_closing():
             self.transport.abort()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["state"]["gone"] = partial(hung_up, self.transport)  # see `Asking`
 
     def on_headers_complete(self) -> None:
         self._within = True

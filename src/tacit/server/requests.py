@@ -15,10 +15,12 @@ from tacit.server.people import Identity
 from tacit.server.problem import Problem
 from tacit.server.state import Number, State, metadata, now
 from tacit.server.tokens import short_name
+from tacit.server.versions import locked
 
 __all__ = ["Request", "Requests", "requests"]
 
 MOST = 20  # open wishes of one person
+LOCK = 0x7AC1_7002  # while wishes are counted
 STALE = 60_000_000  # µs after which an approval that did not end is taken for dead
 
 requests = Table(
@@ -69,6 +71,7 @@ class Requests:
         values: dict[str, Any] = {"id": short_name(), "owner": who.name, "dataset": dataset, "created": now()}
         values |= {"amount": "" if amount is None else f"{amount:f}", "reason": reason, "state": "open"}
         with self.state.writing() as connection:
+            locked(connection, LOCK)
             mine = (requests.c.owner == who.name) & (requests.c.state == "open")
             if connection.execute(select(func.count()).select_from(requests).where(mine)).scalar_one() >= MOST:
                 raise Problem(429, "requests", "Too many requests at once", f"{MOST} of yours are open: wait for one")
@@ -98,7 +101,9 @@ class Requests:
                 place = place if owner is None else place.where(requests.c.owner == owner)
                 below = connection.execute(place).scalar_one_or_none()
                 if below is None:
-                    raise Problem(422, "cursor", "This page is not there", "take `cursor` from the `next` of a page")
+                    raise Problem(
+                        422, "cursor", "There is no such page", "use the `next` of an earlier page as `cursor`"
+                    )
                 query = query.where(requests.c.number < below)
             return [_request(row) for row in connection.execute(query)]
 
@@ -143,11 +148,13 @@ class Requests:
 
 def _another(who: Identity, request: Request) -> None:
     if request.owner == who.name:
-        raise Problem(409, "yourself", "Not yourself", "another curator decides about your own request")
+        raise Problem(
+            409, "yourself", "You cannot do this yourself", "ask another curator to decide about your request"
+        )
 
 
 def missing() -> Problem:
-    return Problem(404, "no-request", "There is no such request", "there is no request of this name for you")
+    return Problem(404, "no-request", "There is no such request", "there is no request with this id that you may see")
 
 
 def decided() -> Problem:

@@ -1,20 +1,38 @@
-"""Starting the service: one process, or several workers that share the ledgers and the state."""
+"""Starting the service: one process, or several workers that share the ledgers and the state.
+
+Doors are opened first, then everything behind them; the greeting comes last, when the service has answered. Whatever
+does not work before that is one line and an exit code.
+"""
 
 import gc
+import http.client
 import os
+import ssl
 import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import sleep
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
+from tacit.base import TacitError
 from tacit.server.app import application
+from tacit.server.bound import Doors
 from tacit.server.config import PREFIX, Config
 from tacit.server.log import no_paths, to_stderr
+from tacit.server.private import narrow, warn
 from tacit.server.protocol import Patient
 from tacit.server.service import Service
 
 __all__ = ["run", "server", "worker"]
+
+FAILED = 2  # the exit code of a start that was refused, as of any other command
+OFTEN = 0.05  # seconds between two looks whether the service answers
+Greet = Callable[[Doors], None]
 
 
 def settings(config: Config) -> dict[str, Any]:
@@ -51,11 +69,12 @@ def _settled() -> None:
     gc.freeze()
 
 
-def server(service: Service) -> uvicorn.Server:
+def server(service: Service, doors: Doors | None = None) -> uvicorn.Server:
     """A server in this process, not started yet."""
     no_paths()
     _attentive()
-    return uvicorn.Server(uvicorn.Config(application(service), **settings(service.config)))
+    app = application(service, wire=None if doors is None else doors.wire)
+    return uvicorn.Server(uvicorn.Config(app, **settings(service.config)))
 
 
 def worker() -> FastAPI:
@@ -63,20 +82,124 @@ def worker() -> FastAPI:
     to_stderr()
     no_paths()
     _attentive()
-    made = application(Service.open(Config.read()))
+    try:
+        made = application(Service.open(Config.read()))
+    except TacitError as error:
+        print(f"tacit: {error}", file=sys.stderr, flush=True)
+        os._exit(FAILED)  # what was open is closed; libraries have a lot to say about an end that they did not expect
     _settled()
     return made
 
 
-def run(config: Config) -> None:
-    """Serve until told to stop (SIGINT, SIGTERM); what is running is waited for."""
+def run(config: Config, greet: Greet) -> None:
+    """Serve until told to stop (SIGINT, SIGTERM); what is running is waited for. `greet` is called once, when the doors
+    are open, every worker is up and the service says that it is well."""
     to_stderr()
-    if config.workers == 1:
-        made = server(Service.open(config))
-        _settled()
-        made.run()
-        return
+    doors = Doors(config)
+    narrow(config)
+
+    def greeted(doors: Doors) -> None:
+        greet(doors)
+        warn(config)
+
+    try:
+        if config.workers > 1:
+            _run_workers(config, doors, greeted)
+        else:
+            _run_alone(config, doors, greeted)
+    finally:
+        doors.close()
+
+
+def _run_alone(config: Config, doors: Doors, greet: Greet) -> None:
+    made = server(Service.open(config), doors)
+    _settled()
+    problem: list[TacitError] = []
+
+    def welcome() -> None:
+        try:
+            if _well(config, doors, lambda: made.should_exit):
+                greet(doors)
+        except TacitError as error:
+            problem.append(error)
+            made.should_exit = True
+
+    threading.Thread(target=welcome, name="tacit-greeting", daemon=True).start()
+    made.run(sockets=doors.http)
+    if problem:
+        raise problem[0]
+    if not made.started:
+        sys.exit(FAILED)
+
+
+def _run_workers(config: Config, doors: Doors, greet: Greet) -> None:
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]  # what follows says all of it
     os.environ |= config.environment()
-    uvicorn.run("tacit.server.run:worker", factory=True, workers=config.workers, **settings(config))
+    told = uvicorn.Config("tacit.server.run:worker", factory=True, workers=config.workers, **settings(config))
+
+    def welcome(stopping: Callable[[], bool]) -> None:
+        if _well(config, doors, stopping):
+            greet(doors)
+
+    workers = _Workers(told, doors, welcome)
+    workers.run()
+    if workers.problem is not None:
+        raise workers.problem
+    if workers.failed:
+        sys.exit(FAILED)
+
+
+class _Workers(Multiprocess):
+    """uvicorn's supervisor. The first worker starts alone, so that what is wrong with all of them is told once."""
+
+    def __init__(self, config: uvicorn.Config, doors: Doors, welcome: Callable[[Callable[[], bool]], None]) -> None:
+        super().__init__(config, doors.http)
+        self.failed = False
+        self.problem: TacitError | None = None
+        self._welcome = welcome
+
+    def init_processes(self) -> None:
+        for count in (1, self.processes_num - 1):
+            if self.should_exit.is_set():
+                return
+            fresh = [Process(self.config, self.sockets) for _ in range(count)]
+            for process in fresh:
+                process.start()
+                self.processes.append(process)
+            while not self.should_exit.is_set() and not all(process.is_ready(1) for process in fresh):
+                self.handle_signals()
+                if any(process.exitcode is not None for process in fresh):
+                    self.failed = True
+                    self.should_exit.set()
+                sleep(OFTEN)
+        if not self.should_exit.is_set():
+            try:
+                self._welcome(self._stopping)
+            except TacitError as error:
+                self.problem = error
+                self.should_exit.set()
+
+    def _stopping(self) -> bool:
+        self.handle_signals()
+        return self.should_exit.is_set()
+
+
+def _well(config: Config, doors: Doors, stopping: Callable[[], bool]) -> bool:
+    """Wait until /healthz says so; False if the service stops before."""
+    host, port = doors.address
+    while not stopping():
+        with suppress(OSError, http.client.HTTPException):
+            if config.tls:
+                context = ssl._create_unverified_context()  # our own door, whatever name its certificate has
+                found: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=5, context=context)
+            else:
+                found = http.client.HTTPConnection(host, port, timeout=5)
+            try:
+                found.request("GET", "/healthz")
+                if found.getresponse().status == http.client.OK:
+                    return True
+            finally:
+                found.close()
+        sleep(OFTEN)
+    return False

@@ -8,6 +8,7 @@ from tacit.server.checks import Checks
 from tacit.server.config import Config
 from tacit.server.declare_save import Curating
 from tacit.server.desk import Desk
+from tacit.server.health import Health
 from tacit.server.jobs import Jobs
 from tacit.server.journal import Journal
 from tacit.server.limits import Rate
@@ -16,6 +17,8 @@ from tacit.server.metrics import Metrics
 from tacit.server.oidc_provider import Provider
 from tacit.server.people import People
 from tacit.server.requests import Requests
+from tacit.server.running import Running
+from tacit.server.shared_rate import SharedRate
 from tacit.server.shelf import Shelf
 from tacit.server.state import State
 from tacit.server.survey.opened import Surveys
@@ -31,6 +34,8 @@ class Service:
     state: State
     people: People
     desk: Desk
+    running: Running
+    health: Health
     shelf: Shelf
     jobs: Jobs
     metrics: Metrics
@@ -49,11 +54,17 @@ class Service:
     def open(cls, config: Config) -> "Service":
         provider = Provider.of(config)
         state = State(config.store)
-        surveys = None
+        surveys, running = None, Running(state)
         try:
             signer = _signer(config)
             surveys = _surveys(config)
-            desk = Desk(config.datasets, padding=config.padding, folder=config.policy_folder)
+            desk = Desk(
+                config.datasets,
+                padding=config.padding,
+                folder=config.policy_folder,
+                limits=config.limits,
+                running=running,
+            )
         except BaseException:
             if surveys is not None:
                 surveys.close()
@@ -64,11 +75,13 @@ class Service:
             state=state,
             people=People(state),
             desk=desk,
+            running=running,
+            health=Health(state, desk),
             shelf=Shelf(state),
             jobs=Jobs(state, at_once=config.jobs, tells=not config.padding),
             metrics=Metrics(),
-            rate=Rate(config.rate),
-            failures=Rate(config.failures),
+            rate=_rate(config, state, "requests", config.rate, "at most {} requests of one person a minute"),
+            failures=_rate(config, state, "failures", config.failures, WRONG),
             curating=Curating(config, desk, Journal(state)),
             requests=Requests(state),
             checks=Checks(state),
@@ -84,7 +97,18 @@ class Service:
         self.surveys.close()
         self.desk.close()
         self.asking.close()
+        self.running.close()
         self.state.close()
+
+
+WRONG = "at most {} wrong tokens or links a minute from one address; right ones are let in at any time"
+
+
+def _rate(config: Config, state: State, what: str, per_minute: int, told: str) -> Rate:
+    """A limit of the whole service: in memory where it is one process, else in the database that all share."""
+    if config.workers > 1 or config.database:
+        return SharedRate(state, what, per_minute, told=told)
+    return Rate(per_minute, told=told)
 
 
 def _signer(config: Config) -> Signer | None:
@@ -97,5 +121,7 @@ def _signer(config: Config) -> Signer | None:
 
 def _surveys(config: Config) -> Surveys:
     """The surveys, with a store of their own beside the service's: reports have no business near people."""
-    folder, rate, body = config.survey_folder, config.survey_rate, config.body
+    # no address of a respondent is written down, so this limit is not counted in a database but shared out
+    rate = max(1, config.survey_rate // config.workers)
+    folder, body = config.survey_folder, config.body
     return Surveys(config.surveys, config.survey_store, rate=rate, body=body, folder=folder)

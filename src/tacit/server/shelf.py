@@ -92,7 +92,9 @@ class Shelf:
                 place = select(releases.c.number).where(releases.c.id == after, where)
                 below = connection.execute(place).scalar_one_or_none()
                 if below is None:
-                    raise Problem(422, "cursor", "This page is not there", "take `cursor` from the `next` of a page")
+                    raise Problem(
+                        422, "cursor", "There is no such page", "use the `next` of an earlier page as `cursor`"
+                    )
             query = select(releases).where(where).order_by(releases.c.number.desc())
             query = query if below is None else query.where(releases.c.number < below)
             for row in connection.execute(query.execution_options(yield_per=limit)):
@@ -112,7 +114,7 @@ class Shelf:
 
 
 def _missing() -> Problem:
-    return Problem(404, "no-release", "There is no such release", "there is no release of this name that is yours")
+    return Problem(404, "no-release", "There is no such release", "you have no release with this id")
 
 
 def _laid(row: "Row[Any]") -> Laid:

@@ -29,15 +29,15 @@ def door(request: Request, link: Annotated[str, Query(max_length=100)] = "") -> 
 async def sign_in(request: Request, service: Serving) -> Response:
     """A session for whoever has a link that was not used. Its name is new, whatever cookie came along."""
     if not same_site(request):
-        raise Problem(403, "forged", "Not from our own pages", "open the sign-in link itself")
+        raise Problem(403, "forged", "This did not come from our own pages", "open the sign-in link itself")
     sent = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5)
     link, old = (sent.get("link") or [""])[0], request.cookies.get(COOKIE)
     address = request.client.host if request.client else "?"
     session = await run_in_threadpool(service.people.sign_in, link, instead_of=old)
     if session is None:
-        service.failures.take(address)
+        await run_in_threadpool(service.failures.take, address)
         raise Problem(
-            403, "link", "This link does not work", "it was used, or is past its time: ask a curator for another"
+            403, "link", "This link does not work", "ask a curator for a new one: this link was used or has expired"
         )
     answer = RedirectResponse("/", status_code=303)
     life = int(BROWSER_LIFE.total_seconds())

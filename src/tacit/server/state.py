@@ -4,6 +4,7 @@ SQLite in the state folder, or PostgreSQL where several machines serve. No budge
 nobody any privacy, only their tokens and their lists of answers.
 """
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -30,14 +31,18 @@ from sqlalchemy import (
     event,
     insert,
     select,
+    text,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from tacit.base import InputError, TacitError
+from tacit.base.private_file import open_private
+from tacit.server.versions import Schema
 
 __all__ = [
+    "SCHEMA",
     "State",
     "Unavailable",
     "browsers",
@@ -47,6 +52,7 @@ __all__ = [
     "metadata",
     "now",
     "people",
+    "private_database",
     "releases",
     "subjects",
     "tokens",
@@ -130,6 +136,8 @@ jobs = Table(
     Column("created", BigInteger, nullable=False),
     Column("release", Text),
     Column("problem", Text),
+    Column("key", Text),  # names the charge: asked again under it, the question is not paid for twice
+    Column("seen", BigInteger),  # the last sign of life of the worker that has it
 )
 keys = Table(
     "tacit_keys",
@@ -139,6 +147,14 @@ keys = Table(
     Column("key", Text, primary_key=True),
     Column("question", LargeBinary, nullable=False),  # a hash of what the key was first used for
 )
+
+
+def _jobs_have_keys(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE tacit_jobs ADD COLUMN key TEXT"))
+    connection.execute(text("ALTER TABLE tacit_jobs ADD COLUMN seen BIGINT"))
+
+
+SCHEMA = Schema("service", metadata, "tacit_people", steps=(_jobs_have_keys,))
 
 
 class Unavailable(TacitError):  # noqa: N818 - says what is the case, as Denied does
@@ -161,12 +177,18 @@ class State:
         except (ArgumentError, ValueError):
             raise InputError("database is no address: write postgresql://user@host/name") from None
         self.inline = not on_server  # whether `look` is so short that an event loop may wait for it
+        self._writer = self.engine.execution_options(writing=True)
         if not on_server:
             event.listen(self.engine, "connect", _settings)
+            event.listen(self.engine, "begin", _begin)
+            private_database(Path(where))
         self._glass = _Glass(Path(where)) if self.inline else None
         try:
             with self.writing() as connection:
-                metadata.create_all(connection)
+                SCHEMA.prepare(connection)
+        except Unavailable:
+            self.close()
+            raise _not_opened(where, on_server=on_server) from None
         except BaseException:
             self.close()
             raise
@@ -186,15 +208,16 @@ class State:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction, committed when the block ends and undone if it raises."""
-        with _failing_plainly(), self.engine.begin() as connection:
+        """A transaction, committed when the block ends and undone if it raises. In SQLite it is the only one that
+        writes, from its beginning: what it reads is still so when it writes."""
+        with _failing_plainly(), self._writer.begin() as connection:
             yield connection
 
     def insert_once(self, table: Table, **values: Any) -> bool:
         """Add a row unless one of its name is there; whether it was added."""
         with _failing_plainly():
             try:
-                with self.engine.begin() as connection:
+                with self._writer.begin() as connection:
                     connection.execute(insert(table).values(**values))
             except IntegrityError:
                 return False
@@ -231,8 +254,8 @@ class _Glass:
                     self._raw.execute("PRAGMA query_only = ON")
                 # all rows, so that nothing stays open and the next look sees what was written since
                 return self._raw.execute(text, [values[name] for name in names]).fetchall()
-        except sqlite3.Error as error:
-            raise _unusable(error) from None
+        except sqlite3.Error:
+            raise _unusable() from None
 
     def _text(self, query: Select[Any]) -> tuple[str, list[str]]:
         written = query.compile(dialect=sqlite.dialect(paramstyle="qmark"))
@@ -251,14 +274,38 @@ def _failing_plainly() -> Iterator[None]:
     """Errors of the database, which can hold values and addresses, become one sentence."""
     try:
         yield
-    except DBAPIError as error:
-        raise _unusable(error.orig) from None
+    except DBAPIError:
+        raise _unusable() from None
 
 
-def _unusable(error: BaseException | None) -> Unavailable:
-    return Unavailable(f"the service's own database cannot be used now ({type(error).__name__}): try again later")
+def _not_opened(where: str | Path, *, on_server: bool) -> Unavailable:
+    if on_server:
+        return Unavailable(
+            "the database of the service cannot be opened: check that its server runs, and the address in `database`"
+        )
+    return Unavailable(
+        f'the service\'s database "{where}" cannot be opened: it is damaged, another program holds it, or it is not '
+        "ours: restore it from a backup, or choose another folder with --state"
+    )
+
+
+def _unusable() -> Unavailable:
+    return Unavailable("the service's own database cannot be used now: try again later")
+
+
+def private_database(path: Path) -> None:
+    """Make the file, for its owner alone, before SQLite does; the files beside it take its rights."""
+    try:
+        os.close(open_private(path, os.O_RDWR))
+    except OSError as error:
+        raise InputError(f'the service\'s database "{path}" cannot be opened: {error.strerror}') from None
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
 
 
 def _settings(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so, and hold changes of tables too
     for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "busy_timeout = 10000"):
         connection.execute(f"PRAGMA {setting}")

@@ -15,7 +15,7 @@ from pyarrow.csv import write_csv
 from pyarrow.parquet import write_table
 
 from tacit.base import InputError, TacitError
-from tacit.session.show import as_html, as_text, notes_shown, number, table_of
+from tacit.session.show import as_html, as_text, measured, notes_shown, number, table_of
 
 if TYPE_CHECKING:
     import pandas
@@ -212,7 +212,10 @@ class Release:
         low, high = (ends[row] for ends in self.intervals[name])
         if low is None or high is None:
             return number(value)
-        return f"{number(value)} ± {number(max(high - value, value - low))}"
+        below, above = value - low, high - value
+        # a value that was rounded to a whole number is not quite in the middle, and its noise is as large as before
+        rounded = isinstance(value, int) and abs(below - above) <= 1
+        return measured(value, (below + above) / 2 if rounded else max(below, above))
 
     @property
     def _remarks(self) -> list[str]:

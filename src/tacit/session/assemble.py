@@ -11,13 +11,12 @@ from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
 from tacit.plan.price import Priced
 from tacit.plan.question import Order
-from tacit.session.frame import Frame, plain
+from tacit.session.frame import LARGEST, Frame, plain
 from tacit.session.release import Released
 
 __all__ = ["Answer", "assemble"]
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
-LARGEST = 2.0**63 - 1024  # the last double that is a 64-bit integer
 
 
 @dataclass(frozen=True)

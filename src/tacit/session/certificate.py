@@ -19,7 +19,7 @@ from tacit.session.certificate_chain import chain_of
 from tacit.session.certificate_content import FORMAT, SECTIONS, content_of
 from tacit.session.certificate_page import page_of
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "read_json"]
 
 FIELDS = {"certificate", "public_key", "signature"}
 MOST = 1 << 26  # bytes of a certificate that is read
@@ -61,7 +61,7 @@ class Certificate:
     @classmethod
     def read(cls, source: Path | str | bytes) -> "Certificate":
         """From a file, or the bytes of one. Whether it is true is for `check` to say; InputError if it is none."""
-        return cls.of(_parsed(_bytes(source)))
+        return cls.of(read_json(source))
 
     @classmethod
     def of(cls, data: Any) -> "Certificate":
@@ -107,6 +107,11 @@ def certify(
     if key is None:
         return made
     return made.signed(key if isinstance(key, Signer) else Signer(Path(key)))
+
+
+def read_json(source: Path | str | bytes) -> Any:
+    """What a file, or the bytes of one, says in JSON; InputError if that is not what is in it."""
+    return _parsed(_bytes(source))
 
 
 def _bytes(source: Path | str | bytes) -> bytes:

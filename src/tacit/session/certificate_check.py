@@ -31,7 +31,7 @@ from tacit.session.certificate_chain import charge_body
 from tacit.session.certificate_content import FORMAT, step_costs
 from tacit.session.certificate_table import file_hash
 
-__all__ = ["Check", "check"]
+__all__ = ["Check", "Found", "check", "looked_at", "signature_check"]
 
 Found = tuple[bool | None, str]
 WRONG = (TacitError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -64,7 +64,7 @@ def check(
     content: Any = certificate.content
     expected = None if answer is None else file_hash(answer)
     looked: list[tuple[str, Callable[[], Found]]] = [
-        ("signature", lambda: _signature(certificate, public_key)),
+        ("signature", lambda: signature_check(content, certificate.public_key, certificate.signature, public_key)),
         ("program", lambda: _program(content)),
         ("cost", lambda: _cost(content)),
         ("statements", lambda: _statements(content)),
@@ -75,10 +75,11 @@ def check(
         looked.append(("answer", lambda: _answer(content, expected)))
     if ledger is not None:
         looked.append(("ledger", lambda: _ledger(content, ledger)))
-    return [Check(name="form", ok=True, words="every section is there, and nothing else"), *map(_looked, looked)]
+    return [Check(name="form", ok=True, words="every section is there, and nothing else"), *map(looked_at, looked)]
 
 
-def _looked(one: tuple[str, Callable[[], Found]]) -> Check:
+def looked_at(one: tuple[str, Callable[[], Found]]) -> Check:
+    """A check that was made; one that ends in an error is not passed."""
     name, work = one
     try:
         ok, words = work()
@@ -89,15 +90,17 @@ def _looked(one: tuple[str, Callable[[], Found]]) -> Check:
     return Check(name=name, ok=ok, words=words)
 
 
-def _signature(certificate: Certificate, public_key: str | None) -> Found:
-    named, signature = certificate.public_key, certificate.signature
+def signature_check(
+    content: Any, named: str | None, signature: str | None, public_key: str | None, *, kind: str = FORMAT
+) -> Found:
+    """Who vouches for it: the key it names, and whether that is the one that was given."""
     if signature is None or named is None:
         if public_key is None and signature is None and named is None:
             return None, "it is not signed, so nobody vouches for it"
         return False, "it is not signed"
     if public_key is not None and fingerprint(named) != fingerprint(public_key):
         return False, "it is signed with another key than the one you hold"
-    if not vouched(dict(certificate.content), signature, named, kind=FORMAT):
+    if not vouched(dict(content), signature, named, kind=kind):
         return False, "it was altered after it was signed, or the signature is another's"
     if public_key is None:
         return None, f"it fits the key {fingerprint(named)} that it names itself: who that is, --key shows"

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from tacit.base import InputError, LossError, TacitError
-from tacit.loss import explain
+from tacit.loss import ZCDP, Approx, Loss, Pure, explain
 from tacit.plan.program import Program, Step
 from tacit.policy import Amount, Currency
 from tacit.session.answer import Release
@@ -18,6 +18,7 @@ from tacit.session.certificate_words import after_words, bound_words, neighbours
 
 __all__ = ["FORMAT", "SECTIONS", "content_of", "meaning_of", "step_costs"]
 
+CURVED = 700  # ε or ρ up to which a loss is explained by its own curve
 FORMAT = "tacit certificate 1"
 SECTIONS = (
     "format", "release", "data", "protects", "trust", "guarantee", "meaning", "accountant", "steps", "bounds", "keys",
@@ -135,8 +136,21 @@ def _known(facts: Mapping[str, Any], charged: Charged | None) -> _Known:
 
 def meaning_of(program: Program, delta: Fraction) -> dict[str, Any]:
     """What the whole program means for one unit, in odds and beliefs, stated at the dataset's δ."""
-    plain: dict[str, Any] = _texts(explain(program.loss, delta=delta).json())
+    # e^-700 is about the least double: of such losses there is no curve to look at, and nothing is promised anyway
+    whole = max(program.cost.epsilon or 0, program.cost.rho or 0) <= CURVED
+    plain: dict[str, Any] = _texts(explain(program.loss if whole else _charged(program), delta=delta).json())
     return plain
+
+
+def _charged(program: Program) -> Loss:
+    """The guarantee that was charged, which is never better than the program's own."""
+    cost, relation, unit = program.cost, program.relation, program.unit
+    if cost.epsilon is None:
+        assert cost.rho is not None  # a cost has one of the two
+        return ZCDP(cost.rho, delta=cost.delta, relation=relation, unit=unit)
+    if cost.delta:
+        return Approx(cost.epsilon, cost.delta, relation=relation, unit=unit)
+    return Pure(cost.epsilon, relation=relation, unit=unit)
 
 
 def _step(program: Program, step: Step, clips: Any) -> dict[str, Any]:

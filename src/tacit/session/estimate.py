@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from tacit.base import InputError
 from tacit.plan.recipe import Recipe
 
-__all__ = ["Estimate", "Noisy", "estimate", "value_of", "width"]
+__all__ = ["Estimate", "Noisy", "estimate", "margin_of", "value_of", "width"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 ROUNDS = 32  # of bisection: an end is found to 2^−32 of where it may be, and taken on the wide side
@@ -46,8 +46,17 @@ def estimate(recipe: Recipe, measures: Mapping[str, Noisy], *, confidence: float
         variance = replace(recipe, function=recipe.function.replace("stddev", "var"))
         found = estimate(variance, measures, confidence=confidence)
         return Estimate(np.sqrt(found.values), np.sqrt(found.low), np.sqrt(found.high))
-    half = width(_slopes(recipe, inputs), inputs[0].kind, confidence)
-    return _within(recipe, raw, raw - half, raw + half)
+    half = margin_of(recipe, width(_slopes(recipe, inputs), inputs[0].kind, confidence))
+    centre = np.rint(raw) if recipe.whole else raw
+    return _within(recipe, raw, centre - half, centre + half)
+
+
+def margin_of(recipe: Recipe, half: Array) -> Array:
+    """The half-width that is shown, before an answer and on it: a whole number is rounded, so it moves by ½ at most."""
+    if not recipe.whole:
+        return half
+    exact = recipe.half == 1 and len(recipe.inputs) == 1  # whole steps with whole noise: nothing is rounded
+    return np.ceil((half if exact else half + 0.5) * (1 - 1e-9))  # slopes are known to some 1e-10
 
 
 def _within(recipe: Recipe, raw: Array, low: Array, high: Array) -> Estimate:

@@ -9,9 +9,10 @@ from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace
 from tacit.plan.expression import Column
 from tacit.plan.price import Priced
 from tacit.plan.recipe import Recipe
-from tacit.session.estimate import width
+from tacit.session.estimate import margin_of, width
+from tacit.session.show import margin
 
-__all__ = ["Expected", "expected"]
+__all__ = ["Expected", "expected", "size_of"]
 
 TYPICAL = 1000  # rows in a group, to give ratios a number
 
@@ -51,31 +52,32 @@ def _of(priced: Priced, recipe: Recipe, confidence: float) -> tuple[float | None
         ranks = 2 * float(step.mechanism.margin) / (recipe.half if clip.bound is not None else 1)
         return None, f"an interval about {_plain(ranks)} rows wide in rank"
     step, clip = priced.noise_step(recipe.part, recipe.inputs[0])
-    size, kind = _size(step.mechanism)
+    size, kind = size_of(step.mechanism)
     unit = 1.0 if clip.bound is not None else float("nan")
     scale, half = float(recipe.step), float(recipe.half)
     one = np.array([size])
     if clip.bound is None:
-        rows = float(width([one], kind, confidence)[0]) / half
-        return None, f"± {_plain(rows)} times what one {priced.program.unit} may count, which is chosen privately"
+        times = float(width([one], kind, confidence)[0])  # such noise is in units of the bound
+        return None, f"± {_plain(times)} times what one {priced.program.unit} may count, which is chosen privately"
     if recipe.function in ("count", "histogram", "mode"):
-        error = float(width([one], kind, confidence)[0]) / half * unit
-        return error, f"± {_plain(error)}"
+        error = float(margin_of(recipe, width([one], kind, confidence) / half * unit)[0])
+        return error, f"± {margin(error)}"
     if recipe.function == "sum":
         slopes = [one * scale] if len(recipe.inputs) == 1 else [one * scale, one * float(recipe.middle) / half]
-        error = float(width(slopes, kind, confidence)[0])
-        return error, f"± {_plain(error)}"
+        error = float(margin_of(recipe, width(slopes, kind, confidence))[0])
+        return error, f"± {margin(error)}"
     if recipe.function == "avg":
         reach = scale * half
         error = float(width([one, one], kind, confidence)[0]) / half / TYPICAL * reach
         return (
             None,
-            f"about ± {_plain(error)} where a group has {TYPICAL:,} rows, ± {_plain(error * 10)} for {TYPICAL // 10}",
+            f"about ± {margin(error)} where a group has {TYPICAL:,} rows, ± {margin(error * 10)} for {TYPICAL // 10}",
         )
     return None, "depends on the number of rows in the group; the answer says how much"
 
 
-def _size(mechanism: Any) -> tuple[float, str]:
+def size_of(mechanism: Any) -> tuple[float, str]:
+    """σ or the scale of additive noise, and its kind."""
     if isinstance(mechanism, DiscreteGaussian):
         return float(mechanism.sigma), "gaussian"
     assert isinstance(mechanism, DiscreteLaplace)

@@ -15,11 +15,12 @@ from tacit.plan.recipe import Recipe
 from tacit.session.estimate import Array, Estimate, Noisy, estimate, value_of, width
 from tacit.session.release import Released
 
-__all__ = ["Ends", "Frame", "plain"]
+__all__ = ["LARGEST", "Ends", "Frame", "plain"]
 
 Ends = tuple[Array, Array]
 STEP = 0.01  # of the noise, to measure slopes by
 LISTS = ("mode", "histogram")
+LARGEST = 2.0**63 - 1024  # the last double that is a 64-bit integer
 
 
 class Frame:
@@ -91,7 +92,7 @@ class Frame:
         values = [held(value) for value in part.groups.values[-1]]
         counts = part.measures[recipe.inputs[0]].values.reshape(self.size, len(values)) / recipe.half
         if recipe.function == "histogram":
-            found: list[Any] = np.maximum(np.rint(counts), 0).astype(np.int64).tolist()
+            found: list[Any] = np.clip(np.rint(counts), 0, LARGEST).astype(np.int64).tolist()
             return found
         known = np.array([number for number, value in enumerate(values) if value is not None], dtype=np.int64)
         best = known[np.argsort(-counts[:, known], axis=1, kind="stable")[:, : recipe.top or 1]]

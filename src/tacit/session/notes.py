@@ -34,7 +34,8 @@ def notes_of(priced: Priced, policy: Policy, released: Sequence[Released] = ()) 
                 f"groups are shown only if enough {unit}s are in them: one of {needed:,} who are in no other group is "
                 "shown with 95 % probability, smaller ones are likely missing"
             )
-    texts = {recipe.text for recipe in priced.planned.recipes if recipe.function == "quantile"}
+    found += _missing(priced)
+    texts = {recipe.asked for recipe in priced.planned.recipes if recipe.function == "quantile"}
     extremes = [text for text in texts if text.upper().startswith(("MIN", "MAX"))]
     if extremes:
         found.append(
@@ -43,6 +44,18 @@ def notes_of(priced: Priced, policy: Policy, released: Sequence[Released] = ()) 
     if released and not len(released[0].groups) and priced.question.keys:
         found.append("no group had enough units to be shown")
     return tuple(found)
+
+
+def _missing(priced: Priced) -> list[str]:
+    """Why there is a group that nobody declared: NULL."""
+    keys = [key for key in priced.planned.parts[0].keys if key.values is not None and None in key.values]
+    named = sorted({_called(priced, key.name) for key in keys})
+    if not named:
+        return []
+    return [
+        f"rows whose {' or '.join(named)} is missing, or not among the declared keys, are the group NULL (–); "
+        "a policy leaves them out by nullable = false"
+    ]
 
 
 def facts_of(

@@ -15,13 +15,24 @@ from tacit.policy import Currency, Policy
 from tacit.session.contribution import contribution_of
 from tacit.session.expect import expected
 
-__all__ = ["CONFIDENCE", "Offer"]
+__all__ = ["CONFIDENCE", "Offer", "Purchase"]
 
 CONFIDENCE = 0.95
+NOTHING = Fraction(0)
+SURE = Fraction(1, 10**9)  # how near to 0 and to 1 a confidence may be
+MOST = 10**6  # of ε or ρ, as of a budget
 CLOSE = 1.001  # how near to the least price a found one is
 ROUNDS = 60
 
 _rho_of = lru_cache(maxsize=256)(rho_of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purchase:
+    """The program, and the amount that was offered where the least price is more."""
+
+    priced: Priced
+    raised_from: Fraction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,29 +52,37 @@ class Offer:
         if len(named) > 1:
             raise InputError(f"say one of epsilon, rho and error, not {' and '.join(named)}")
         numbers = {name: positive(given[name], name, toward="decimal") for name in named}
-        return cls(**numbers, confidence=float(between(confidence, "confidence", 0, 1)))
+        for name in {"epsilon", "rho"} & numbers.keys():
+            if numbers[name] > MOST:
+                raise InputError(f"{name} must be at most {MOST:,}: a larger one protects nobody")
+        level = between(confidence, "confidence", 0, 1)
+        if not SURE <= level <= 1 - SURE:
+            raise InputError(f"confidence must lie between {float(SURE):g} and 1 - {float(SURE):g}")
+        return cls(**numbers, confidence=float(level))
 
-    def price(self, question: Question, policy: Policy) -> Priced:
-        """The program that this buys."""
+    def price(self, question: Question, policy: Policy, *, least: Fraction = NOTHING) -> Purchase:
+        """The program that this buys; where it would cost less than `least`, the one that costs that."""
         how: dict[str, Any] = {
             "relation": policy.privacy.relation,
             "unit": policy.privacy.unit,
             "contribution": contribution_of(policy, question),
         }
-        priced = (
-            price(question, self._budget(question, policy), **how)
-            if self.error is None
-            else _for_error(question, policy, float(self.error), self.confidence, how)
-        )
-        medians = [recipe.text for recipe in priced.planned.recipes if recipe.function == "quantile"]
+        if self.error is None:
+            spend = self._spend(question, policy)
+            priced = price(question, _spending(question, policy, max(spend, least)), **how)
+        else:
+            spend, priced = _for_error(question, policy, float(self.error), self.confidence, how)
+            if spend < least:
+                priced = price(question, _spending(question, policy, least), **how)
+        medians = [recipe.asked for recipe in priced.planned.recipes if recipe.function == "quantile"]
         if medians and self.confidence > OF_QUANTILES:
             raise Refused(
                 f"{medians[0]}: the interval of a quantile is drawn for {float(OF_QUANTILES):.0%}: ask with "
                 f"confidence={float(OF_QUANTILES):g} or less"
             )
-        return priced
+        return Purchase(priced=priced, raised_from=spend if spend < least else None)
 
-    def _budget(self, question: Question, policy: Policy) -> Budget:
+    def _spend(self, question: Question, policy: Policy) -> Fraction:
         """In the dataset's currency; the query's own options where nothing else was said."""
         options = question.options
         offered = {name: value for name in ("epsilon", "rho") if (value := getattr(self, name)) is not None}
@@ -82,7 +101,7 @@ class Offer:
             if not delta:
                 raise Refused("epsilon becomes rho at a delta, and this dataset has none: offer a rho")
             spend = _rho_of(spend, delta)
-        return _spending(question, policy, spend)
+        return Fraction(spend)
 
 
 def _spending(question: Question, policy: Policy, spend: Fraction) -> Budget:
@@ -93,7 +112,9 @@ def _spending(question: Question, policy: Policy, spend: Fraction) -> Budget:
     return Budget(currency=privacy.currency.value, amount=spend, delta=delta)
 
 
-def _for_error(question: Question, policy: Policy, target: float, confidence: float, how: Mapping[str, Any]) -> Priced:
+def _for_error(
+    question: Question, policy: Policy, target: float, confidence: float, how: Mapping[str, Any]
+) -> tuple[Fraction, Priced]:
     """The least price, to a thousandth, at which every column's error is at most what was asked for."""
 
     def tried(spend: Fraction) -> tuple[float, Priced]:
@@ -115,7 +136,7 @@ def _for_error(question: Question, policy: Policy, target: float, confidence: fl
     low = high / 2**60
     for _ in range(ROUNDS):
         guess = float(high) * (error / target) ** power * (1 + 1e-6)
-        spend = _short(guess) if float(low) < guess < float(high) else Fraction((float(low) * float(high)) ** 0.5)
+        spend = _short(guess) if float(low) < guess < float(high) else _short((float(low) * float(high)) ** 0.5)
         if high <= CLOSE * low or not low < spend < high:
             break
         found, other = tried(spend)
@@ -125,7 +146,7 @@ def _for_error(question: Question, policy: Policy, target: float, confidence: fl
             low = below if low < below < high and tried(below)[0] > target else low
         else:
             low = spend
-    return priced
+    return high, priced
 
 
 def _short(value: float, way: str = ROUND_CEILING) -> Fraction:

@@ -1,19 +1,27 @@
 """Questions that were planned before: the same text under the same rules has the same program and the same price.
 
-A plan depends on the words, the offer and what is declared; never on data, on who asks or on what was spent. So
-remembering one changes no price and allows nothing: the policy decides, and the ledger charges, each time anew.
+A plan depends on the words, the offer and what is declared, and of who asks on their least price; never on data or on
+what was spent. So remembering one changes no price and allows nothing: the policy decides, and the ledger charges, each
+time anew.
 """
 
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
+from tacit.base import Refused, TacitError
+from tacit.loss import Cost
 from tacit.plan.price import Priced
+from tacit.plan.question import Question
 from tacit.policy import Policy
 from tacit.session.expect import Expected, expected
+from tacit.session.hints import Hint, hints_of, raised
 from tacit.session.notes import notes_of
-from tacit.session.offer import Offer
+from tacit.session.offer import Offer, Purchase
+from tacit.session.quote import Quote
+from tacit.session.rehearse import OUTSIDE, rehearse
 from tacit.sql import Catalog, lower, parse
 
 __all__ = ["Plan", "Plans"]
@@ -27,10 +35,15 @@ LONGEST = 10_000  # characters of a question that is
 class Plan:
     """A priced question, with the rules it was priced by."""
 
-    priced: Priced
+    purchase: Purchase
     policy: Policy
     catalog: Catalog
     offer: Offer
+    least: Fraction
+
+    @property
+    def priced(self) -> Priced:
+        return self.purchase.priced
 
     @cached_property
     def expected(self) -> tuple[Expected, ...]:
@@ -38,9 +51,43 @@ class Plan:
         return tuple(expected(self.priced, self.offer.confidence))
 
     @cached_property
+    def hints(self) -> tuple[Hint, ...]:
+        """What declarations show of the question."""
+        return hints_of(self.purchase, self.policy, self.least, self.offer.confidence)
+
+    @cached_property
     def notes(self) -> tuple[str, ...]:
         """What to know before it is asked."""
-        return notes_of(self.priced, self.policy)
+        return (*(hint.words for hint in self.hints), *notes_of(self.priced, self.policy))
+
+    def quote(self, cost: Cost, left: Cost, enough: bool) -> Quote:
+        """What it costs and what would be left, with all that is known of it."""
+        return Quote(
+            cost=cost,
+            expected=self.expected,
+            left=left,
+            enough=enough,
+            notes=self.notes,
+            priced=self.priced,
+            hints=self.hints,
+        )
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What to say beside the answer, too: that it cost more than was offered."""
+        return tuple(hint.words for hint in raised(self.purchase, self.policy, self.least))
+
+
+def _bought(question: Question, offer: Offer, policy: Policy, least: Fraction) -> Purchase:
+    """The question with its price, after a rehearsal; what numbers of these sizes cannot do is refused."""
+    try:
+        purchase = offer.price(question, policy, least=least)
+        rehearse(purchase.priced, policy.dataset.engine.value, confidence=offer.confidence)
+    except TacitError:
+        raise
+    except (ArithmeticError, ValueError):
+        raise Refused(OUTSIDE) from None
+    return purchase
 
 
 class Plans:
@@ -51,7 +98,16 @@ class Plans:
         self._planning = threading.Semaphore(AT_ONCE)
         self._plans: OrderedDict[tuple[object, ...], Plan] = OrderedDict()
 
-    def plan(self, sql: str, dialect: str | None, offer: Offer, policy: Policy, catalog: Catalog) -> Plan:
+    def plan(
+        self,
+        sql: str,
+        dialect: str | None,
+        offer: Offer,
+        policy: Policy,
+        catalog: Catalog,
+        *,
+        least: Fraction = Fraction(0),
+    ) -> Plan:
         """The plan of a question; one that cannot be planned raises what `lower` and `price` do, every time."""
         place = (
             id(policy),
@@ -59,6 +115,7 @@ class Plans:
             sql,
             dialect,
             offer,
+            least,
         )  # a plan holds both objects, so their numbers stay theirs
         with self._lock:
             found = self._plans.get(place)
@@ -66,8 +123,8 @@ class Plans:
                 self._plans.move_to_end(place)
                 return found
         with self._planning:  # it is all Python: more at once would only keep each other, and everybody else, waiting
-            priced = offer.price(lower(parse(sql, dialect), catalog), policy)
-        made = Plan(priced=priced, policy=policy, catalog=catalog, offer=offer)
+            purchase = _bought(lower(parse(sql, dialect), catalog), offer, policy, least)
+        made = Plan(purchase=purchase, policy=policy, catalog=catalog, offer=offer, least=least)
         if len(sql) <= LONGEST:
             with self._lock:
                 self._plans[place] = made

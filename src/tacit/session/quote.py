@@ -8,6 +8,7 @@ from tacit.plan.expression import Column
 from tacit.plan.price import Priced
 from tacit.plan.question import Question
 from tacit.session.expect import Expected
+from tacit.session.hints import Hint
 from tacit.session.show import as_html, as_text, notes_shown, spelled, table_of
 
 __all__ = ["Quote", "columns_of"]
@@ -17,7 +18,8 @@ __all__ = ["Quote", "columns_of"]
 class Quote:
     """Free, and nothing is looked at. `left` is what would remain, `enough` whether the budget allows it.
 
-    `columns` are the names and types of the answer's. A quote of a service has no `priced`: the plan stays there.
+    `columns` are the names and types of the answer's; `hints` are the first of the `notes`, as data. A quote of a
+    service has no `priced`: the plan stays there.
     """
 
     cost: Cost
@@ -27,6 +29,7 @@ class Quote:
     notes: tuple[str, ...]
     columns: tuple[tuple[str, str], ...] = ()
     priced: Priced | None = None
+    hints: tuple[Hint, ...] = ()
 
     def __post_init__(self) -> None:
         if self.priced is not None:
@@ -40,6 +43,7 @@ class Quote:
             "enough": self.enough,
             "expected": [{"column": e.column, "error": e.error, "words": e.words} for e in self.expected],
             "notes": list(self.notes),
+            "hints": [hint.json() for hint in self.hints],
         }
 
     @property

@@ -13,15 +13,14 @@ from tacit.base.exact import Exact, opened
 from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
-from tacit.noise import Rng
-from tacit.plan.bounded import Bounded, Clip
+from tacit.plan.bounded import LARGEST, Bounded, Clip
 from tacit.plan.facts import Value
 from tacit.plan.price import Priced, Task
 from tacit.plan.program import Step
 from tacit.session.estimate import Noisy
 from tacit.session.groups import Codes, Groups
 
-__all__ = ["Released", "choose_bound", "release", "unmeasured"]
+__all__ = ["Released", "choose_bound", "drawn_edge", "noisy", "quantiles_of", "release", "unmeasured", "with_bound"]
 
 BLOCK = 2**23  # cells of quantiles at once
 
@@ -40,9 +39,7 @@ class Released:
     ends: Mapping[str, Codes]
 
 
-def choose_bound(
-    priced: Priced, number: int, bounded: Bounded, units: Exact[Whole], receipt: Receipt, rng: Rng | None = None
-) -> int:
+def choose_bound(priced: Priced, number: int, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
     """The bound for the clip that step `number` of the program chooses: an edge with about `target` units above it, or
     half of them. One unit that comes, goes or changes moves the number above by one, and half the difference between
     above and below by one at most.
@@ -51,26 +48,29 @@ def choose_bound(
     together they would outweigh the right one. Such a weight knows nothing of the data, so it costs nothing.
     """
     _paid(priced, receipt)
+    assert priced.tasks[number].clip is not None  # as of every task to choose
+    return drawn_edge(priced, number, bounded, opened(units))
+
+
+def drawn_edge(priced: Priced, number: int, bounded: Bounded, between: Whole) -> int:
+    """The same from the numbers of units between edges, of which there is one more: the last are above all of them."""
     task, mechanism = priced.tasks[number], priced.program.steps[number].mechanism
     assert isinstance(mechanism, Exponential)
-    assert task.clip is not None  # as every task to choose
-    between = opened(units)  # one more than edges: the last is of units above all of them
+    assert task.clip is not None
     above = np.cumsum(between[::-1])[::-1][1:]
     later = ceil(mechanism.scale * log(2))
     everybody = int(between.sum())
     off = [abs(2 * int(n) - everybody) // 2 if task.target is None else abs(int(n) - task.target) for n in above]
     scores = [-distance - later * place for place, distance in enumerate(off)]
-    return bounded.clips[task.clip].edges[mechanism.sample(scores, rng)]
+    return bounded.clips[task.clip].edges[mechanism.sample(scores)]
 
 
-def release(
-    priced: Priced, part: int, bounded: Bounded, exact: Exact[Result], receipt: Receipt, rng: Rng | None = None
-) -> Released:
+def release(priced: Priced, part: int, bounded: Bounded, exact: Exact[Result], receipt: Receipt) -> Released:
     """Add the noise of the program's steps to one part. `bounded` is the part with every bound filled in."""
     _paid(priced, receipt)
     result = opened(exact)
     steps = [(task, step) for task, step in zip(priced.tasks, priced.program.steps, strict=True) if task.part == part]
-    groups = _groups(bounded, result, steps, rng)
+    groups = _groups(bounded, result, steps)
     place = groups.find(result.groups.keys, _length(result))
     measures: dict[str, Noisy] = {}
     quantiles: dict[str, Codes] = {}
@@ -83,11 +83,27 @@ def release(
         assert clip.bound is not None  # filled in before the run
         units = Fraction(1) if original.bound is not None else clip.bound
         if task.kind == "noise":
-            measures.update(_noised(step, clip, units, result, place, len(groups), rng))
+            measures.update(_noised(step, clip, units, result, place, len(groups)))
         else:
-            drawn = _quantiles(step, clip, units, result, groups, rng)
+            drawn = _quantiles(step, clip, units, result, groups)
             (quantiles if task.kind == "quantiles" else ends)[clip.names[0]] = drawn
     return Released(groups=groups, measures=measures, quantiles=quantiles, ends=ends)
+
+
+def with_bound(part: Bounded, clip: int, chosen: int) -> Bounded:
+    """The part with the bound that was chosen for a clip, and for the others that go by rows, as many rows."""
+    made = replace(part.clips[clip], bound=Fraction(chosen))
+    clips = [made if place == clip else other for place, other in enumerate(part.clips)]
+    if made.by_rows:
+        clips = [_in_rows(other, chosen / made.row) for other in clips]
+    return replace(part, clips=tuple(clips))
+
+
+def _in_rows(clip: Clip, rows: Fraction) -> Clip:
+    """A clip that goes by rows, bounded to so many, if it has no bound yet."""
+    if not clip.by_rows or clip.bound is not None:
+        return clip
+    return replace(clip, bound=min(Fraction(LARGEST), Fraction(ceil(rows * clip.row))))
 
 
 def unmeasured(bounded: Bounded) -> Released | None:
@@ -110,7 +126,7 @@ def _length(result: Result) -> int:
     return next((len(column) for column in result.groups.columns.values()), 1)
 
 
-def _groups(bounded: Bounded, result: Result, steps: list[tuple[Task, Step]], rng: Rng | None) -> Groups:
+def _groups(bounded: Bounded, result: Result, steps: list[tuple[Task, Step]]) -> Groups:
     """All groups where they are known in advance; else the ones that selection shows, in an order of their values."""
     if bounded.presence is None:
         return _declared(bounded)
@@ -118,7 +134,7 @@ def _groups(bounded: Bounded, result: Result, steps: list[tuple[Task, Step]], rn
     mechanism = step.mechanism
     assert isinstance(mechanism, KeySelection)
     assert result.presence is not None  # as it was asked for
-    shown = mechanism.sample(result.presence, rng)
+    shown = mechanism.sample(result.presence)
     for key, column in zip(bounded.keys, result.groups.keys, strict=True):
         if key.values is not None:  # of other rows nothing was promised
             allowed = {Fraction(float(v)) if isinstance(v, Fraction) else v for v in key.values}
@@ -135,32 +151,40 @@ def _declared(bounded: Bounded) -> Groups:
     return Groups.every(domains)
 
 
-def _noised(
-    step: Step, clip: Clip, units: Fraction, result: Result, place: Codes, size: int, rng: Rng | None
-) -> dict[str, Noisy]:
+def _noised(step: Step, clip: Clip, units: Fraction, result: Result, place: Codes, size: int) -> dict[str, Noisy]:
     columns = [result.groups.columns[name] for name in clip.names]
     inside = place >= 0
     truth = np.zeros((len(columns), size), dtype=np.result_type(*columns))
     for number, column in enumerate(columns):
         np.add.at(truth[number], place[inside], column[inside])
+    return noisy(step, clip, units, truth)
+
+
+def noisy(step: Step, clip: Clip, units: Fraction, truth: Any) -> dict[str, Noisy]:
+    """Noise of a step on the measures of its clip, in `units` of it: an array for each."""
     mechanism = step.mechanism
     if isinstance(mechanism, DiscreteGaussian):
         mechanism = replace(mechanism, sigma=mechanism.sigma * units)
-        return _named(clip, mechanism.sample(truth, rng), "gaussian", float(mechanism.sigma))
+        return _named(clip, mechanism.sample(truth), "gaussian", float(mechanism.sigma))
     assert isinstance(mechanism, DiscreteLaplace)  # the two kinds there are
     mechanism = replace(mechanism, scale=mechanism.scale * units)
-    return _named(clip, mechanism.sample(truth, rng), "laplace", float(mechanism.scale))
+    return _named(clip, mechanism.sample(truth), "laplace", float(mechanism.scale))
 
 
-def _named(clip: Clip, noisy: Any, kind: Any, size: float) -> dict[str, Noisy]:
-    return {name: Noisy(np.asarray(noisy[number], np.float64), kind, size) for number, name in enumerate(clip.names)}
+def _named(clip: Clip, found: Any, kind: Any, size: float) -> dict[str, Noisy]:
+    return {name: Noisy(np.asarray(found[number], np.float64), kind, size) for number, name in enumerate(clip.names)}
 
 
-def _quantiles(step: Step, clip: Clip, units: Fraction, result: Result, groups: Groups, rng: Rng | None) -> Codes:
-    """Groups are independent of each other, so they are drawn some at a time: a table of all cells may be huge."""
+def quantiles_of(step: Step, units: Fraction) -> BinnedQuantiles:
+    """The mechanism of a step that draws quantiles, in `units` of its clip's bound."""
     mechanism = step.mechanism
     assert isinstance(mechanism, BinnedQuantiles)
-    mechanism = replace(mechanism, scale=mechanism.scale * units, margin=mechanism.margin * units)
+    return replace(mechanism, scale=mechanism.scale * units, margin=mechanism.margin * units)
+
+
+def _quantiles(step: Step, clip: Clip, units: Fraction, result: Result, groups: Groups) -> Codes:
+    """Groups are independent of each other, so they are drawn some at a time: a table of all cells may be huge."""
+    mechanism = quantiles_of(step, units)
     table = result.ranks[clip.names[0]]
     cells, counts = table.columns["cell"], table.columns["count"]
     place = groups.find(table.keys, len(cells))
@@ -172,5 +196,5 @@ def _quantiles(step: Step, clip: Clip, units: Fraction, result: Result, groups: 
         some = np.zeros((stop - start, mechanism.cells), dtype=np.int64)
         rows = np.flatnonzero((place >= start) & (place < stop))
         some[place[rows] - start, cells[rows].astype(np.int64)] = counts[rows]
-        found[start:stop] = mechanism.sample(some, rng)
+        found[start:stop] = mechanism.sample(some)
     return found

@@ -1,24 +1,25 @@
 """What is left of the budget for one analyst."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 
-from tacit.base import Denied
 from tacit.ledger import Standing
 from tacit.loss import Cost
 from tacit.policy import DATASET, Amount, Limit, Policy
-from tacit.policy.analyst import ANYBODY, name_of
-from tacit.policy.terms import limits_of
+from tacit.policy.decide import holder_of
+from tacit.policy.terms import least_price, limits_of
 
-__all__ = ["binding", "rest"]
+__all__ = ["binding", "least_of", "rest"]
 
 
 def binding(policy: Policy, analyst: str) -> tuple[Limit, ...]:
     """Every limit that this analyst's questions count for."""
-    name = name_of(analyst)
-    holder = policy.analysts.get(name) or policy.analysts.get(ANYBODY)
-    if holder is None:
-        raise Denied(f'analyst "{name}" is not in the policy of "{policy.dataset.name}"')
-    return limits_of(policy, name, holder)
+    return limits_of(policy, *holder_of(policy, analyst))
+
+
+def least_of(policy: Policy, analyst: str) -> Fraction:
+    """The least that a question of this analyst costs."""
+    return least_price(policy, holder_of(policy, analyst)[1])
 
 
 def rest(standing: Standing, limits: Sequence[Limit], amount: Amount) -> tuple[Cost, bool]:

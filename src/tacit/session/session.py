@@ -1,38 +1,39 @@
 """The desk: one analyst, one dataset, and the nine stages of a question in their order. The only orchestrator.
 
 The charge is durable before anything runs; what was drawn is durable before anybody sees it. So a crash between two
-stages costs at most an answer that nobody saw, and asking again does not pay again.
+stages costs at most an answer that nobody saw. Asked again under the same key, the question is answered under that
+charge. A key that nobody chose follows from the question and the version of the data: where data have no version
+(PostgreSQL, tables of a Spark catalog) it is another one each time, and asking again without a key pays again.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
-from fractions import Fraction
-from hashlib import sha256
-from math import ceil
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tacit.base import EngineError, InputError, LedgerError, Number, PolicyError, TacitError
-from tacit.engine import Engine, open_engine
-from tacit.engine.engine import Progress
+from tacit.base import InputError, LedgerError, Number, PolicyError, SourceError, TacitError
+from tacit.engine import Engine, Limits, Stopped, Watch, claims_of, open_engine
+from tacit.engine.check import check_units
+from tacit.engine.watch import Progress
 from tacit.ledger import Kept, Ledger, Receipt, Standing
 from tacit.ledger.checkpoint import Signer
 from tacit.loss import Cost
-from tacit.noise import Rng
-from tacit.plan.bounded import LARGEST, Bounded, Clip
+from tacit.plan.bounded import Bounded
 from tacit.plan.price import Priced
 from tacit.policy import Amount, Grant, Limit, Policy, load
 from tacit.session.answer import Release
-from tacit.session.assemble import assemble
 from tacit.session.certificate import Certificate
-from tacit.session.notes import facts_of, notes_of
+from tacit.session.charge_key import ChargeKey, charge_key
+from tacit.session.clock import Clock
+from tacit.session.notes import facts_of
 from tacit.session.offer import CONFIDENCE, Offer
 from tacit.session.plans import Plan, Plans
 from tacit.session.quote import Quote
-from tacit.session.release import Released, choose_bound, release, unmeasured
-from tacit.session.rest import binding, rest
+from tacit.session.release import Released, choose_bound, release, unmeasured, with_bound
+from tacit.session.rest import binding, least_of, rest
+from tacit.session.shown import shown
 from tacit.session.stored import Stored
 from tacit.sql import Catalog
 from tacit.sql.text import sql_text
@@ -40,12 +41,15 @@ from tacit.sql.text import sql_text
 __all__ = ["Session"]
 
 FAILED = b"failed"
+UNREACHED = "cannot be reached now: nothing was charged, and nothing was looked at"
+STOPS = 3  # times that a question may be stopped before it has failed: each look at the clock would be free
 
 
 class Session:
     """Questions of one analyst. Thread safe as far as its engine is; close it, or use it as a context.
 
-    `progress` is told how far a query is that takes more than two seconds.
+    `limits` are of each question, for the engine that is opened here. `progress` is told how far a query is that takes
+    more than two seconds.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Session:
         *,
         ledger: Ledger | None = None,
         engine: Engine | None = None,
+        limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.path = None if isinstance(policy, Policy) else Path(policy)
@@ -62,22 +67,52 @@ class Session:
         self.policy = policy if isinstance(policy, Policy) else load(policy)
         self._catalog = Catalog.from_policy(self.policy)
         self._plans = Plans()
+        self._claimed: dict[tuple[str, ...], str] = {}  # by tables, the version that was claimed last
+        self._lent = False  # to an analyst, who is not told where data lies
+        self._progress, self._stops = progress, Counter[int]()
         self.analyst = analyst
         self._own_ledger, self._own_engine = ledger is None, engine is None
         self.ledger = Ledger.open(self.policy.ledger()) if ledger is None else ledger
         try:
-            self._account()
-            self.engine = open_engine(self.policy, progress=progress) if engine is None else engine
+            if engine is not None:
+                check_units(self.policy, engine)
+            self.engine = open_engine(self.policy, limits=limits) if engine is None else engine
+            self._account(self.policy)
         except BaseException:
+            if self._own_engine and hasattr(self, "engine"):
+                self.engine.close()
             if self._own_ledger:
                 self.ledger.close()
             raise
 
-    def _account(self) -> None:
-        """Open the account of a dataset that is new to the ledger. Later changes of limits are recorded by the curator
-        alone, with `tacit ledger apply`; until then the smaller limit binds."""
-        if self.policy.dataset.identity not in self.ledger.people():
-            self.ledger.apply(self.policy.terms())
+    def _account(self, policy: Policy) -> None:
+        """Open the account of a dataset that is new to the ledger, and claim its data. Later changes of limits are
+        recorded by the curator alone, with `tacit ledger apply`; until then the smaller limit binds."""
+        claims, people = claims_of(policy, self.engine), policy.dataset.identity
+        if people not in self.ledger.people():
+            self.ledger.apply(policy.terms(), claims)
+        else:
+            self.ledger.claim(people, claims)
+
+    def _claim(self, tables: Sequence[str], version: str) -> None:
+        """The same for data that is new since: nobody pays twice for one, nor reads what is another account's."""
+        place = tuple(sorted(tables))
+        if self._claimed.get(place) == version:
+            return
+        try:
+            self.ledger.claim(self.policy.dataset.identity, claims_of(self.policy, self.engine, tables))
+        except PolicyError:
+            if not self._lent:
+                raise
+            problem = "is another account's in the ledger now: nothing was charged; its curator can put that right"
+        except LedgerError:
+            raise
+        except Exception:
+            problem = UNREACHED
+        else:
+            self._claimed[place] = version
+            return
+        raise TacitError(f"the data {problem}")
 
     def close(self) -> None:
         if self._own_engine:
@@ -85,7 +120,7 @@ class Session:
         if self._own_ledger:
             self.ledger.close()
 
-    def for_analyst(self, analyst: str, catalog: Catalog, engine: Engine) -> "Session":
+    def for_analyst(self, analyst: str, catalog: Catalog) -> "Session":
         """The same desk for another analyst, to whom names mean what `catalog` says. It owns nothing to be closed.
 
         Only of a session that was given a `Policy`: one that reads a file would read what names mean from it again.
@@ -93,8 +128,9 @@ class Session:
         if self.path is not None:
             raise InputError("this session reads its policy from a file: open one with the policy itself")
         other = copy(self)
-        other.analyst, other._catalog, other.engine = analyst, catalog, engine
+        other.analyst, other._catalog = analyst, catalog
         other._own_ledger = other._own_engine = False
+        other._lent = True
         return other
 
     def certificate(
@@ -135,6 +171,8 @@ class Session:
                     f"{self.path.name}: names other tables, people or another ledger than when this session was "
                     "opened: open a new one"
                 )
+            check_units(fresh, self.engine)
+            self._account(fresh)  # its units may have changed
             self.policy, self._catalog, self._read = fresh, Catalog.from_policy(fresh), stamp
         return self.policy, self._catalog
 
@@ -142,7 +180,8 @@ class Session:
 
     def _planned(self, sql: Any, offer: Offer, dialect: str | None) -> tuple[Plan, Grant]:
         policy, catalog = self._current()
-        plan = self._plans.plan(sql_text(sql), dialect, offer, policy, catalog)
+        least = least_of(policy, self.analyst)
+        plan = self._plans.plan(sql_text(sql), dialect, offer, policy, catalog, least=least)
         return plan, policy.decide(self.analyst, plan.priced.program)
 
     def quote(
@@ -175,9 +214,7 @@ class Session:
 
         def quote() -> Quote:
             left, enough = self._rest(plan.policy, grant.account.limits, grant.amount)
-            return Quote(
-                cost=cost, expected=plan.expected, left=left, enough=enough, notes=plan.notes, priced=plan.priced
-            )
+            return plan.quote(cost, left, enough)
 
         return quote
 
@@ -194,6 +231,23 @@ class Session:
         """The tables that an answer would be made from, and the version of their data now."""
         plan, _ = self._planned(sql, Offer.of(epsilon, rho, error, confidence), dialect)
         return tuple(plan.priced.program.tables), self._version(plan.priced)
+
+    def key(
+        self,
+        sql: Any,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        dialect: str | None = None,
+    ) -> ChargeKey:
+        """The name that `ask` without a key would give its charge now. Given to `ask`, it lets a question that was cut
+        off be asked again without paying again, also where the data have no version."""
+        plan, grant = self._planned(sql, Offer.of(epsilon, rho, error, confidence), dialect)
+        version = self._version(plan.priced)
+        answered = self.ledger.answered(grant.account, plan.priced.program, version)
+        return ChargeKey(charge_key(plan.priced, version), answered, versioned=self._version(plan.priced) == version)
 
     def left(self) -> Cost:
         """What this analyst may still spend: the least that any limit leaves."""
@@ -220,47 +274,69 @@ class Session:
         confidence: Number = CONFIDENCE,
         key: str | None = None,
         dialect: str | None = None,
-        rng: Rng | None = None,
+        watch: Watch | None = None,
     ) -> Release:
         """The answer, after it is paid for. The same program on the same data is answered from the store, free, also
         with another confidence, which only touches what was released.
 
         `key` names the charge: the same key never pays twice. Left out, it follows from the question and the version
-        of the data, so that a retry after a crash is free too. `rng` is for tests.
+        of the data, so that a retry after a crash is free too; data without a version (PostgreSQL, tables of a Spark
+        catalog) have a new one at each look, and there a retry is free only with a key. `watch` can stop the question
+        from another thread; it then ends with `Stopped`.
         """
+        watch = Watch(progress=self._progress) if watch is None else watch
         offer = Offer.of(epsilon, rho, error, confidence)
         plan, grant = self._planned(sql, offer, dialect)
         priced, policy = plan.priced, plan.policy
         version = self._version(priced)
+        self._claim(priced.program.tables, version)
         known = self.ledger.recall(grant.account, priced.program, version)
         if known is not None:
-            return _shown(known, priced, policy, offer.confidence, cached=True)
-        name = key if key is not None else _key(priced, version)
+            return shown(known, plan, cached=True)
+        if watch.stopped:
+            raise Stopped
+        name = key if key is not None else charge_key(priced, version)
         receipt = self.ledger.charge(grant.account, grant.cost, priced.program, name)
+        clock = Clock.from_now(policy.privacy.deadline)
         if receipt.replayed and (kept := self.ledger.kept(receipt)) is not None:
-            return _shown(kept, priced, policy, offer.confidence, cached=True)
-        self.ledger.begin(receipt)
-        kept = self._kept(priced, policy, grant, receipt, version, rng)
-        return _shown(kept, priced, policy, offer.confidence, cached=False)
+            return shown(kept, plan, cached=True)
+        with clock.telling():
+            self.ledger.begin(receipt)
+            kept = self._kept(priced, policy, grant, receipt, version, clock, watch)
+            return shown(kept, plan, cached=False)
 
     def _version(self, priced: Priced) -> str:
+        stale: SourceError | None = None  # says which table, and what its curator does, and no value
         try:
             return self.engine.version(priced.program.tables)
+        except SourceError as error:
+            stale = error
         except Exception:
             pass  # left first, so that no other error is behind this one
-        raise TacitError("the data cannot be reached now: nothing was charged, and nothing was looked at")
+        if stale is not None:
+            raise stale
+        raise TacitError(f"the data {UNREACHED}")
 
     def _kept(
-        self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, version: str, rng: Rng | None
+        self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, version: str, clock: Clock, watch: Watch
     ) -> Kept:
         """Run, and store what came of it before anybody sees it; a failure, which may depend on the data, as such."""
-        found = self._attempt(priced, policy, grant, receipt, rng)
-        kind, data = ("failure", FAILED) if found is None else ("answer", found)
-        after = version if found is None else self._version_after(priced)
-        # data that changed on the way belong to neither version: the charge finds the answer, another question does not
-        state = version if after == version else f"{version} {after}"
         try:
-            return self.ledger.keep(receipt, data, version=state, kind=kind)
+            found = clock.attempt(lambda: self._attempt(priced, policy, grant, receipt, watch), watch)
+        except Stopped:
+            self._stops[receipt.seq] += 1
+            if self._stops[receipt.seq] >= STOPS:
+                self._keep(receipt, FAILED, version, "failure")
+            raise
+        if found is None:
+            return self._keep(receipt, FAILED, version, "failure")
+        data, after = found
+        # data that changed on the way belong to neither version: the charge finds the answer, another question does not
+        return self._keep(receipt, data, version if after == version else f"{version} {after}", "answer")
+
+    def _keep(self, receipt: Receipt, data: bytes, version: str, kind: str) -> Kept:
+        try:
+            return self.ledger.keep(receipt, data, version=version, kind=kind)
         except LedgerError:
             pass
         raise LedgerError(
@@ -274,68 +350,35 @@ class Session:
         except Exception:
             return "unknown"
 
-    def _attempt(self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, rng: Rng | None) -> bytes | None:
-        """Stages 7 and 8 as bytes; None if anything at all goes wrong. Errors end here: they may hold data."""
+    def _attempt(
+        self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, watch: Watch
+    ) -> tuple[bytes, str] | None:
+        """Stages 7 and 8 as bytes, and the version of the data after them; None if anything at all goes wrong. Errors
+        end here: they may hold data."""
         try:
             parts, bounds = [], {}
             for number, part in enumerate(priced.planned.parts):
-                bounds[number] = self._filled(priced, number, part, receipt, rng)
-                parts.append(self._part(priced, number, bounds[number], receipt, rng))
+                bounds[number] = self._filled(priced, number, part, receipt, watch)
+                parts.append(self._part(priced, number, bounds[number], receipt, watch))
             facts = facts_of(priced, policy, grant, receipt, bounds)
-            return Stored(parts=tuple(parts), facts=facts).to_bytes()
+            return Stored(parts=tuple(parts), facts=facts).to_bytes(), self._version_after(priced)
         except Exception:
             return None
 
-    def _part(self, priced: Priced, number: int, bounded: Bounded, receipt: Receipt, rng: Rng | None) -> Released:
+    def _part(self, priced: Priced, number: int, bounded: Bounded, receipt: Receipt, watch: Watch) -> Released:
         empty = unmeasured(bounded)
         if empty is not None:
             return empty
-        return release(priced, number, bounded, self.engine.run(bounded), receipt, rng)
+        return release(priced, number, bounded, self.engine.run(bounded, watch), receipt)
 
-    def _filled(self, priced: Priced, number: int, part: Bounded, receipt: Receipt, rng: Rng | None) -> Bounded:
+    def _filled(self, priced: Priced, number: int, part: Bounded, receipt: Receipt, watch: Watch) -> Bounded:
         """The part with every bound that was left open chosen, by its own paid step."""
-        clips = list(part.clips)
+        filled = part
         for place, task in enumerate(priced.tasks):
             if task.kind == "choose" and task.part == number and task.clip is not None:
-                clip = clips[task.clip]
-                units = self.engine.norms(part, task.clip, clip.edges)
-                chosen = choose_bound(priced, place, part, units, receipt, rng)
-                clips[task.clip] = replace(clip, bound=Fraction(chosen))
-                if clip.by_rows:
-                    clips = [_in_rows(other, chosen / clip.row) for other in clips]
-        return replace(part, clips=tuple(clips))
-
-
-def _in_rows(clip: Clip, rows: Fraction) -> Clip:
-    """A clip that goes by rows, bounded to so many, if it has no bound yet."""
-    if not clip.by_rows or clip.bound is not None:
-        return clip
-    return replace(clip, bound=min(Fraction(LARGEST), Fraction(ceil(rows * clip.row))))
-
-
-def _shown(kept: Kept, priced: Priced, policy: Policy, confidence: float, *, cached: bool) -> Release:
-    """Stage 9, on what is stored: the same way for a new answer and an old one."""
-    if kept.kind == "failure":
-        raise EngineError
-    try:
-        stored = Stored.from_bytes(kept.release)
-        answer = assemble(priced, stored.parts, confidence=confidence)
-        return Release(
-            table=answer.table,
-            intervals=answer.intervals,
-            confidence=confidence,
-            notes=notes_of(priced, policy, stored.parts),
-            facts=stored.facts,
-            cached=cached,
-        )
-    except Exception:
-        pass
-    raise EngineError
-
-
-def _key(priced: Priced, version: str) -> str:
-    """The name of a charge that was given none: the same question about the same data has the same."""
-    return sha256(f"{priced.program.hash} {version}".encode()).hexdigest()[:40]
+                units = self.engine.norms(part, task.clip, part.clips[task.clip].edges, watch)
+                filled = with_bound(filled, task.clip, choose_bound(priced, place, part, units, receipt))
+        return filled
 
 
 def _places(policy: Policy) -> Mapping[str, Any]:

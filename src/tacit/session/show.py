@@ -1,13 +1,18 @@
 """How answers and quotes look: on a terminal, as text, in a notebook."""
 
 from collections.abc import Collection, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 from html import escape
 from io import StringIO
+from math import ceil, floor, inf, log10
 from typing import Any
 
 from tacit.loss import Cost
 
-__all__ = ["as_html", "as_text", "notes_shown", "number", "printable", "spelled", "table_of"]
+__all__ = [
+    "as_html", "as_text", "digits", "margin", "measured", "notes_shown", "number", "printable", "spelled", "table_of",
+]  # fmt: skip
 
 WIDTH = 100
 
@@ -17,6 +22,41 @@ def number(value: float) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def margin(size: float) -> str:
+    """What noise is within: two digits, rounded up, since more of them say nothing."""
+    rounded, places = _rounded_up(size)
+    return _fixed(rounded, 0 if size == int(size) else places) if size < inf else "∞"
+
+
+def measured(value: float, size: float) -> str:
+    """A number and what its noise is within, without digits far below the noise; whole numbers keep all of theirs."""
+    rounded, places = _rounded_up(size)
+    if value != int(value) or abs(value) >= 1e15:
+        return f"{_fixed(value, places)} ± {_fixed(rounded, places)}"
+    return f"{int(value):,} ± {_fixed(rounded, 0 if rounded == int(rounded) else places)}"
+
+
+def _rounded_up(size: float) -> tuple[float, int]:
+    """Two significant digits that are no less, and how many of them come after the point."""
+    if not 0 < size < inf:
+        return size, 0
+    places = 1 - floor(log10(size))
+    scaled = ceil(Fraction(size) * Fraction(10) ** places * (1 - Fraction(1, 10**9)))  # 0.3 is a little above itself
+    if scaled == 100:  # 99.6 becomes 100, which has a digit less after the point
+        places -= 1
+        scaled = 10
+    return float(scaled / Fraction(10) ** places), max(places, 0)
+
+
+def _fixed(value: float, places: int) -> str:
+    return f"{value:,.{places}f}" if places <= 12 else f"{value:.2g}"
+
+
+def digits(value: Fraction) -> str:
+    """Three digits of an amount, rounded up."""
+    return f"{Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(float(value))):g}"
 
 
 def spelled(cost: Cost) -> str:

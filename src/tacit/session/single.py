@@ -1,12 +1,13 @@
 """One file, no policy: a question about a table whose curator is the one who asks.
 
-The budget is kept all the same, in a ledger beside the file, so that questions add up from one day to the next.
+The budget is kept all the same, in a ledger beside the file, so that questions add up from one day to the next. So are
+the types of a CSV file's columns: they are read from it once and then stay, since every row has a say in them.
 """
 
 import atexit
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -15,15 +16,23 @@ from tempfile import mkdtemp
 from typing import Any
 
 from tacit.base import InputError, Number, exact, positive
-from tacit.engine import read_schema
+from tacit.base.declare import by_arguments
+from tacit.engine import Limits, claims_of, read_schema
+from tacit.engine.check import check
 from tacit.engine.duckdb import DuckDBEngine
-from tacit.engine.engine import Progress
+from tacit.engine.source.copies import Copies, state_folder
+from tacit.engine.source.form import TextForm
+from tacit.engine.source.memory import arrow_schema
+from tacit.engine.source.reading import propose_types
+from tacit.engine.source.tables import FileSource
+from tacit.engine.watch import Progress
 from tacit.ledger import Ledger
 from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, Engine, Policy, Privacy, Table
 from tacit.policy.types import understood
 from tacit.session.answer import Release
 from tacit.session.offer import CONFIDENCE
 from tacit.session.session import Session
+from tacit.sql import Catalog
 
 __all__ = ["EACH_ROW", "OneTable", "ask", "open_session"]
 
@@ -31,13 +40,15 @@ EACH_ROW = "each row"
 BUDGET = 10
 DELTA = Fraction(1, 10**6)
 OWNER = "owner"
+USUAL = "data"  # what every table is called, beside its own name
+LISTED = 20
 
 _books: dict[int, tuple[Any, Path]] = {}  # ledgers of tables in memory, while they live
 
 
-def open_session(policy: Policy | str | Path, analyst: str) -> Session:
-    """A session of one analyst with a dataset, as its policy declares it."""
-    return Session(policy, analyst)
+def open_session(policy: Policy | str | Path, analyst: str, *, limits: Limits | None = None) -> Session:
+    """A session of one analyst with a dataset, as its policy declares it. `limits` are of each question."""
+    return Session(policy, analyst, limits=limits)
 
 
 def ask(
@@ -60,10 +71,12 @@ def ask(
     ledger: str | Path | None = None,
     key: str | None = None,
 ) -> Release:
-    """Ask one file (Parquet, CSV), which is called by its name, or table in memory (Arrow, pandas, polars), "data".
+    """Ask one file (Parquet, CSV) or table in memory (Arrow, pandas, polars). FROM data names it, and so does a file's
+    own name.
 
     `unit` is the column that names a person, or "each row". `bounds` and `keys` are what you know of the columns
-    without looking. All that is ever asked of this file adds up, in the ledger beside it, to at most `budget`.
+    without looking. Columns of a CSV file get their types when it is first read, and keep them; `types` changes one.
+    All that is ever asked of this file adds up, in the ledger beside it, to at most `budget`.
     """
     one = OneTable(
         data=data,
@@ -99,22 +112,66 @@ class OneTable:
     budget: Number = BUDGET
     clip_rows: Number | str = "private"
     ledger: str | Path | None = None
+    spelled: bool = False  # keys are text that somebody typed, and take on the type of their column
 
     @contextmanager
-    def session(self, progress: Progress | None = None) -> Iterator[Session]:
+    def session(self, progress: Progress | None = None, limits: Limits | None = None) -> Iterator[Session]:
         """Its owner's session, with a ledger and an engine of its own."""
         found, name, source = self._schema()
         place = self._book(source)
-        policy = self._policy(found, name, source, place)
+        copies = Copies(state_folder(str(place), None))
+        kinds = self._kinds(found, source, copies)
+        policy = self._policy(kinds, name, source, place)
         with ExitStack() as stack:
+            stack.enter_context(by_arguments())
             book = stack.enter_context(Ledger.open(place))
             self._same_currency(book, policy)
-            book.apply(policy.terms())
-            engine = DuckDBEngine({name: self.data if source is None else Path(source)}, progress=progress)
+            data = self.data
+            if source is not None:
+                data = FileSource(path=Path(source), table=policy.tables[name], copies=copies, at_once=True)
+            engine = DuckDBEngine({name: data}, limits=limits)
             stack.callback(engine.close)
-            yield Session(policy, OWNER, ledger=book, engine=engine)
+            check(policy, engine)
+            book.apply(policy.terms(), claims_of(policy, engine))
+            own = OwnSession(policy, OWNER, ledger=book, engine=engine, progress=progress)
+            own.remarks = () if all(found.values()) else (_remark(kinds),)
+            aliases = {alias: name for alias in (USUAL, *([Path(source).stem] if source else [])) if alias != name}
+            yield own.for_analyst(OWNER, replace(Catalog.from_policy(policy), aliases=aliases))
 
-    def _policy(self, found: Mapping[str, str], name: str, source: str | None, place: Path) -> Policy:
+    def _kinds(self, found: Mapping[str, str], source: str | None, copies: Copies) -> dict[str, ColumnType | None]:
+        """The types of the columns: as the data says them; of text, as said here, or as they were when first read."""
+        kinds = {name: understood(native) for name, native in found.items()}
+        if source is not None and not all(found.values()):
+            path = Path(source)
+            kept = copies.types(path)
+            if set(found) - set(kept) - set(self.types):
+                kept = {**propose_types(path, TextForm.of(path)), **kept}
+                copies.keep_types(path, {name: str(kind) for name, kind in kept.items() if name in found})
+            kinds = {name: self._text_as(name, ColumnType(kept.get(name, ColumnType.TEXT))) for name in found}
+            if kinds.get(self.unit or "") is ColumnType.FLOAT:
+                kinds[self.unit or ""] = ColumnType.TEXT  # two people may have the same double
+        return kinds | {name: _type(given, name) for name, given in self.types.items() if name in found}
+
+    def _text_as(self, name: str, kept: ColumnType) -> ColumnType:
+        """What a column of text is read as: what was said of its values decides where the type does not suit them."""
+        first = next(iter(self.bounds.get(name) or self.keys.get(name) or ()), None)
+        match first:
+            case None:
+                return kept
+            case bool():
+                return ColumnType.BOOLEAN
+            case datetime():
+                return ColumnType.TIMESTAMP
+            case date():
+                return kept if kept is ColumnType.TIMESTAMP and name in self.bounds else ColumnType.DATE
+            case str():
+                return kept if self.spelled else ColumnType.TEXT
+            case _ if kept.numeric and not (kept is ColumnType.FLOAT and name in self.keys):
+                return kept
+            case _:
+                return ColumnType.DECIMAL if name in self.keys else ColumnType.FLOAT
+
+    def _policy(self, found: Mapping[str, ColumnType | None], name: str, source: str | None, place: Path) -> Policy:
         if self.unit is None:
             raise InputError(
                 "unit is missing: name the column that says whose row it is, "
@@ -141,18 +198,19 @@ class OneTable:
                     unit=None if each else self.unit,
                     each_row_is_a_unit=each,
                     clip_rows=None if each else _clip(self.clip_rows),
-                    columns={column: self._column(column, native) for column, native in found.items()},
+                    columns={column: self._column(column, kind) for column, kind in found.items()},
                 )
             },
             analysts={OWNER: Analyst()},
         )
 
-    def _column(self, name: str, native: str) -> Column:
+    def _column(self, name: str, kind: ColumnType | None) -> Column:
         bounds = None if name not in self.bounds else _pair(self.bounds[name], name)
+        if kind is None:
+            return Column(hidden=True)  # nothing can be asked about it
         keys = None if name not in self.keys else tuple(self.keys[name])
-        kind = understood(native) if native else _text_as(bounds or keys)
-        if name in self.types:
-            kind = _type(self.types[name], name)
+        if keys is not None and self.spelled:
+            keys = tuple(_spelled(value, kind) for value in keys)
         step = None if name not in self.steps else exact(self.steps[name], f"step of {name}", toward="decimal")
         return Column(type=kind, bounds=bounds, keys=keys, step=step)
 
@@ -175,15 +233,7 @@ class OneTable:
                 raise InputError("ask one Parquet or CSV file; a folder or a database needs a policy: tacit init")
             ((name, columns),) = read.tables.items()
             return columns, self.table or name, str(Path(data).resolve())
-        if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
-            import pyarrow as pa
-
-            schema = pa.Schema.from_pandas(data, preserve_index=False)
-        else:
-            schema = getattr(data.to_arrow() if hasattr(data, "to_arrow") else data, "schema", None)
-        if schema is None:
-            raise InputError(f"ask a file, or an Arrow, pandas or polars table, not {type(data).__name__}")
-        return {column.name: str(column.type) for column in schema}, self.table or "data", None
+        return {column.name: str(column.type) for column in arrow_schema(data)}, self.table or USUAL, None
 
     def _book(self, source: str | None) -> Path:
         """Where spending on this data is written down."""
@@ -198,16 +248,20 @@ class OneTable:
         return _books[id(self.data)][1]
 
 
-def _text_as(known: Sequence[Any] | None) -> ColumnType:
-    """What the text of a CSV column is read as, by what was said of its values."""
-    first = next(iter(known or ()), "")
-    if isinstance(first, bool):
-        return ColumnType.BOOLEAN
-    if isinstance(first, datetime):
-        return ColumnType.TIMESTAMP
-    if isinstance(first, date):
-        return ColumnType.DATE
-    return ColumnType.TEXT if isinstance(first, str) else ColumnType.FLOAT
+class OwnSession(Session):
+    """The session of a file's owner, who is told what was taken for granted."""
+
+    remarks: tuple[str, ...] = ()
+
+    def ask(self, sql: Any, **offer: Any) -> Release:
+        found = super().ask(sql, **offer)
+        return replace(found, notes=(*found.notes, *self.remarks))
+
+
+def _remark(kinds: Mapping[str, ColumnType | None]) -> str:
+    listed = ", ".join(f"{name} {kind}" for name, kind in list(kinds.items())[:LISTED])
+    more = " …" if len(kinds) > LISTED else ""
+    return f"types of the columns, kept since the file was first read: {listed}{more}; types={{…}} changes one"
 
 
 def _type(name: str, column: str) -> ColumnType:
@@ -216,6 +270,21 @@ def _type(name: str, column: str) -> ColumnType:
     except ValueError:
         listed = ", ".join(kind.value for kind in ColumnType)
         raise InputError(f'types: "{name}" of column "{column}" is none: there are {listed}') from None
+
+
+def _spelled(value: Any, kind: ColumnType) -> Any:
+    """A value that somebody typed, in the type of its column; as it is where it does not suit that."""
+    try:
+        match kind:
+            case ColumnType.INTEGER | ColumnType.DECIMAL | ColumnType.FLOAT:
+                return exact(value, "keys", toward="decimal")
+            case ColumnType.DATE:
+                return date.fromisoformat(value)
+            case ColumnType.BOOLEAN:
+                return {"true": True, "false": False}.get(value.lower(), value)
+    except ValueError:
+        pass
+    return value
 
 
 def _pair(given: tuple[Any, Any], column: str) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ parser adds a node, or an argument to a node that is listed.
 
 from sqlglot import exp
 
-from tacit.base import Refused
+from tacit.base import Mistake, Refused
 from tacit.sql.reasons import ARGUMENTS, CLASSES
 from tacit.sql.refusals import place, refused, shown
 
@@ -142,11 +142,11 @@ def _known(node: exp.Expr) -> None:
     if allowed is None:
         what, why, instead = CLASSES.get(kind.__name__, ("", "it is not among the known constructs", ""))
         text = shown(node)
-        label = f"{what} ({text})" if what and len(text) <= 40 else what or f"{text} ({kind.__name__})"
+        label = f"{what} ({text})" if what and len(text) <= 40 else what or text
         raise refused(label, why, instead, at=node)
     for name, needed in kind.arg_types.items():
         if needed and node.args.get(name) is None:
-            raise refused(f"the unfinished {kind.__name__.upper()}", "a part of it is missing", "complete it", at=node)
+            raise Mistake(f"{place(node)}{shown(node)} is unfinished: complete it")
     for name, value in node.args.items():
         if value is None or value is False or value == [] or name in allowed:
             continue

@@ -1,13 +1,14 @@
 """The tables a question may name: declared columns become a Scan and the facts that reading will make true."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from tacit.plan.facts import Facts, Type, Value
+from tacit.base.declare import declare
+from tacit.plan.facts import WHOLE, Facts, Type, Value
 from tacit.sql.refusals import quoted
 
 if TYPE_CHECKING:
@@ -25,17 +26,20 @@ TYPES = {"integer": Type.INTEGER, "decimal": Type.NUMBER, "float": Type.NUMBER, 
 class Table:
     """One table as questions see it: the facts of its columns, and the names of those that are `hidden` or `untyped`.
 
-    A private table has a `unit` column, or each of its rows is a unit (`row_is_unit`).
+    A private table has a `unit` column, or each of its rows is a unit (`row_is_unit`). `unit_type` is what the unit is
+    declared as, which a hidden column says too.
     """
 
     columns: Mapping[str, Facts]
     private: bool = True
     unit: str | None = None
+    unit_type: Type | None = None
     row_is_unit: bool = False
     rows_per_unit: int | None = None
     hidden: frozenset[str] = frozenset()
     untyped: frozenset[str] = frozenset()
     unique: frozenset[str] = frozenset()  # of a public table: columns in which no value occurs twice
+    rows: int | None = None  # of a public table: the most it has
 
     @property
     def owned(self) -> bool:
@@ -45,9 +49,10 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """Tables by name. Names that differ in capitals only are one name."""
+    """Tables by name. Names that differ in capitals only are one name. `aliases` are second names of some of them."""
 
     tables: Mapping[str, Table]
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, name: str) -> tuple[str, Table] | None:
         """The declared name and the table."""
@@ -56,6 +61,9 @@ class Catalog:
         for known, table in self.tables.items():
             if known.casefold() == name.casefold():
                 return known, table
+        for alias, known in self.aliases.items():
+            if alias.casefold() == name.casefold():
+                return known, self.tables[known]
         return None
 
     @classmethod
@@ -70,26 +78,39 @@ def _table(declared: "Declared") -> Table:
         columns={name: _facts(column) for name, column in usable.items() if column.type is not None},
         private=declared.private,
         unit=declared.unit,
+        unit_type=_unit_type(declared),
         row_is_unit=declared.each_row_is_a_unit,
         rows_per_unit=declared.max_rows_per_unit,
         hidden=frozenset(declared.columns) - frozenset(usable),
         untyped=frozenset(name for name, column in usable.items() if column.type is None),
         unique=frozenset(name for name, column in usable.items() if column.unique and not declared.private),
+        rows=declared.rows,
     )
+
+
+def _unit_type(declared: "Declared") -> Type | None:
+    column = None if declared.unit is None else declared.columns.get(declared.unit)
+    return None if column is None or column.type is None else TYPES[str(column.type)]
 
 
 def _facts(column: "Column") -> Facts:
     kind = TYPES[str(column.type)]
     low, high = column.bounds or (None, None)
     domain = column.keys
+    if kind is Type.INTEGER and any(abs(value) > WHOLE for value in (low or 0, high or 0, *(domain or ()))):
+        kind = Type.NUMBER  # whole numbers so large are numbers like any other
     if kind is Type.BOOLEAN and domain is None:
         domain = (False, True)
-    why = "" if low is not None or domain is not None else f"column {quoted(column.name)} has no bounds"
+    why = ""
+    if low is None and domain is None:
+        why = f"column {quoted(column.name)} has no bounds"
+        why += declare("", f': pass bounds={{"{column.name}": (low, high)}}')
     return Facts(
         type=kind,
         low=_value(kind, low),
         high=_value(kind, high),
-        step=Fraction(1) if kind is Type.INTEGER else column.grid,  # coarser whole numbers are not enforced on reading
+        # coarser whole numbers are not enforced on reading
+        step=Fraction(1) if str(column.type) == "integer" else column.grid,
         domain=None if domain is None else tuple(_value(kind, value) for value in domain),
         nullable=column.nullable or str(column.type) == "float",  # NaN is read as NULL, whatever was promised
         why=why,

@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime
 from fractions import Fraction
 
-from tacit.base import Refused
+from tacit.base import Mistake, Refused
 
 __all__ = ["number", "to_date", "to_timestamp", "whole"]
 
@@ -19,7 +19,7 @@ def number(text: str) -> Fraction:
     """The number that was written, all its digits."""
     found = NUMBER.fullmatch(text)
     if found is None or not any(c.isdigit() for c in found["digits"]):
-        raise Refused(f"the number {text[:MOST_DIGITS]} is not read: write it in decimals, such as 1000 or 0.25 or 1e6")
+        raise Mistake(f"the number {text[:MOST_DIGITS]} is not read: write it in decimals, such as 1000 or 0.25 or 1e6")
     power = int(found["power"] or 0)
     if len(found["digits"]) > MOST_DIGITS or abs(power) > MOST_POWER:
         raise Refused(
@@ -37,7 +37,7 @@ def to_date(text: str) -> date:
             return date(year, month, day)
     except ValueError:
         pass
-    raise Refused(f"{text[:MOST_DIGITS]!r} is not a date: write one as DATE '2024-03-01'")
+    raise Mistake(f"{text[:MOST_DIGITS]!r} is not a date: write one as DATE '2024-03-01'")
 
 
 def to_timestamp(text: str) -> datetime:
@@ -50,7 +50,7 @@ def to_timestamp(text: str) -> datetime:
             return datetime(day.year, day.month, day.day, hour, minute, second, int((found[5] or "").ljust(6, "0")))
     except ValueError:
         pass
-    raise Refused(
+    raise Mistake(
         f"{text[:MOST_DIGITS]!r} is not a timestamp without time zone: write one as TIMESTAMP '2024-03-01 12:30:00'"
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from tacit.base import Refused
+from tacit.base import Mistake
 from tacit.plan.node import Node
 from tacit.sql.catalog import Catalog
 from tacit.sql.refusals import place, quoted
@@ -39,7 +39,7 @@ class Context:
         for query in given.expressions if given is not None else ():
             name = query.alias.casefold()
             if name in seen:
-                raise Refused(f"{place(query)}WITH defines {quoted(query.alias)} twice: give one another name")
+                raise Mistake(f"{place(query)}WITH defines {quoted(query.alias)} twice: give one another name")
             seen.add(name)
             context = replace(context, queries={**context.queries, name: (query, context)})
         return context

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from tacit.base import InputError, Refused
+from tacit.base import InputError, Mistake, Refused
+from tacit.plan.canonical import canonical
 from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
-from tacit.plan.operation import call
+from tacit.plan.growth import MOST_PARTS
+from tacit.plan.show import SIGNS
 from tacit.sql.constants import number
 from tacit.sql.refusals import place, quoted, refused, shown
 from tacit.sql.scope import Scope
@@ -35,7 +37,7 @@ class Expressions:
 
     def _ruled(self, node: exp.Expr) -> Expression:
         if not isinstance(node, exp.Expr):  # the parser leaves out what it did not find
-            raise Refused("a value is missing in this question: complete it")
+            raise Mistake("a value is missing in this question: complete it")
         rule = rules().get(type(node))
         if rule is None:
             raise refused(shown(node), "it has no meaning as a value of one row", at=node)
@@ -44,9 +46,18 @@ class Expressions:
     def call(self, node: exp.Expr, name: str, *arguments: Expression) -> Expression:
         """The operation on arguments that are lowered; what it does not take is refused at the node's place."""
         try:
-            return call(name, *arguments)
+            made = canonical(name, *arguments)
         except InputError as error:
-            raise Refused(f"{place(node)}{shown(node)} is refused: {error}") from None
+            told = str(error)
+            if name in SIGNS and told.startswith(f"{name} "):  # as it is written in SQL
+                told = f"{SIGNS[name]}{told.removeprefix(name)}"
+            raise Mistake(f"{place(node)}{shown(node)} is refused: {told}") from None
+        if made.size > MOST_PARTS:
+            raise Refused(
+                f"{place(node)}this is refused, since it has more than {MOST_PARTS:,} parts when names are written out"
+                ": compute less of it at once"
+            )
+        return made
 
     def condition(self, node: exp.Expr, where: str) -> Expression:
         """A truth value."""

@@ -13,6 +13,7 @@ from sqlglot import exp
 from tacit.base import Refused
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts
+from tacit.plan.growth import check_rows
 from tacit.plan.node import Filter, Join, Node, Scan
 from tacit.sql.catalog import Catalog
 from tacit.sql.expressions import Expressions, conjuncts
@@ -139,9 +140,11 @@ class _Join:
                 "keep the private side, or use JOIN",
                 at=self.node,
             )
-        unique = left.private and _unique(right, pairs, self.catalog)
+        unique = _unique(right, pairs, self.catalog)
         on = self.keys(left, right, pairs, unique)
-        node: Node = Join(kind="left" if self.side else "inner", left=left, right=right, on=on, unique=unique)
+        joined = Join(kind="left" if self.side else "inner", left=left, right=right, on=on, unique=unique)
+        check_rows(joined, place(self.node))
+        node: Node = joined
         for part in self.both:
             node = Filter(below=node, condition=Expressions(self.scope).condition(part, "ON"))
         return node

@@ -7,6 +7,7 @@ from sqlglot import exp
 from tacit.base import Refused
 from tacit.plan.bounded import Key
 from tacit.plan.expression import Column, Expression
+from tacit.plan.growth import check_work
 from tacit.plan.node import Node
 from tacit.plan.question import Order, Question
 from tacit.sql.aggregates import asked, has_aggregate, is_aggregate
@@ -27,6 +28,7 @@ from tacit.sql.subquery import nested, where
 __all__ = ["lower"]
 
 MOST_COLUMNS = 200
+OWN_PASS = {"quantile", "min", "max", "mode", "histogram", "count_distinct"}  # for each of which rows are read anew
 
 
 def lower(tree: exp.Select, catalog: Catalog) -> Question:
@@ -45,6 +47,7 @@ class _Lowered:
 
     def __init__(self, select: exp.Select, context: Context) -> None:
         self.select = select
+        context.names.read(select)
         node, self.scope = read_from(select, context.within(select))
         self.source = where(select, node, self.scope)
         if not self.source.private:
@@ -63,7 +66,12 @@ class _Lowered:
     def question(self) -> Question:
         clause = _clause(self.select, self.source, self.scope)
         self._check_items()
-        for node in group_by(self.select, self.scope):
+        keys = group_by(self.select, self.scope)
+        if len(keys) > MOST_COLUMNS:
+            raise refused(
+                f"GROUP BY of {len(keys)} keys", f"at most {MOST_COLUMNS} are told apart at once", at=self.select
+            )
+        for node in keys:
             self._key(node)
         for alias, item in items_of(self.select):
             self._item(alias, item)
@@ -78,7 +86,9 @@ class _Lowered:
                 at=self.select,
             )
         arguments = [argument for aggregate in self.aggregates.found for argument in aggregate.arguments]
-        needed = used([*arguments, *(key.expression for key in self.keys)])
+        computed = [*arguments, *(key.expression for key in self.keys)]
+        check_work(self.source, computed, passes=1 + sum(a.function in OWN_PASS for a in self.aggregates.found))
+        needed = used(computed)
         return Question(
             source=prune(self.source, needed),
             keys=tuple(self.keys),
@@ -206,7 +216,7 @@ def _number(select: exp.Select, name: str) -> int | None:
         return None
     known = literal(given.args.get("expression"))
     if known is None or isinstance(known.value, bool) or not isinstance(known.value, int):
-        raise refused(shown(given), "it must be a whole number in the query", at=given)
+        raise refused(shown(given), "it is not a whole number", "write one, as in LIMIT 10", at=given)
     return whole(Fraction(known.value), name.upper())
 
 

@@ -11,9 +11,10 @@ from fractions import Fraction
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.base import Refused
+from tacit.base import Mistake, Refused
 from tacit.plan.question import Options
 from tacit.sql.constants import number, whole
+from tacit.sql.mistake import at
 from tacit.sql.refusals import WITH_ARGUMENTS
 
 __all__ = ["CLAUSE", "NAMED", "Clause", "clause_of", "has_clause", "named_arguments"]
@@ -191,8 +192,8 @@ class _Reader:
         self.at += 1
         return sign * number(self.tokens[self.at - 1].text)
 
-    def wrong(self, expected: str) -> Refused:
+    def wrong(self, expected: str) -> Mistake:
         if self.at >= len(self.tokens):
-            return Refused(f"the query ends where {expected} was expected")
+            return Mistake(f"the question ends where {expected} was expected")
         token = self.tokens[self.at]
-        return Refused(f"line {token.line}, column {token.col}: {expected} was expected, not {token.text[:40]!r}")
+        return Mistake(f"{at(token)}{expected} was expected, not {token.text[:40]!r}")

@@ -1,14 +1,16 @@
 """Stage 1: text becomes one syntax tree of exactly one SELECT, within limits. Nothing is decided here about meaning."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.base import Refused
+from tacit.base import Mistake, Refused
+from tacit.sql.mistake import at, check_tokens, unread, unreadable
 from tacit.sql.options import CLAUSE, clause_of, has_clause, named_arguments
 
 __all__ = ["DIALECTS", "MOST_CHARACTERS", "MOST_NESTED", "MOST_TOKENS", "parse"]
@@ -20,6 +22,7 @@ MOST_NESTED = 24  # the parser takes some 25 calls of Python for each
 
 OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+SETS: dict[type, str] = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
 PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL, TokenType.LT}
 
 
@@ -52,8 +55,8 @@ def parse(sql: str, dialect: str | None = None) -> exp.Select:
 def _tokens(sql: str, dialect: str) -> list[Token]:
     try:
         return list(Dialect.get_or_raise(dialect).tokenize(sql))
-    except (SqlglotError, RecursionError, ValueError, IndexError) as error:
-        raise Refused(f"this cannot be read as SQL: {_plain(error)}") from None
+    except Exception:  # the tokenizer is not ours, and what it says is for its makers
+        raise unread(sql, dialect) from None
 
 
 def _one_statement(tokens: list[Token]) -> list[Token]:
@@ -68,13 +71,16 @@ def _one_statement(tokens: list[Token]) -> list[Token]:
         )
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
-            raise Refused(f"line {token.line}: a second statement is refused, since one question is asked at a time")
+            raise Refused(f"{at(token)}a second statement is refused, since one question is asked at a time")
     first = tokens[0]
     if first.token_type not in (TokenType.SELECT, TokenType.WITH):
+        if first.token_type is TokenType.VAR and get_close_matches(first.text.upper(), ("SELECT", "WITH"), n=1):
+            raise Mistake(f"{at(first)}{first.text[:40]} begins no question: did you mean SELECT?")
         raise Refused(
             f"{first.text[:40].upper()} is refused, since a question only reads: begin with SELECT, or WITH … SELECT"
         )
     _check_depth(tokens)
+    check_tokens(tokens)
     return tokens
 
 
@@ -90,32 +96,19 @@ def _check_depth(tokens: Sequence[Token]) -> None:
         elif kind in (TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.AND, TokenType.OR):
             run = 0
         if depth + run > MOST_NESTED:
-            raise Refused(
-                f"line {token.line}: this is nested more than {MOST_NESTED} deep: take parts of it out into WITH"
-            )
+            raise Refused(f"{at(token)}this is nested more than {MOST_NESTED} deep: take parts of it out into WITH")
 
 
 def _tree(tokens: list[Token], sql: str, dialect: str) -> exp.Select:
     try:
         found = Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
     except ParseError as error:
-        raise Refused(f"this cannot be read as SQL: {_plain(error)}") from None
+        raise unreadable(error, tokens) from None
     except RecursionError:
         raise Refused("this is nested too deeply to be read: take parts of it out into WITH") from None
-    except Exception as error:  # the parser is not ours, and whatever stops it must not stop a server
-        raise Refused(
-            f"this cannot be read as SQL ({type(error).__name__} in the parser): write it more simply"
-        ) from None
+    except Exception:  # the parser is not ours, and whatever stops it must not stop a server
+        raise Mistake("this cannot be read as SQL: write it more simply") from None
     if len(found) != 1 or not isinstance(found[0], exp.Select) or type(found[0]) is not exp.Select:
-        kind = type(found[0]).__name__.upper() if found and found[0] is not None else "this"
-        raise Refused(f"{kind} is refused, since a question is one SELECT, or WITH … SELECT")
+        kind = type(found[0]) if found else type(None)
+        raise Refused(f"{SETS.get(kind, 'this')} is refused, since a question is one SELECT, or WITH … SELECT")
     return found[0]
-
-
-def _plain(error: Exception) -> str:
-    """What the parser says, with line and column and without its colours."""
-    details = getattr(error, "errors", None)
-    if details:
-        first = details[0]
-        return f"line {first.get('line')}, column {first.get('col')}: {first.get('description')}"
-    return " ".join(str(error).split())[:200] or type(error).__name__

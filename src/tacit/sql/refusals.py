@@ -39,7 +39,7 @@ def shown(node: exp.Expr) -> str:
     try:
         text = " ".join(node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE).split())
     except Exception:  # the generator meets trees that only the parser of another dialect makes
-        text = type(node).__name__
+        text = "a part of it"
     return f"{text[:LONGEST]}…" if len(text) > LONGEST else text
 
 

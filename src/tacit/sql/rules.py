@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from tacit.base import InputError, Refused
+from tacit.base import InputError, Mistake, Refused
 from tacit.plan.expression import Expression, constant
 from tacit.plan.facts import Type
 from tacit.sql.expressions import Expressions, Rule, alternatives, column, conjuncts, literal
@@ -99,7 +99,7 @@ def _is(lower: Expressions, node: exp.Expr) -> Expression:
 
 def _in(lower: Expressions, node: exp.Expr) -> Expression:
     if not node.expressions:
-        raise refused(shown(node), "its list is empty", at=node)
+        raise Mistake(f"{place(node)}{shown(node)} is refused: its list is empty")
     return lower.call(node, "in", lower.lower(node.this), *(lower.lower(part) for part in node.expressions))
 
 
@@ -109,17 +109,15 @@ def _between(lower: Expressions, node: exp.Expr) -> Expression:
 
 def _case(lower: Expressions, node: exp.Expr) -> Expression:
     value = node.args.get("this")
-    arguments: list[Expression] = []
+    arguments: list[Expression] = [] if value is None else [lower.lower(value)]
     for branch in node.args["ifs"]:
         if type(branch) is not exp.If or branch.args.get("false") is not None:
             raise refused(shown(node), "CASE is made of WHEN … THEN …", at=node)
-        if value is None:
-            arguments.append(lower.condition(branch.this, "WHEN"))
-        else:
-            arguments.append(lower.call(node, "eq", lower.lower(value), lower.lower(branch.this)))
+        arguments.append(lower.condition(branch.this, "WHEN") if value is None else lower.lower(branch.this))
         arguments.append(lower.lower(branch.args["true"]))
     rest = node.args.get("default")
-    return lower.call(node, "case", *arguments, constant(None) if rest is None else lower.lower(rest))
+    name = "case" if value is None else "switch"
+    return lower.call(node, name, *arguments, constant(None) if rest is None else lower.lower(rest))
 
 
 def _if(lower: Expressions, node: exp.Expr) -> Expression:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
-from tacit.base import Refused
+from tacit.base import Mistake, Refused
 from tacit.plan.expression import Expression
 from tacit.sql.catalog import nearest
 from tacit.sql.refusals import place, quoted
@@ -13,6 +14,7 @@ from tacit.sql.refusals import place, quoted
 __all__ = ["Field", "Names", "Relation", "Scope"]
 
 MOST_RELATIONS = 64
+MOST_PARTS = 20_000  # of the question's tree, with WITH and * written out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +38,18 @@ class Relation:
     alias: str
     fields: tuple[Field, ...]
 
+    @cached_property
+    def _named(self) -> tuple[dict[str, list[Field]], dict[str, list[Field]]]:
+        exact: dict[str, list[Field]] = {}
+        folded: dict[str, list[Field]] = {}
+        for field in self.fields:
+            exact.setdefault(field.name, []).append(field)
+            folded.setdefault(field.name.casefold(), []).append(field)
+        return exact, folded
+
     def find(self, name: str) -> list[Field]:
-        exact = [field for field in self.fields if field.name == name]
-        return exact or [field for field in self.fields if field.name.casefold() == name.casefold()]
+        exact, folded = self._named
+        return exact.get(name) or folded.get(name.casefold(), [])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +70,7 @@ class Scope:
             found = [pair for pair in found if pair[0].alias == keeper] or found
         if len(found) > 1:
             owners = " and ".join(quoted(relation.alias) for relation, _ in found)
-            raise Refused(f"{place(column)}column {quoted(name)} is in {owners}: write which, as table.column")
+            raise Mistake(f"{place(column)}column {quoted(name)} is in {owners}: write which, as table.column")
         if not found:
             raise self._unknown(column, name)
         field = found[0][1]
@@ -75,7 +86,7 @@ class Scope:
             if relation.alias.casefold() == table.name.casefold():
                 return relation
         known = [relation.alias for relation in self.relations]
-        raise Refused(
+        raise Mistake(
             f"{place(table)}there is no table {quoted(table.name)} in FROM: {nearest(table.name, known, 'tables')}"
         )
 
@@ -85,16 +96,18 @@ class Scope:
                 f"{place(column)}the whole row {quoted(name)} is refused, since values are plain: name its columns"
             )
         known = [field.name for relation in self.relations for field in relation.fields if not field.hidden]
-        return Refused(f"{place(column)}there is no column {quoted(name)}: {nearest(name, known, 'columns')}")
+        text = f"; a text is in single quotes, as in '{name[:20]}'" if column.this.args.get("quoted") else ""
+        return Mistake(f"{place(column)}there is no column {quoted(name)}: {nearest(name, known, 'columns')}{text}")
 
-    def fields(self, star: exp.Expr | None = None) -> Iterator[Field]:
+    def fields(self, star: exp.Expr | None = None) -> Iterator[tuple[Relation, Field]]:
         """What * stands for, or table.*; hidden columns are no part of it."""
         relations = self.relations if star is None else (self.relation(star),)
+        merged = dict(self.merged)
         for relation in relations:
             for field in relation.fields:
-                keeper = dict(self.merged).get(field.name.casefold(), relation.alias)
+                keeper = merged.get(field.name.casefold(), relation.alias)
                 if not field.hidden and (star is not None or keeper == relation.alias):
-                    yield field
+                    yield relation, field
 
     def unit(self, node: exp.Expr) -> bool:
         """Whether an expression is the unit's own column and nothing more."""
@@ -103,16 +116,33 @@ class Scope:
 
     def adding(self, relation: Relation) -> "Scope":
         if any(relation.alias.casefold() == other.alias.casefold() for other in self.relations):
-            raise Refused(f"two tables are called {quoted(relation.alias)}: give one of them another name with AS")
+            raise Mistake(f"two tables are called {quoted(relation.alias)}: give one of them another name with AS")
         return replace(self, relations=(*self.relations, relation))
 
 
 class Names:
-    """Names of columns, unique in a plan; short, plain and in small letters, so that no engine mistakes two for one."""
+    """Names of columns, unique in a plan; short, plain and in small letters, so that no engine mistakes two for one.
+
+    It counts, too, what the question comes to when WITH is written out in each place of use, and * in each of its
+    columns: that is what planning takes, and it has a limit.
+    """
 
     def __init__(self) -> None:
         self.relations = 0
+        self.parts = 0
         self.taken: set[str] = set()
+
+    def read(self, select: exp.Select) -> None:
+        """Count the parts of a SELECT that is lowered now; those of its subqueries are counted when they are."""
+        self.written(sum(1 for _ in select.walk(prune=lambda part: part is not select and type(part) is exp.Select)))
+
+    def written(self, parts: int) -> None:
+        self.parts += parts
+        if self.parts > MOST_PARTS:
+            raise Refused(
+                f"this question comes to more than {MOST_PARTS:,} parts when each WITH is written out where it is "
+                "used, and each * with its columns: use fewer of them, and name the columns"
+            )
 
     def relation(self) -> int:
         """The number of the next relation."""

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.base import Refused
+from tacit.base import Mistake, Refused
+from tacit.base.declare import declare
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node, Scan, Source
@@ -54,7 +55,7 @@ def _renamed(fields: tuple[Field, ...], alias: exp.Expr) -> tuple[Field, ...]:
         return fields
     shown = [field for field in fields if not field.hidden]
     if len(columns) != len(shown):
-        raise Refused(
+        raise Mistake(
             f"{place(alias)}{quoted(alias.name)} names {len(columns)} columns and has {len(shown)}: name each once"
         )
     return tuple(replace(field, name=column.name) for field, column in zip(shown, columns, strict=True))
@@ -73,7 +74,7 @@ def _table(item: exp.Table, context: Context) -> Derived:
     if declared is None:
         looks_like_file = any(c in name for c in "./\\:*?")
         hint = "files are not read: ask the curator to declare a table" if looks_like_file else None
-        raise Refused(
+        raise Mistake(
             f"{place(item)}there is no table {quoted(name)}: "
             f"{hint or nearest(name, list(context.catalog.tables), 'tables')}"
         )
@@ -95,9 +96,11 @@ def _scan(name: str, table: Table, context: Context) -> Derived:
     unit = None if table.unit is None or not table.private else context.names.column("unit", number)
     sources: list[Source] = []
     fields: list[Field] = []
+    unit_type = table.unit_type
     if unit is not None and table.unit is not None:
-        known = table.columns.get(table.unit)
-        sources.append(Source(name=unit, column=table.unit, facts=Facts(type=known.type if known else Type.TEXT)))
+        if unit_type is None and table.unit in table.columns:
+            unit_type = table.columns[table.unit].type
+        sources.append(Source(name=unit, column=table.unit, facts=Facts(type=unit_type or Type.TEXT)))
     for column, facts in table.columns.items():
         source = Source(name=context.names.column(column, number), column=column, facts=facts)
         sources.append(source)
@@ -105,7 +108,8 @@ def _scan(name: str, table: Table, context: Context) -> Derived:
         fields.append(Field(name=column, value=Column(name=source.name, facts=facts), is_unit=is_unit))
     untyped = table.untyped | ({table.unit} if table.private and table.unit is not None else set())
     for column in sorted(untyped - table.columns.keys() - table.hidden):
-        why = f"column {quoted(column)} has no type in the policy, so it cannot be computed with"
+        where = declare(" in the policy", f' (types={{"{column}": …}})')
+        why = f"column {quoted(column)} has no type{where}, so it cannot be computed with"
         fields.append(Field(name=column, value=None, is_unit=column == table.unit and table.private, missing=why))
     fields += [Field(name=column, value=None, hidden=True) for column in sorted(table.hidden)]
     node = Scan(
@@ -114,5 +118,7 @@ def _scan(name: str, table: Table, context: Context) -> Derived:
         is_private=table.private,
         unit_name=unit,
         rows_per_unit=table.rows_per_unit,
+        rows=table.rows,
+        unit_type=unit_type,
     )
     return Derived(node=node, fields=tuple(fields))

@@ -14,7 +14,7 @@ from tacit.sql.context import Context, Derived
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
 from tacit.sql.refusals import quoted, refused, shown
-from tacit.sql.scope import Field, Scope
+from tacit.sql.scope import Field, Relation, Scope
 from tacit.sql.sources import read_from
 
 __all__ = ["nested", "where"]
@@ -27,6 +27,7 @@ FUNCTIONS: dict[str, Function] = {"count": "count", "sum": "sum", "avg": "avg", 
 
 def nested(select: exp.Select, context: Context) -> Derived:
     """The rows of a subquery. ORDER BY and LIMIT are refused in it: which rows they keep depends on everybody's."""
+    context.names.read(select)
     context = context.within(select)
     for name, what in (("limit", "LIMIT"), ("offset", "OFFSET"), ("order", "ORDER BY")):
         if select.args.get(name) is not None:
@@ -34,7 +35,7 @@ def nested(select: exp.Select, context: Context) -> Derived:
             raise refused(f"{what} in a subquery", why, "move it to the outermost SELECT", at=select)
     node, scope = read_from(select, context)
     node = where(select, node, scope)
-    items = _items(select, scope)
+    items = _items(select, scope, context)
     keys = group_by(select, scope)
     distinct = select.args.get("distinct") is not None
     aggregated = select.args.get("having") is not None or any(has_aggregate(item) for _, item in items)
@@ -64,23 +65,25 @@ def where(select: exp.Select, node: Node, scope: Scope) -> Node:
     return Filter(below=node, condition=Expressions(scope).condition(given.this, "WHERE"))
 
 
-def _items(select: exp.Select, scope: Scope) -> list[Item]:
+def _items(select: exp.Select, scope: Scope, context: Context) -> list[Item]:
     """The items of SELECT, with * written out."""
     found: list[Item] = []
     for alias, item in items_of(select):
         if type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star):
             table = item.args.get("table") if type(item) is exp.Column else None
-            found += [(None, _column(scope, field, table)) for field in scope.fields(table)]
+            fields = list(scope.fields(table))
+            context.names.written(len(fields))
+            found += [(None, _column(owner, field)) for owner, field in fields]
         else:
             found.append((alias, item))
     return found
 
 
-def _column(scope: Scope, field: Field, table: exp.Expr | None) -> exp.Expr:
+def _column(owner: Relation, field: Field) -> exp.Expr:
     """A column of the query that means this field and no other."""
-    owner = next(relation for relation in scope.relations if any(each is field for each in relation.fields))
-    name = owner.alias if table is None else table.name
-    return exp.Column(this=exp.to_identifier(field.name, quoted=True), table=exp.to_identifier(name, quoted=True))
+    return exp.Column(
+        this=exp.to_identifier(field.name, quoted=True), table=exp.to_identifier(owner.alias, quoted=True)
+    )
 
 
 def _computed(node: Node, scope: Scope, items: list[Item], context: Context, rows: Expressions) -> Derived:
@@ -100,7 +103,7 @@ def _computed(node: Node, scope: Scope, items: list[Item], context: Context, row
         value = rows.lower(item)
         if not isinstance(value, Column):
             number = number or context.names.relation()
-            name = context.names.column(alias or type(item).__name__, number)
+            name = context.names.column("computed", number)  # whatever it is called, it is the same
             computed.append((name, value))
             value = Column(name=name, facts=value.facts)
         fields.append(Field(name=alias or (plain.name if type(plain) is exp.Column else shown(item)), value=value))
@@ -161,7 +164,7 @@ class _Units:
     def key(self, node: exp.Expr) -> None:
         value = self.grouped.rows.lower(node)
         if all(value != known for known, _ in self.grouped.keys):
-            name = self.context.names.column(node.name or "key", self.number)
+            name = self.context.names.column("key", self.number)
             self.grouped.keys.append((value, Column(name=name, facts=value.facts)))
 
     def aggregate(self, node: exp.Expr) -> Expression:

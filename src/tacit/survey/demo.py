@@ -20,32 +20,32 @@ DEMO = """\
 name = "sleep"
 title = "How do we sleep?"
 words = "A made-up sleep clinic asks, to plan its hours. Nobody here is real but you."
-epsilon = 4
+epsilon = 2
 minimum = 200
 public_results = true
 
 [questions.slept]
 ask = "Did you sleep well last night?"
 kind = "yes-no"
-epsilon = 1
+epsilon = 0.5
 
 [questions.wakes]
 ask = "What wakes you most?"
 kind = "choice"
 options = ["nothing", "noise", "light", "worries", "a child", "I would rather not say"]
-epsilon = 1
+epsilon = 0.5
 
 [questions.takes]
 ask = "What do you take to sleep?"
 kind = "several"
 options = ["tea", "milk", "pills", "wine"]
-epsilon = 1
+epsilon = 0.5
 
 [questions.hours]
 ask = "For how many hours did you sleep?"
 kind = "number"
 range = [0, 12]
-epsilon = 1
+epsilon = 0.5
 """
 
 
@@ -77,9 +77,9 @@ class Simulated:
         return {name: float((answers == i).mean()) for i, name in enumerate(names)}
 
 
-def simulate(survey: Survey, *, answers: int, rng: Rng | None = None) -> Simulated:
+def simulate(survey: Survey, *, answers: int) -> Simulated:
     """So many made-up respondents. Earlier options are more frequent, and numbers gather a little above the middle."""
-    count, source = whole(answers, "answers", least=1), rng_or_default(rng)
+    count, source = whole(answers, "answers", least=1), rng_or_default(None)
     made = {name: _answers(question, count, source) for name, question in survey.questions.items()}
     reports = {name: survey.protocols[name].sample(values, source) for name, values in made.items()}
     return Simulated(survey, made, reports)

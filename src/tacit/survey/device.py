@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tacit.base import InputError
-from tacit.noise import Rng, rng_or_default
+from tacit.noise import rng_or_default
 from tacit.survey.survey import Survey
 
 __all__ = ["Device", "Submission"]
@@ -27,10 +27,11 @@ class Submission:
     id: bytes
     reports: Mapping[str, bytes]
 
-    def json(self) -> str:
-        """The body of `POST /v1/surveys/NAME/reports`."""
+    def json(self, *, invitation: str | None = None) -> str:
+        """The body of `POST /v1/surveys/NAME/reports`; with the code or token that admits it, if one is needed."""
         reports = {name: report.hex() for name, report in self.reports.items()}
-        return json.dumps({"id": self.id.hex(), "version": self.version, "reports": reports})
+        admits = {} if invitation is None else {"invitation": invitation}
+        return json.dumps({"id": self.id.hex(), "version": self.version, "reports": reports, **admits})
 
 
 class Device:
@@ -45,7 +46,7 @@ class Device:
         self.survey = survey
         self._memory: dict[str, str] = {} if memory is None else memory
 
-    def answer(self, answers: Mapping[str, Any], rng: Rng | None = None) -> Submission:
+    def answer(self, answers: Mapping[str, Any]) -> Submission:
         """The submission on these answers, or the one that was made before. All questions have to be answered."""
         kept = self._memory.get(self.survey.name)
         if kept is not None:
@@ -54,7 +55,7 @@ class Device:
         if strange:
             raise InputError(f'answer every question and no other: "{min(strange)}" is missing or is none of them')
         values = {name: question.encoded(answers[name]) for name, question in self.survey.questions.items()}
-        source = rng_or_default(rng)
+        source = rng_or_default(None)
         made = Submission(
             survey=self.survey.name,
             version=self.survey.version,

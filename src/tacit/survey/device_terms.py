@@ -8,7 +8,7 @@ from typing import Any
 from tacit.base import InputError
 from tacit.survey.protocol import Protocol
 
-__all__ = ["DEVICES", "terms_of"]
+__all__ = ["DEVICES", "WORD", "terms_of"]
 
 WORD = 1 << 32
 DEVICES = frozenset(  # the kinds that tacit-survey.js knows

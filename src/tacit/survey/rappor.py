@@ -221,8 +221,8 @@ class RapporDevice:
         value = self.protocol._checked(np.asarray(text)).item()
         return self.protocol._permanent(value, self.cohort, KeyedRng(self.secret, b"rappor text " + value))
 
-    def report(self, text: str, rng: Rng | None = None) -> bytes:
-        return self.protocol._report(self.cohort, self.permanent(text), rng_or_default(rng))
+    def report(self, text: str) -> bytes:
+        return self.protocol._report(self.cohort, self.permanent(text), rng_or_default(None))
 
 
 def _log(ratio: Fraction) -> Fraction:

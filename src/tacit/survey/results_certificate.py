@@ -15,9 +15,10 @@ from tacit.survey.protocol import Protocol, Tally
 from tacit.survey.results import Finding, Results, meaning
 from tacit.survey.shuffle import shuffled_loss
 
-__all__ = ["FORMAT", "certificate_of"]
+__all__ = ["FORMAT", "KIND", "certificate_of", "stated", "when_shuffled"]
 
 FORMAT = "tacit survey certificate 1"
+KIND = "survey certificate"  # what is signed
 DELTA = "1e-6"
 
 
@@ -45,23 +46,21 @@ def certificate_of(results: Results, tallies: Mapping[str, Tally], *, signer: Si
     return {
         "certificate": content,
         "public_key": signer.public_key,
-        "signature": signer.sign("survey certificate", content),
+        "signature": signer.sign(KIND, content),
     }
 
 
 def _question(results: Results, finding: Finding, tally: Tally) -> dict[str, Any]:
     protocol = results.survey.protocols[finding.name]
-    terms = terms_of(protocol)
-    device = {name: repr(value) if isinstance(value, float) else value for name, value in terms["device"].items()}
     counts = np.ascontiguousarray(tally.counts, dtype="<i8").tobytes()
     return {
         "name": finding.name,
         "ask": finding.ask,
         "epsilon": finding.epsilon,
-        "protocol": {**terms, "device": device},
+        "protocol": stated(terms_of(protocol)),
         "reports": finding.reports,
         "tally_sha256": sha256(counts).hexdigest(),
-        "shuffled": _shuffled(protocol, results.survey.minimum),
+        "shuffled": when_shuffled(protocol, results.survey.minimum),
         "confidence": repr(results.confidence),
         "estimates": [
             {name: value if isinstance(value, str) else repr(value) for name, value in line.json().items()}
@@ -70,8 +69,14 @@ def _question(results: Results, finding: Finding, tally: Tally) -> dict[str, Any
     }
 
 
+def stated(terms: dict[str, Any]) -> dict[str, Any]:
+    """The terms of a device without floats, which have no one spelling."""
+    device = {name: repr(value) if isinstance(value, float) else value for name, value in terms["device"].items()}
+    return {**terms, "device": device}
+
+
 @lru_cache(maxsize=256)
-def _shuffled(protocol: Protocol, minimum: int) -> dict[str, str] | None:
+def when_shuffled(protocol: Protocol, minimum: int) -> dict[str, str] | None:
     """What is left of ε for whoever sees the results alone, if the collector mixes honest batches as it says."""
     try:
         found = shuffled_loss(protocol, reports=minimum).epsilon(DELTA).upper

@@ -12,9 +12,10 @@ from typing import Any
 
 from tacit.base import InputError
 from tacit.policy.declaration import Declaration, key, listing
-from tacit.policy.kind import Kind, text, whole, yes
+from tacit.policy.kind import Kind, choice, text, whole, yes
 from tacit.policy.problem import number
 from tacit.survey.device_terms import terms_of
+from tacit.survey.invitation import Invitations
 from tacit.survey.protocol import Protocol
 from tacit.survey.question import EPSILON, Asked, Question, plain_name
 from tacit.survey.question_protocol import protocol_for
@@ -79,6 +80,16 @@ class Survey(Declaration):
         default=False,
         metadata=key("Whether anybody may see the results; else those who can sign in.", yes, example="true"),
     )
+    invitations: Invitations = field(
+        default=Invitations.NONE,
+        metadata=key(
+            "Who may answer. `none`: anybody, as often as they like. `code`: whoever has an invitation code that was "
+            "not used. `token`: the same, and the device first exchanges its code for a token that cannot be traced "
+            "back to it, so that a report does not name an invitation.",
+            choice(Invitations),
+            example='"code"',
+        ),
+    )
     questions: Mapping[str, Question] = field(
         default_factory=dict,
         metadata=listing("The questions by name, in their order.", Question, "question"),
@@ -131,6 +142,7 @@ class Survey(Declaration):
             "closes": None if self.closes is None else self.closes.isoformat(),
             "minimum": self.minimum,
             "public_results": self.public_results,
+            "invitations": self.invitations.value,
             "version": self.version,
             "questions": [
                 {

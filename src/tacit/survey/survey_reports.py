@@ -6,6 +6,7 @@ put side by side. A file knows which survey it is of, in the version that its re
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,8 +90,9 @@ def _of_this(survey: Survey, path: Path) -> None:
 def _by_duckdb(protocol: Protocol, name: str, paths: Sequence[Path]) -> Iterator[Tally]:
     with duckdb.connect() as connection:
         # a question's name has only letters, digits, - and _
-        query = f'SELECT "{name}" FROM read_parquet($paths)'
-        for batch in connection.sql(query, params={"paths": [str(path) for path in paths]}).to_arrow_reader(BATCH):
+        query = f'SELECT "{name}" FROM read_parquet($paths, hive_partitioning = false)'
+        plain = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in paths]  # a path is a name, not a pattern
+        for batch in connection.sql(query, params={"paths": plain}).to_arrow_reader(BATCH):
             yield _tally(protocol, batch.column(0))
 
 

@@ -18,6 +18,7 @@ minimum = 100               # results are shown in batches of at least so many r
 # opens = 2026-05-01
 # closes = 2026-06-01
 # public_results = true     # else only those who can sign in see them
+# invitations = "code"      # else anybody may answer, also many times: make codes with `tacit survey invite`
 
 [questions.happy]
 ask = "Are you happy with it?"

@@ -11,8 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.browser import PATIENCE, overflow, unnamed, visit
+from support.in_postgres import in_database, locked, waiting
+from support.postgres import Server, postgres
+from support.seats import all_taken
 from support.service import COUNT, Running, running
 from support.service import clinic as built_clinic
+
+__all__ = ["postgres"]
 
 expect.set_options(timeout=PATIENCE)
 REFUSED = ("status of 422", "status of 403")
@@ -89,7 +94,7 @@ def test_the_same_question_again_is_free(ana: Page, clinic: Running) -> None:
     expect(ana.locator("#answer")).to_contain_text("free: paid for before")
     assert clinic.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]["epsilon"] == "1.5"
     ana.get_by_role("textbox", name="Your question").fill("select ward, count(*) as visits from visits group by ward")
-    ask(ana)  # the page does not know that it means the same; the desk does
+    ask(ana, "Ask again · free")  # since it means the same
     expect(ana.locator("#answer")).to_contain_text("free: paid for before")
     assert clinic.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]["epsilon"] == "1.5"
 
@@ -98,11 +103,11 @@ def test_the_error_comes_first_and_the_price_follows(ana: Page) -> None:
     ana.get_by_role("textbox", name="Your question").fill(COUNT)
     ana.get_by_label("Set the error").check()
     ana.get_by_label("Error at most").fill("100")
-    expect(ana.locator("#quote .cost")).to_contain_text("0.5992 ε")
+    expect(ana.locator("#quote .cost")).to_contain_text("0.6025 ε")
     expect(ana.locator("#quote .expected")).to_contain_text("visits ± 100")
     expect(ana.locator("#meaning")).to_contain_text("factor of at most 1.83")
     ask(ana)
-    expect(ana.locator("#answer")).to_contain_text("paid 0.5992 ε")
+    expect(ana.locator("#answer")).to_contain_text("paid 0.6025 ε")
 
 
 def test_when_the_budget_is_spent_the_page_says_so(ana: Page, clinic: Running) -> None:
@@ -121,7 +126,7 @@ def test_when_the_budget_is_spent_the_page_says_so(ana: Page, clinic: Running) -
 def test_a_long_question_can_be_stopped_and_costs_no_more_later(ana: Page, clinic: Running) -> None:
     spend(ana, "0.5")
     expect(ana.get_by_role("button", name="Ask for 0.5")).to_be_visible()
-    with clinic.service.desk._opened["clinic"]._counter._turns:  # somebody else's question has the engine
+    with all_taken(clinic.service.desk._opened["clinic"].engine):  # somebody else's question has the engine
         ana.get_by_role("button", name="Ask for").click()
         expect(ana.get_by_role("progressbar", name="How far")).to_be_visible()
         expect(ana.locator("#ask")).to_have_attribute("aria-disabled", "true")
@@ -131,6 +136,38 @@ def test_a_long_question_can_be_stopped_and_costs_no_more_later(ana: Page, clini
     ask(ana)
     expect(ana.locator("#answer").get_by_role("row")).to_have_count(5)
     assert clinic.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]["epsilon"] == "1.5"
+
+
+def test_where_data_have_no_version_a_question_keeps_its_key_until_it_is_changed(
+    chromium: Browser, tmp_path: Path, postgres: Server
+) -> None:
+    with (
+        postgres.database() as name,
+        running(tmp_path, lambda folder: in_database(folder, postgres, name)) as service,
+        visit(chromium, service, "ana", expected=REFUSED) as page,
+    ):
+
+        def left() -> str:
+            return str(service.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]["epsilon"])
+
+        spend(page, "0.5")
+        with locked(postgres, name) as holder:
+            page.get_by_role("button", name="Ask for 0.5").click()
+            waiting(holder)  # it is charged, and reads
+            page.get_by_role("button", name="Cancel").click()
+            expect(page.locator("#toast")).to_contain_text("it is not paid for twice (key ")
+            expect(page.locator("#running")).to_be_hidden()
+        page.reload()
+        page.get_by_label("Spend ε").fill("0.5")
+        ask(page, "Ask for 0.5")
+        expect(page.locator("#answer").get_by_role("row")).to_have_count(5)
+        assert left() == "1.5"
+        ask(page, "Ask again · free")
+        expect(page.locator("#answer")).to_contain_text("free: paid for before")
+        assert left() == "1.5"
+        spend(page, "0.5", COUNT + " ")
+        ask(page, "Ask for 0.5")
+        assert left() == "1"
 
 
 def test_names_and_examples_are_put_into_the_question(ana: Page) -> None:
@@ -277,3 +314,27 @@ def test_somebody_without_a_dataset_is_told(chromium: Browser, clinic: Running) 
     with visit(chromium, clinic, "zoe") as page:
         expect(page.get_by_text("There is no dataset that you may ask")).to_be_visible()
         expect(page.get_by_role("link", name="Ask a curator for access")).to_have_attribute("href", "/requests")
+
+
+def test_an_answer_is_folded_when_its_question_is_changed(ana: Page) -> None:
+    spend(ana, "0.2")
+    ask(ana)
+    answer, old = ana.locator("#answer"), ana.get_by_text("This answers an earlier question.")
+    expect(old).to_be_hidden()
+    ana.get_by_role("textbox", name="Your question").fill(COUNT + " -- changed")
+    expect(old).to_be_visible()
+    expect(answer.get_by_role("table")).to_be_hidden()
+    answer.get_by_role("button", name="Show it").click()
+    expect(answer.get_by_role("table")).to_be_visible()
+    ana.get_by_role("textbox", name="Your question").fill(COUNT)
+    expect(old).to_be_hidden()
+    expect(answer.get_by_role("table")).to_be_visible()
+
+
+RAISED = "async text => (await import('/static/money.js')).raised(text)"
+
+
+def test_an_amount_is_shown_with_the_digits_that_matter_rounded_up(ana: Page) -> None:
+    shown = {"4.999999999993905309": "5", "0.123401": "0.1235", "0.5": "0.5", "12345.6": "12350", "1e-7": "1e-7"}
+    for paid, told in shown.items():
+        assert ana.evaluate(RAISED, paid) == told

@@ -9,6 +9,7 @@ import pytest
 from support.browser import visit
 from support.declared import shop
 from support.service import Running, running
+from tacit.engine import Watch
 from tacit.server.people import Identity
 
 if TYPE_CHECKING:
@@ -135,6 +136,19 @@ def test_the_ledger_is_seen_and_verified(clinic: Running, chromium: "Browser") -
         page.get_by_text("ana paid 0.03 epsilon", exact=True).wait_for()
         assert page.get_by_role("button", name="Change").count() == 0  # an auditor looks
         assert page.get_by_role("link", name="People").count() == 0
+
+
+def test_what_runs_is_seen_and_stopped(clinic: Running, chromium: "Browser") -> None:
+    watch = Watch()
+    with (
+        clinic.service.running.question("ana", "clinic", "SELECT COUNT(*) FROM visits", watch),
+        visit(chromium, clinic, "cora") as page,
+    ):
+        page.goto(f"{clinic.url}/curator/datasets/clinic")
+        page.get_by_text("SELECT COUNT(*) FROM visits").wait_for()
+        page.get_by_role("button", name="Stop the question of ana").click()
+        page.get_by_text("stopped a question of ana").wait_for()
+        assert watch.stopped
 
 
 def test_somebody_is_let_in_and_barred(clinic: Running, chromium: "Browser") -> None:

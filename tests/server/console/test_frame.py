@@ -49,7 +49,7 @@ def test_a_link_that_was_used_is_refused_on_a_page_that_says_so(chromium: Browse
         page.goto(f"{clinic.url}/signin?link={link}")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("heading", name="This link does not work")).to_be_visible()
-        expect(page.get_by_text("ask a curator for another")).to_be_visible()
+        expect(page.get_by_text("Ask a curator for a new one")).to_be_visible()
 
 
 def test_a_link_on_another_site_does_not_sign_one_out(chromium: Browser, clinic: Running) -> None:
@@ -103,3 +103,32 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_page_that_is_not_there_keeps_the_navigation(chromium: Browser, clinic: Running) -> None:
+    with visit(chromium, clinic, "cora", expected=("status of 404",)) as page:
+        for path in ("/nothing/here", "/curator/datasets/none"):
+            page.goto(f"{clinic.url}{path}")
+            expect(page.locator(".badge.bad")).to_have_text("404")
+            expect(page.get_by_role("navigation").get_by_role("link")).to_have_count(5)
+    with visit(chromium, clinic, expected=("status of 404", "status of 401")) as page:
+        page.goto(f"{clinic.url}/nothing/here")
+        expect(page.get_by_role("navigation")).to_have_count(0)
+
+
+def test_pictures_of_the_lab_are_dark_where_the_page_is(chromium: Browser, clinic: Running) -> None:
+    turned = "getComputedStyle(document.querySelector('.attack img')).filter"
+    with visit(chromium, clinic, "ana", color_scheme="dark") as page:
+        page.goto(f"{clinic.url}/lab")
+        assert "invert" in page.evaluate(turned)
+        page.get_by_role("button", name="Light or dark").click()
+        assert page.evaluate(turned) == "none"
+
+
+def test_a_dataset_is_a_short_page_on_a_phone(chromium: Browser, clinic: Running) -> None:
+    with visit(chromium, clinic, "cora", viewport={"width": 390, "height": 800}) as page:
+        page.goto(f"{clinic.url}/curator/datasets/clinic")
+        expect(page.locator("#limits")).to_contain_text("budget")
+        assert page.evaluate("document.documentElement.scrollHeight") < 2 * 800
+        page.get_by_role("heading", name="Ledger").click()
+        expect(page.get_by_role("button", name="Verify it now")).to_be_visible()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,8 +11,8 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 from support.browser import visit
 from support.channel import p_value
-from support.service import Running
-from support.surveys import sleep
+from support.service import Running, running
+from support.surveys import SLEEP, sleep, written
 from tacit.survey.device import Device
 
 LOST = ("Failed to load resource", "net::ERR")  # what a browser says itself when there is no network
@@ -216,3 +217,37 @@ def test_results_show_bars_when_a_batch_is_full(chromium: Browser, polled: Runni
 def _report(client: httpx.Client) -> None:
     made = Device(sleep()).answer({"slept": True, "wakes": "noise", "takes": ["tea"], "hours": 7.5})
     assert client.post("/v1/surveys/sleep/reports", content=made.json()).json() == {"counted": True}
+
+
+@pytest.mark.parametrize("kind", ["code", "token"])
+def test_an_invited_device_answers_once_and_its_code_stays_out_of_the_address(
+    chromium: Browser, tmp_path: Path, kind: str
+) -> None:
+    path = written(tmp_path, f'invitations = "{kind}"\n{SLEEP}')
+    with running(tmp_path, surveys=(path,), survey_rate=1_000_000) as polled:
+        codes = polled.call("cora", "POST", "/v1/surveys/sleep/invitations", json={"count": 2}).json()["codes"]
+        with visit(chromium, polled, expected=("Failed to load resource",)) as page:
+            seen = watched(page)
+            page.goto(f"{polled.url}/s/sleep")
+            answer(page)
+            page.get_by_role("button", name="Toss the coins").click()
+            page.get_by_role("button", name="Send this").click()
+            expect(page.get_by_text("type the code of your invitation")).to_be_visible()
+            page.get_by_label("Your invitation code").fill("0000-0000-0000-0000")
+            page.get_by_role("button", name="Send this").click()
+            expect(page.get_by_text("there is no such invitation code")).to_be_visible()
+            page.get_by_label("Your invitation code").fill(codes[0].lower())
+            page.get_by_role("button", name="Send this").click()
+            expect(page.get_by_text("It was sent, and nothing else was.")).to_be_visible()
+            sent = [each.post_data or "" for each in seen if each.url.endswith("/reports")]
+            assert (codes[0].lower() in sent[-1]) == (kind == "code"), "a token does not name its code"
+        with visit(chromium, polled) as page:
+            seen = watched(page)
+            page.goto(f"{polled.url}/s/sleep#{codes[1]}")
+            assert codes[1] not in page.url
+            answer(page)
+            page.get_by_role("button", name="Toss the coins").click()
+            page.get_by_role("button", name="Send this").click()
+            expect(page.get_by_text("It was sent, and nothing else was.")).to_be_visible()
+            assert not [each for each in seen if codes[1] in each.url]
+        assert size(polled) == 2

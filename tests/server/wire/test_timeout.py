@@ -5,9 +5,10 @@ import threading
 import psycopg
 import pytest
 
+from support.seats import all_taken, endless
 from support.wire import Clinic, Served
+from tacit.engine import Watch
 from tacit.server.desk import Cancelled
-from tacit.server.opened import Watch
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.timeout import alarm, milliseconds
 
@@ -40,27 +41,15 @@ def test_the_alarm_is_off_when_it_is_over() -> None:
     assert not other.stopped
 
 
-def test_a_question_that_takes_longer_is_stopped_and_not_paid_twice(
-    clinic: Clinic, served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_question_that_takes_longer_is_stopped_and_not_paid_twice(clinic: Clinic, served: Served) -> None:
     engine = clinic.desk._opened["clinic"].engine
-    run, stop = engine.run, threading.Event()
-
-    def slow(bounded: object) -> object:
-        assert stop.wait(30)
-        return run(bounded)  # type: ignore[arg-type]  # passed on as it came
-
-    monkeypatch.setattr(engine, "run", slow)
-    monkeypatch.setattr(engine, "cancel", stop.set)
     sql = "SELECT count(*) AS n FROM visits WHERE age < 44"
     with served.connect() as connection:
         connection.execute("SET tacit.epsilon = 0.25")
         connection.execute("SET statement_timeout = '100ms'")
         assert connection.execute("SHOW statement_timeout").fetchall() == [("100",)]
-        with pytest.raises(psycopg.errors.QueryCanceled):
+        with endless(engine), pytest.raises(psycopg.errors.QueryCanceled):
             connection.execute(sql.encode())
-        assert stop.is_set()
-        monkeypatch.undo()
         connection.execute("SET statement_timeout = 0")
         before = connection.execute("SHOW tacit.budget").fetchall()
         assert connection.execute(sql.encode()).fetchall()
@@ -87,8 +76,8 @@ def test_a_stop_while_an_answer_waits_for_the_grid_is_a_stop(clinic: Clinic, mon
 def test_who_waits_for_a_turn_can_stop(clinic: Clinic) -> None:
     who = clinic.people.named("ana")
     assert who is not None
-    watch, turns = Watch(), clinic.desk._opened["clinic"]._counter._turns
-    with turns:  # somebody else is being served
+    watch = Watch()
+    with all_taken(clinic.desk._opened["clinic"].engine):  # somebody else is being served
         timer = threading.Timer(0.05, watch.stop)
         timer.start()
         with pytest.raises(Cancelled):

@@ -21,7 +21,7 @@ SELECT SUM(cost), AVG(cost), MEAN(age), SUM(cost * age) FROM visits;
 -- > aggregate sum1 = sum(cost_1)
 -- > aggregate avg2 = avg(cost_1)
 -- > aggregate avg3 = avg(age_1)
--- > aggregate sum4 = sum((cost_1 * age_1))
+-- > aggregate sum4 = sum((age_1 * cost_1))
 -- > output "sum(cost)" = sum1
 -- > output "avg(cost)" = avg2
 -- > output "mean(age)" = avg3
@@ -177,7 +177,7 @@ SELECT 100 * COUNT_IF(urgent) / COUNT(*) AS share, CASE WHEN COUNT(*) > 10 THEN 
 -- > aggregate count1 = count(case(urgent_1, 1, null))
 -- > aggregate count2 = count(*)
 -- > aggregate avg3 = avg(cost_1)
--- > output "share" = ((100 * count1) / count2)
+-- > output "share" = ((count1 * 100) / count2)
 -- > output "case when count(*) > 10 then avg(cost) end" = case((count2 > 10), avg3, null)
 
 -- name: bounds per group and per row

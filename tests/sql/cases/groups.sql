@@ -145,7 +145,7 @@ SELECT COUNT(*) FROM visits LIMIT 10%;
 
 -- name: limit that is computed
 SELECT COUNT(*) FROM visits LIMIT 1 + 1;
--- > refused: LIMIT 1 + 1 is refused, since it must be a whole number in the query
+-- > refused: LIMIT 1 + 1 is refused, since it is not a whole number: write one, as in LIMIT 10
 
 -- name: order by what is not there
 SELECT COUNT(*) FROM visits ORDER BY 2;

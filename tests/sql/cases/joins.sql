@@ -49,7 +49,7 @@ SELECT ward, COUNT(*) FROM wards RIGHT JOIN visits USING (ward) GROUP BY ward;
 
 -- name: on two keys and a condition
 SELECT COUNT(*) FROM visits v JOIN drugs d ON v.drug = d.drug AND LOWER(v.ward) = d.family AND d.price < v.cost;
--- > from filter (price_2 < cost_1)
+-- > from filter (cost_1 > price_2)
 -- >     inner join on drug_1 = drug_2 and lower(ward_1) = family_2
 -- >       scan "visits" (unit unit_1)
 -- >         ward_1 [text of 3?]

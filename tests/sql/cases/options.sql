@@ -82,7 +82,7 @@ SELECT COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COU
 
 -- name: without options
 SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM visits;
--- > refused: line 1, column 38: OPTIONS (epsilon = …) after WITH DIFFERENTIAL_PRIVACY was expected, not 'COUNT'
+-- > refused: line 1, column 34: OPTIONS (epsilon = …) after WITH DIFFERENTIAL_PRIVACY was expected, not 'COUNT'
 
 -- name: an unknown named argument
 SELECT SUM(cost, noise => 0) FROM visits;
@@ -94,7 +94,7 @@ SELECT SUM(cost, contribution_bounds_per_group => (100, 0)) FROM visits;
 
 -- name: bounds from the data
 SELECT SUM(cost, contribution_bounds_per_group => (0, age)) FROM visits;
--- > refused: line 1, column 57: a number was expected, not 'age'
+-- > refused: line 1, column 55: a number was expected, not 'age'
 
 -- name: named arguments of no aggregate
 SELECT COUNT(*) FROM visits WHERE ABS(cost, contribution_bounds_per_group => (0, 1)) > 3;

@@ -3,13 +3,13 @@ SELECT AVG(c) FROM (SELECT cost * 2 AS c, ward FROM visits WHERE age > 3) t WHER
 -- > from filter (ward_1 = 'east')
 -- >     project
 -- >       ward_1 = ward_1 [text of 3?]
--- >       c_2 = (cost_1 * 2) [number 0..10000 step 1/50?]
+-- >       computed_2 = (cost_1 * 2) [number 0..10000 step 1/50?]
 -- >       filter (age_1 > 3)
 -- >         scan "visits" (unit unit_1)
 -- >           ward_1 [text of 3?]
 -- >           cost_1 [number 0..5000 step 1/100?]
 -- >           age_1 [integer 0..120 step 1?]
--- > aggregate avg1 = avg(c_2)
+-- > aggregate avg1 = avg(computed_2)
 -- > output "avg(c)" = avg1
 
 -- name: everything of a table
@@ -54,15 +54,15 @@ WITH visits AS (SELECT * FROM visits WHERE urgent) SELECT COUNT(*) FROM visits;
 -- name: one row for each unit
 SELECT AVG(n), MEDIAN(total) FROM (SELECT patient_id, LEAST(COUNT(*), 10) AS n, CLAMP(SUM(cost), 0, 9000) AS total FROM visits GROUP BY patient_id) t;
 -- > from project
--- >     n_3 = least(count_2, 10) [integer 0..10 step 1]
--- >     total_3 = clamp(sum_2, 0, 9000) [number 0..9000 step 1/100?]
+-- >     computed_3 = least(count_2, 10) [integer 0..10 step 1]
+-- >     computed_3_2 = clamp(sum_2, 0, 9000) [number 0..9000 step 1/100?]
 -- >     group by unit
 -- >       count_2 = count(*) [integer 0.. step 1]
 -- >       sum_2 = sum(cost_1) [number 0.. step 1/100?]
 -- >       scan "visits" (unit unit_1)
 -- >         cost_1 [number 0..5000 step 1/100?]
--- > aggregate avg1 = avg(n_3)
--- > aggregate quantile2 = quantile(total_3) [fraction 1/2]
+-- > aggregate avg1 = avg(computed_3)
+-- > aggregate quantile2 = quantile(computed_3_2) [fraction 1/2]
 -- > output "avg(n)" = avg1
 -- > output "median(total)" = quantile2
 
@@ -70,13 +70,13 @@ SELECT AVG(n), MEDIAN(total) FROM (SELECT patient_id, LEAST(COUNT(*), 10) AS n, 
 SELECT ward, AVG(dearest) FROM (SELECT patient_id, ward, MAX(cost) AS dearest, MIN(day) AS first FROM visits GROUP BY patient_id, ward HAVING COUNT(*) > 1) t GROUP BY ward;
 -- > from filter (count_2 > 1)
 -- >     group by unit
--- >       by ward_2 = ward_1
+-- >       by key_2 = ward_1
 -- >       count_2 = count(*) [integer 0.. step 1]
 -- >       max_2 = max(cost_1) [number 0..5000 step 1/100?]
 -- >       scan "visits" (unit unit_1)
 -- >         ward_1 [text of 3?]
 -- >         cost_1 [number 0..5000 step 1/100?]
--- > key key1 = ward_2 [text of 3?]
+-- > key key1 = key_2 [text of 3?]
 -- > aggregate avg1 = avg(max_2)
 -- > output "ward" = key1
 -- > output "avg(dearest)" = avg1
@@ -116,7 +116,7 @@ SELECT COUNT(s) FROM (SELECT patient_id, SUM(cost / 3) AS s FROM visits GROUP BY
 -- name: different rows of each unit
 SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits) t;
 -- > from group by unit
--- >     by ward_2 = ward_1
+-- >     by key_2 = ward_1
 -- >     scan "visits" (unit unit_1)
 -- >       ward_1 [text of 3?]
 -- > aggregate count1 = count(*)

@@ -12,7 +12,7 @@ from inspect import cleandoc
 from math import inf, isclose, log
 from typing import Any
 
-from tacit.base import InputError
+from tacit.base import InputError, Sensitivity
 from tacit.loss import Approx, Loss
 from tacit.mechanism import (
     MECHANISMS,
@@ -76,7 +76,7 @@ def _laplace(values: tuple[float, ...]) -> Example:
 def _gaussian(values: tuple[float, ...]) -> Example:
     sigma, apart = values
     mechanism = DiscreteGaussian(sigma=Fraction(sigma))
-    return Example(mechanism, 0, int(apart), mechanism.loss(int(apart)))
+    return Example(mechanism, 0, int(apart), mechanism.loss(Sensitivity.scalar(int(apart))))
 
 
 def _coin(values: tuple[float, ...]) -> Example:

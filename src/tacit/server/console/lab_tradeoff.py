@@ -48,7 +48,7 @@ def _gaussian(loss: Loss) -> Loss | None:
     """The loss of the least Gaussian noise that has this guarantee; a pure one it cannot have."""
     if isinstance(loss, Pure):
         return None
-    size = Sensitivity.of(1)
+    size = Sensitivity.scalar(1)
     try:
         return DiscreteGaussian.from_loss(loss, sensitivity=size).loss(size, unit="person")
     except TacitError:

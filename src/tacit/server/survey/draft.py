@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from tacit.policy.write import bare, quote
 from tacit.server.declare_draft import NUMBER, Short, Strict, Words
 
-__all__ = ["QuestionDraft", "SurveyDraft", "Trial", "toml", "typed_time"]
+__all__ = ["Count", "QuestionDraft", "SurveyDraft", "Trial", "toml", "typed_time"]
 
 MOST_QUESTIONS, MOST_OPTIONS = 100, 5000
 
@@ -57,7 +57,14 @@ class SurveyDraft(Strict):
     closes: Short = ""
     minimum: Short = ""
     public_results: bool = False
+    invitations: Short = Field(default="", description="none, code or token.")
     questions: list[QuestionDraft] = Field(default=[], max_length=MOST_QUESTIONS)
+
+
+class Count(Strict):
+    """How many are wanted."""
+
+    count: int = Field(examples=[200])
 
 
 class Trial(Strict):
@@ -95,6 +102,7 @@ def toml(draft: SurveyDraft) -> str:
             moment = typed_time(text)
             lines.append(f"{key} = {quote(text) if moment is None else moment.isoformat()}")
     lines += ["public_results = true"] if draft.public_results else []
+    lines += [f"invitations = {quote(draft.invitations)}"] if draft.invitations else []
     for question in draft.questions:
         lines += ["", f"[questions.{bare(question.name)}]", *_question(question)]
     return "\n".join(lines) + "\n"

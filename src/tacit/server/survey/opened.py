@@ -4,22 +4,26 @@ import json
 import threading
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from logging import WARNING
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from starlette.concurrency import run_in_threadpool
 
 from tacit.base import PolicyError
 from tacit.server.collect import Collector
+from tacit.server.collect_invited import Refusal
 from tacit.server.collect_store import ReportStore
 from tacit.server.declare_folder import Folder
 from tacit.server.limits import Rate
 from tacit.server.log import event
 from tacit.server.problem import Problem
 from tacit.server.state import Unavailable
-from tacit.server.survey.body import delivery_of
+from tacit.server.survey.body import delivery_of, exchange_of, uninvited, used_up
+from tacit.server.survey.signer import TokenSigner
+from tacit.survey.invitation import Invitations, code_digest, new_codes
 from tacit.survey.results import Results, results_of
 from tacit.survey.survey import Survey
 from tacit.survey.survey_file import load
@@ -27,6 +31,8 @@ from tacit.survey.survey_file import load
 __all__ = ["Surveys"]
 
 COUNTED, KNOWN = (json.dumps({"counted": new}).encode() for new in (True, False))
+REFUSALS = {Refusal.UNKNOWN: uninvited, Refusal.USED: used_up}
+MOST_CODES = 100_000  # that are made at once
 
 
 class Surveys:
@@ -42,13 +48,14 @@ class Surveys:
         self.known: Mapping[str, Survey] = MappingProxyType({})
         self.folder, self.body = folder, body
         self._folder, self._paths, self._lock = Folder(folder), set[Path](), threading.Lock()
+        self._signers: dict[str, TokenSigner] = {}
         for path in files:
             self._know(self._read(path))
         self.rate = Rate(rate)
         self.store = ReportStore(where)
         try:
             for survey in self.known.values():
-                self.store.enter(survey)
+                self._enter(survey)
             self._notice()
             self.collector = Collector(self.store)
         except BaseException:
@@ -64,6 +71,11 @@ class Surveys:
 
     def _know(self, survey: Survey) -> None:
         self.known = MappingProxyType({**self.known, survey.name: survey})
+
+    def _enter(self, survey: Survey) -> None:
+        self.store.enter(survey)
+        if survey.invitations is Invitations.TOKEN:
+            self._signers[survey.name] = TokenSigner(self.store.token_key(survey, TokenSigner.new))
 
     def fits(self, survey: Survey) -> None:
         """What a respondent sends can be taken; else a `PolicyError`."""
@@ -81,7 +93,7 @@ class Surveys:
 
     def _take(self, path: Path) -> None:
         survey = self._read(path)
-        self.store.enter(survey)
+        self._enter(survey)
         self._paths.add(path)
         self._know(survey)
 
@@ -138,8 +150,47 @@ class Surveys:
         if survey is None:
             survey = await run_in_threadpool(self.named, name)  # which may read files
         self.open_now(survey)
-        new = await self.collector.submit(survey, delivery_of(survey, body))
+        delivery = delivery_of(survey, body, lambda message, signature: self._genuine(survey, message, signature))
+        new = await self.collector.submit(survey, delivery)
+        if isinstance(new, Refusal):
+            raise REFUSALS[new]()
         return COUNTED if new else KNOWN
+
+    def _genuine(self, survey: Survey, message: bytes, signature: bytes) -> bool:
+        return self._signers[survey.name].knows(message, signature)
+
+    def terms(self, survey: Survey) -> dict[str, Any]:
+        """What a device is told, with the key that its token will be signed by."""
+        signer = self._signers.get(survey.name)
+        return survey.terms() | ({} if signer is None else {"token_key": signer.public.text})
+
+    def invite(self, survey: Survey, count: int) -> list[str]:
+        """So many new codes. Only their digests are kept here: they are told this once."""
+        if survey.invitations is Invitations.NONE:
+            raise Problem(
+                409, "open-survey", "Anybody may answer this survey", 'write invitations = "code" in its file first'
+            )
+        if not 1 <= count <= MOST_CODES:
+            raise Problem(422, "input", "An argument is wrong", f"count must be 1 to {MOST_CODES:,}, not {count:,}")
+        codes = new_codes(count)
+        self.store.invite(survey, [digest for code in codes if (digest := code_digest(survey.name, code))])
+        return codes
+
+    def exchange(self, survey: Survey, body: bytes, *, address: str) -> str:
+        """The signature on a hidden form, for a code that is used up by that. The same form may ask again."""
+        self.rate.take(address)
+        self.open_now(survey)
+        signer = self._signers.get(survey.name)
+        if signer is None:
+            raise Problem(409, "no-tokens", "This survey has no tokens", "send the report with its code")
+        code, hidden = exchange_of(survey, body)
+        signature = signer.signed(hidden)
+        if signature is None:
+            raise Problem(422, "report", "This cannot be signed", "hidden must be a number below the survey's key")
+        refused = self.store.exchange(survey, code, sha256(hidden.encode()).digest())
+        if refused is not None:
+            raise REFUSALS[refused]()
+        return signature
 
     def results(self, survey: Survey) -> Results:
         """What its reports say so far."""
@@ -154,4 +205,4 @@ class Surveys:
 
 def _body(survey: Survey) -> int:
     """How many bytes a submission has at most: names and hexadecimal digits, each with quotes and commas."""
-    return 200 + sum(len(name) + 2 * size + 10 for name, size in survey.sizes.items())
+    return 900 + sum(len(name) + 2 * size + 10 for name, size in survey.sizes.items())

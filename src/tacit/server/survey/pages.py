@@ -55,7 +55,9 @@ def worker(request: Request) -> Response:
 def respond(survey: str, surveys: Asked) -> Response:
     """Where somebody answers. The page is all that is needed: it works without a network from then on."""
     known = surveys.named(survey)
-    terms = json.dumps(known.terms(), ensure_ascii=True).replace("<", "\\u003c")  # so that no text can end the element
+    terms = json.dumps(surveys.terms(known), ensure_ascii=True).replace(
+        "<", "\\u003c"
+    )  # so that no text can end the element
     told = {"known": known, "terms": terms, "meaning": meaning(float(known.epsilon))}
     return _page("respond.html", title=known.title, **told)
 

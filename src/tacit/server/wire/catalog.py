@@ -35,14 +35,19 @@ READING = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
-COSTLY = {"randomblob", "zeroblob", "load_extension", "printf", "format", "fts3_tokenizer"}
-NOTHING = (
+# SQLite's own functions that mean what they mean in PostgreSQL; with ours, the only ones
+NATIVE = (
+    "abs avg char coalesce concat concat_ws count current_date current_time current_timestamp dense_rank "
+    "group_concat instr json_object length like lower ltrim max min nullif rank replace round row_number rtrim "
+    "substr substring sum trim upper"
+)
+NOTHING = (  # of things that this catalogue does not have, or does not tell
     "pg_get_expr pg_get_indexdef pg_get_constraintdef pg_get_viewdef pg_get_serial_sequence pg_get_partkeydef "
     "pg_get_statisticsobjdef_columns pg_get_function_result pg_get_function_arguments pg_get_triggerdef "
-    "pg_get_ruledef shobj_description pg_tablespace_location pg_get_function_identity_arguments array_upper "
-    "array_length pg_table_size pg_relation_size pg_total_relation_size pg_size_pretty pg_get_functiondef age "
-    "_pg_expandarray"
+    "pg_get_ruledef shobj_description pg_tablespace_location pg_get_function_identity_arguments "
+    "pg_table_size pg_relation_size pg_total_relation_size pg_get_functiondef"
 )
+OF_NOTHING = "pg_size_pretty age"  # asked of columns that are NULL here
 VISIBLE = "pg_table_is_visible pg_type_is_visible pg_function_is_visible pg_collation_is_visible pg_opclass_is_visible"
 GRANTED = "has_table_privilege has_schema_privilege has_database_privilege has_column_privilege "
 GRANTED += "has_any_column_privilege has_function_privilege has_sequence_privilege has_type_privilege pg_has_role"
@@ -54,30 +59,65 @@ def look_up(
 ) -> list[tuple[Any, ...]]:
     """The rows of a catalogue question."""
     named = {"user": who.name, "schema": "public", "database": policy.dataset.name}
-    sql = to_sqlite(tree, named)
+    sql, faults = to_sqlite(tree, named), list[Fault]()
     with closing(sqlite3.connect(":memory:")) as base:
         if tree.find(exp.Table) is not None:  # SELECT 1 needs none of it
             fill(base, policy, who, settings.all())
-        for name, arity, function in _functions(policy, who, settings):
-            base.create_function(name, arity, function)
+        ours = _functions(policy, who, settings)
+        for name, arity, function in ours:
+            base.create_function(name, arity, _told(function, faults))
         base.create_aggregate("tacit_array", 1, cast(Any, _Gathered))  # sqlite3 takes texts too
-        _seal(base)
+        _seal(base, {*NATIVE.split(), *(name for name, *_ in ours), "tacit_array"})
         try:
             found = base.execute(sql).fetchmany(MOST_ROWS + 1)
         except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
-            raise Fault(
-                "0A000",
-                f"this question to the catalogue cannot be answered: {error}",
-                "the catalogue shows what the policy declares, and knows what psql and SQLAlchemy ask of it",
-            ) from None
+            raise (faults[0] if faults else _fault(str(error))) from None
     if len(found) > MOST_ROWS:
-        raise Fault("54000", f"this question to the catalogue has more than {MOST_ROWS:,} rows")
+        raise Fault("54000", f"this catalogue query has more than {MOST_ROWS:,} rows")
     if any(len(row) != len(fields) for row in found[:1]):
-        raise Fault("0A000", "this question to the catalogue has other columns than it seems: name them one by one")
+        raise Fault("0A000", "name the columns of this catalogue query one by one: it has others than it seems")
     return [tuple(_fitting(value, field) for value, field in zip(row, fields, strict=True)) for row in found]
 
 
-def _seal(base: sqlite3.Connection) -> None:
+def _told(function: Callable[..., Any], faults: list[Fault]) -> Callable[..., Any]:
+    """SQLite tells only that a function failed; why is put aside."""
+
+    def called(*given: Any) -> Any:
+        try:
+            return function(*given)
+        except Fault as fault:
+            faults.append(fault)
+            raise
+
+    return called
+
+
+MISSING = {  # how SQLite says that there is no such thing, and how we do
+    r"no such table: (?:\w+\.)?(.*)": ("42P01", 'there is no table "{}" in the catalogue'),
+    r"no such column: (.*)": ("42703", 'there is no column "{}" in the catalogue'),
+    r"no such function: (.*)": ("42883", 'there is no function "{}" in the catalogue'),
+    r"not authorized to use function: (.*)": ("42883", 'there is no function "{}" in the catalogue'),
+    r"wrong number of arguments to function (\w+)\(\)": (
+        "42883",
+        'the function "{}" has other arguments',
+    ),
+    r"ambiguous column name: (.*)": ("42702", 'say which table the column "{}" is of: more than one has it'),
+}
+HINT = "the catalogue shows what the policy declares, and knows what psql and SQLAlchemy ask of it"
+
+
+def _fault(told: str) -> Fault:
+    """What SQLite says of a question, as PostgreSQL's clients understand it."""
+    for pattern, (state, words) in MISSING.items():
+        found = re.fullmatch(pattern, told)
+        if found is not None:
+            return Fault(state, words.format(found[1].lower()[:100]), HINT)
+    if told == "interrupted":
+        return Fault("54000", "name fewer tables: this catalogue query takes too long")
+    return Fault("0A000", "this catalogue query is not understood", HINT)
+
+
+def _seal(base: sqlite3.Connection, functions: set[str]) -> None:
     base.execute("PRAGMA case_sensitive_like = ON")
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
     base.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200)
@@ -90,8 +130,8 @@ def _seal(base: sqlite3.Connection) -> None:
         return int(left <= 0)
 
     def allow(action: int, _: str | None, second: str | None, *__: str | None) -> int:
-        function = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in COSTLY
-        return sqlite3.SQLITE_OK if action in READING and not function else sqlite3.SQLITE_DENY
+        unknown = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in functions
+        return sqlite3.SQLITE_OK if action in READING and not unknown else sqlite3.SQLITE_DENY
 
     base.set_progress_handler(watch, STEPS)
     base.set_authorizer(allow)
@@ -112,7 +152,7 @@ def _fitting(value: Any, field: Field) -> Any:
             else int(value)
         )
     except (TypeError, ValueError):
-        raise Fault("0A000", f'column "{field.name}" of this question to the catalogue is of another type') from None
+        raise Fault("0A000", f'column "{field.name}" of this catalogue query is of another type') from None
 
 
 class _Gathered:
@@ -130,6 +170,12 @@ class _Gathered:
 
 
 APART = "\x1f"
+REGISTERED = {
+    "regclass": ("42P01", "table"),
+    "regtype": ("42704", "type"),
+    "regnamespace": ("3F000", "schema"),
+    "regrole": ("42704", "role"),
+}
 
 
 def _items(value: Any) -> list[str]:
@@ -147,8 +193,30 @@ def _matches(value: Any, pattern: Any, *, ignore_case: bool = False) -> int | No
     try:
         found = pc.match_substring_regex(pa.array([str(value)]), str(pattern), ignore_case=ignore_case)
     except pa.ArrowInvalid:
-        return 0
+        raise Fault("2201B", "this regular expression is not understood here") from None
     return int(found[0].as_py())
+
+
+def _length(value: Any, *_: Any) -> int | None:
+    """How many elements an array has; NULL for none, as in PostgreSQL."""
+    return len(_items(value)) or None
+
+
+def _item(value: Any, place: Any) -> str | None:
+    """One element of an array, counted from 0."""
+    items = _items(value)
+    return items[place] if isinstance(place, int) and 0 <= place < len(items) else None
+
+
+def _split(value: Any, sign: Any) -> str | None:
+    if value is None or not sign:
+        return None if value is None else str(value)
+    return APART.join(str(value).split(str(sign)))
+
+
+def _of_nothing(*given: Any) -> None:
+    if any(value is not None for value in given):
+        raise Fault("0A000", "this catalogue does not tell sizes or ages")
 
 
 def _granted(*given: Any) -> int:
@@ -180,12 +248,25 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
         "regclass": {**{name: FIRST + i for i, name in enumerate(listed(policy))}, **CLASSES},
         "regtype": {name: oid for oid, both in TYPES.items() for name in both[:2]},
         "regnamespace": NAMESPACES,
+        "regrole": {"tacit": 10, who.name: 11},
     }
     names = {kind: {oid: name for name, oid in found.items()} for kind, found in oids.items()}
 
+    def known(kind: str, value: Any) -> int | None:
+        schema, _, text = str(value).rpartition(".")
+        text = text.strip('"')
+        if text.lstrip("-").isdigit():
+            return int(text)
+        return oids.get(kind, {}).get(text) if schema.strip('"') in ("", *NAMESPACES) else None
+
     def oid(kind: str, value: Any) -> int | None:
-        text = str(value).rpartition(".")[2].strip('"')
-        return int(text) if text.lstrip("-").isdigit() else oids.get(kind, {}).get(text)
+        if value is None or kind not in oids:  # of functions none has a number
+            return None
+        found = known(kind, value)
+        if found is None and value != "-":
+            state, what = REGISTERED[kind]
+            raise Fault(state, f'there is no {what} "{str(value)[:100]}" in the catalogue', HINT)
+        return found or 0
 
     def name(kind: str, value: Any) -> str | None:
         number = oid(kind, value)
@@ -202,8 +283,13 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
             told.update(comments(policy, who))
         return told.get((table, column))
 
-    def setting(key: Any, _: Any = None) -> str:
-        return settings.show(str(key))
+    def setting(key: Any, missing_ok: Any = None) -> str | None:
+        try:
+            return settings.show(str(key))
+        except Fault:
+            if missing_ok:
+                return None
+            raise
 
     found: list[tuple[str, int, Callable[..., Any]]] = [
         ("tacit_matches", 2, _matches),
@@ -215,8 +301,14 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
         ("tacit_join", -1, lambda value, sign, *_: None if value is None else str(sign).join(_items(value))),
         ("tacit_member", 2, lambda one, many: int(str(one) in _items(many))),
         ("format_type", -1, typed),
-        ("to_regtype", 1, lambda value: oid("regtype", value)),
-        ("to_regclass", 1, lambda value: oid("regclass", value)),
+        ("tacit_item", 2, _item),
+        ("tacit_split", -1, _split),
+        ("array_length", -1, _length),
+        ("array_upper", -1, _length),
+        ("array_lower", -1, lambda value, *_: 1 if _items(value) else None),
+        ("to_regtype", 1, lambda value: known("regtype", value)),
+        ("to_regclass", 1, lambda value: known("regclass", value)),
+        ("to_regnamespace", 1, lambda value: known("regnamespace", value)),
         ("pg_get_userbyid", 1, lambda number: "tacit" if number == 10 else who.name),
         ("pg_encoding_to_char", 1, lambda _: "UTF8"),
         ("version", 0, lambda: f"PostgreSQL {settings.show('server_version')}"),
@@ -231,5 +323,6 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
         ("pg_relation_is_publishable", 1, lambda _: 0),
     ]
     found += [(each, -1, lambda *_: None) for each in NOTHING.split()]
+    found += [(each, -1, _of_nothing) for each in OF_NOTHING.split()]
     found += [(each, -1, _granted) for each in GRANTED.split()]
     return found + [(each, -1, lambda *_: 1) for each in VISIBLE.split()]

@@ -18,7 +18,8 @@ __all__ = ["CLASSES", "FIRST", "NAMESPACES", "TYPES", "comments", "fill", "liste
 
 OWNER, DATABASE, HEAP = 10, 5, 2
 NAMESPACES = {"pg_catalog": 11, "public": 2200, "information_schema": 13000}
-CLASSES = {"pg_class": 1259, "pg_type": 1247, "pg_attribute": 1249, "pg_namespace": 2615, "pg_constraint": 2606}
+CLASSES = {name: 9000 + number for number, (_, name) in enumerate(TABLES)}  # those with a number of PostgreSQL's follow
+CLASSES |= {"pg_class": 1259, "pg_type": 1247, "pg_attribute": 1249, "pg_namespace": 2615, "pg_constraint": 2606}
 FIRST = 16384
 AFFINITY = {"text": "TEXT", "float8": "REAL"}
 TYPES = {  # number: (name, as people read it, bytes, category, array of it, element)

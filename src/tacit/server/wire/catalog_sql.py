@@ -1,25 +1,21 @@
-"""A client's question to the catalogue, from PostgreSQL's SQL to SQLite's.
-
-What has no counterpart and would only ever meet empty tables (elements of arrays, series) becomes NULL or no rows;
-everything else that SQLite does not know, it refuses.
-"""
+"""A client's question to the catalogue, from PostgreSQL's SQL to SQLite's. What has no counterpart is refused."""
 
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from tacit.server.wire.catalog_tables import TABLES
+from tacit.server.wire.catalog_sets import is_absent, one_value, part_of, rows_of
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.lex import pieces
 from tacit.sql.parse import MOST_CHARACTERS, MOST_TOKENS
 
-__all__ = ["is_catalog", "read_catalog", "to_sqlite"]
+__all__ = ["read_catalog", "to_sqlite"]
 
 MOST_OPEN = 40  # brackets within brackets; the longest of psql's own has a dozen
-SCHEMAS = {schema for schema, _ in TABLES}
-NAMES = {name for schema, name in TABLES if schema == "pg_catalog"}
 INTEGERS = ("INT", "BIGINT", "SMALLINT", "TINYINT", "OID")
 TEXTS = ("TEXT", "VARCHAR", "CHAR", "NAME", "BPCHAR")
 WORDS = {
@@ -37,6 +33,19 @@ WORDS = {
     "check",
 }
 REGISTERED = ("regclass", "regtype", "regnamespace", "regproc", "regrole")
+AS_THEY_ARE = (  # types whose values are written here as PostgreSQL writes them
+    "boolean bool float float4 float8 double real decimal numeric date timestamp timestamptz time interval json "
+    "jsonb uuid xml bytea array anyarray xid cid tid int2vector oidvector pg_lsn aclitem pg_node_tree refcursor "
+    "regprocedure regoper regoperator regcollation regconfig regdictionary sql_identifier character_data "
+    "yes_or_no cardinal_number time_stamp unknown"
+)
+
+
+class Catalogue(SQLite):
+    """SQLite's SQL, with names in backticks: in double quotes it takes a name that it does not know for a text."""
+
+    class Tokenizer(SQLite.Tokenizer):
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`"]
 
 
 def read_catalog(sql: str) -> exp.Expr | None:
@@ -69,21 +78,6 @@ def _named(sql: str) -> str:
     return "".join(piece.text for piece in found)
 
 
-def is_catalog(tree: exp.Expr) -> bool:
-    """Whether it names no table, or tables of the catalogue only."""
-    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    for table in tree.find_all(exp.Table):
-        schema, name = table.db.lower(), table.name.lower()
-        if not isinstance(table.this, exp.Identifier):
-            continue  # a function
-        if schema in SCHEMAS or (not schema and (name in own or name in NAMES)):
-            continue
-        if not schema and name.startswith("pg_"):
-            continue
-        return False
-    return True
-
-
 def to_sqlite(tree: exp.Expr, named: Mapping[str, str]) -> str:
     """The same question for SQLite. `named` has current_user and its like."""
     literals = {kind: exp.Literal.string(named[name]) for kind, name in CURRENT.items()}
@@ -102,9 +96,9 @@ def to_sqlite(tree: exp.Expr, named: Mapping[str, str]) -> str:
             if changed is not node:
                 root = changed if node is root else root
                 node.replace(changed)
-        text = root.sql(dialect="sqlite", unsupported_level=ErrorLevel.IGNORE)
+        text = root.sql(dialect=Catalogue, unsupported_level=ErrorLevel.RAISE)
     except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError, KeyError):
-        raise Fault("0A000", "this question to the catalogue is not understood") from None
+        raise Fault("0A000", "this catalogue query is not understood") from None
     return text
 
 
@@ -128,11 +122,11 @@ def _function(name: str, *arguments: exp.Expr | None) -> exp.Expr:
 
 
 def _dot(node: exp.Expr) -> exp.Expr:
-    """pg_catalog.f(x) is f(x). A part of a composite value, as in (f(x)).part, is nothing: there are none."""
+    """pg_catalog.f(x) is f(x)."""
     inner: exp.Expr = node.expression
-    if isinstance(inner, exp.Func):
+    if isinstance(inner, exp.Func | exp.Null):
         return inner
-    return exp.null() if isinstance(node.this, exp.Paren | exp.Func | exp.Null) else node
+    return part_of(node) if isinstance(node.this, exp.Paren | exp.Func | exp.Null) else node
 
 
 def _operator(node: exp.Expr) -> exp.Expr:
@@ -159,6 +153,8 @@ def _cast(node: exp.Expr) -> exp.Expr:
         return exp.Cast(this=inner, to=exp.DataType.build("TEXT"))
     if kind.upper() in INTEGERS:
         return exp.Cast(this=inner, to=exp.DataType.build("BIGINT"))
+    if kind not in AS_THEY_ARE.split():
+        raise Fault("42704", f'the type "{kind[:100]}" is not known here')
     return inner
 
 
@@ -217,29 +213,33 @@ def _gathered(node: exp.Expr) -> exp.Expr:
 
 
 def _table(node: exp.Expr) -> exp.Expr:
-    """unnest(…) and series as tables: no rows, since there are no arrays in this catalogue."""
-    if not isinstance(node.this, exp.Func):
-        if node.args.get("db") is None and node.args.get("catalog") is None:
-            return node
-        node.set("catalog", None)
-        return node
-    name = node.alias or "empty"
-    columns = node.args["alias"].columns if node.args.get("alias") else []
-    given = [column.name for column in columns] or SETS.get(str(node.this.name).lower()) or [name]
-    nothing = exp.select(*(exp.alias_(exp.null(), each, quoted=True) for each in given)).where(exp.false())
-    return exp.Subquery(this=nothing, alias=exp.TableAlias(this=exp.to_identifier(name)))
+    if not isinstance(node.this, exp.Identifier):
+        return rows_of(node)
+    node.set("catalog", None)
+    return node
+
+
+def _item(node: exp.Expr) -> exp.Expr:
+    """x[n]. sqlglot counts a number that is written out from 0, and leaves everything else as it is."""
+    if is_absent(node.this):
+        return exp.null()
+    place = node.expressions[0] if len(node.expressions) == 1 else None
+    if isinstance(place, exp.Literal) and place.is_int:
+        return _function("tacit_item", node.this, place)
+    if isinstance(place, exp.Column):
+        return _function("tacit_item", node.this, exp.Sub(this=place, expression=exp.Literal.number(1)))
+    raise Fault("0A000", "an element of a list is taken with a number or a column here: x[1]")
 
 
 def _anonymous(node: exp.Expr) -> exp.Expr:
     name = str(node.this).lower()
     if name in RENAMED:
         return _function(RENAMED[name], *node.expressions)
-    if name in ("generate_subscripts", "unnest"):
-        return exp.null()
+    if name in ("generate_subscripts", "unnest", "_pg_expandarray", "aclexplode", "generate_series"):
+        return node if isinstance(node.parent, exp.Table) else one_value(node)
     return node
 
 
-SETS = {"pg_get_keywords": ["word", "catcode", "barelabel", "catdesc", "baredesc"]}
 RENAMED = {
     "json_build_object": "json_object",
     "bool_and": "min",
@@ -263,8 +263,12 @@ REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Array: _array,
     exp.ArrayAgg: _gathered,
     exp.ArrayToString: lambda node: _function("tacit_join", node.this, node.expression),
-    exp.Bracket: lambda node: exp.null(),
-    exp.Explode: lambda node: exp.null() if not isinstance(node.parent, exp.Table) else node,
+    exp.ArraySize: lambda node: _function("array_length", node.this, node.args.get("expression")),
+    exp.StringToArray: lambda node: _function("tacit_split", node.this, node.expression),
+    exp.Bracket: _item,
+    exp.Explode: lambda node: node if isinstance(node.parent, exp.Table) else one_value(node),
+    exp.ExplodingGenerateSeries: lambda node: node if isinstance(node.parent, exp.Table) else one_value(node),
+    exp.Unnest: rows_of,
     exp.Table: _table,
     exp.Anonymous: _anonymous,
     exp.CurrentVersion: lambda node: _function("version"),

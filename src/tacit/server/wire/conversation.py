@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from tacit.base import TacitError
-from tacit.server.opened import Watch
+from tacit.engine import Watch
+from tacit.server.hangup import asking
 from tacit.server.people import People
 from tacit.server.wire import reply
 from tacit.server.wire.copying import Copy
@@ -264,7 +265,9 @@ class Conversation:
 
         def checked() -> Any:
             if not self._people.alive(self._token):
-                raise Fault("28000", "the token of this connection is not good any more", fatal=True)
+                raise Fault(
+                    "28000", "the token of this connection is no longer valid: connect with another", fatal=True
+                )
             try:
                 return work()
             except (OSError, EOFError) as error:
@@ -287,7 +290,7 @@ class Conversation:
         if statement is None or tally is None:
             await self._ran(portal)
             return
-        tally.statement(self.name, self._door.dataset, statement)
+        await self._call(partial(tally.statement, self.name, self._door.dataset, statement))
         try:
             await self._ran(portal)
         except Exception as error:
@@ -323,7 +326,8 @@ class Conversation:
 
         try:
             with alarm(watch, self._door.settings.timeout):
-                portal.rows = await self._blocking(work)
+                async with asking(lambda: self._link.gone, watch):
+                    portal.rows = await self._blocking(work)
         finally:
             self._watch = None
         if portal.tag in ("COMMIT", "ROLLBACK") and isinstance(statement, Command) and statement.word == "end":

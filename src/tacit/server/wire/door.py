@@ -6,16 +6,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.base import TacitError
-from tacit.server.desk import Desk
-from tacit.server.opened import Watch
+from tacit.base import CorruptLedger, KeyUsed, LedgerError, TacitError
+from tacit.engine import Watch
+from tacit.server.desk import Cancelled, Desk
 from tacit.server.people import Identity
 from tacit.server.shelf import Shelf
 from tacit.server.wire.catalog import look_up
 from tacit.server.wire.catalog_type import fields_of
 from tacit.server.wire.copying import Copy, copied
 from tacit.server.wire.cursor import CloseCursor, Cursors, Declare, Fetch
-from tacit.server.wire.fault import Fault
+from tacit.server.wire.fault import Fault, keyed
 from tacit.server.wire.lex import unqualified
 from tacit.server.wire.setting import Settings
 from tacit.server.wire.statement import Catalogued, Command, Explain, Question, Reset, Set, Show, Statement
@@ -148,7 +148,14 @@ class Door:
         return Result(f"FETCH {len(rows)}", fields, rows, notes)
 
     def _ask(self, sql: str, fields: Sequence[Field], watch: Watch) -> Result:
-        release = self.desk.ask(self.who, self.dataset, sql, watch=watch, **self.settings.offer())
+        offer = self.settings.offer()
+        key = self.settings.key or self.desk.key(self.who, self.dataset, sql, **offer).name
+        try:
+            release = self.desk.ask(self.who, self.dataset, sql, key=key, watch=watch, **offer)
+        except (KeyUsed, CorruptLedger):
+            raise
+        except (Cancelled, LedgerError) as error:
+            raise keyed(error, key) from None
         if self.shelf is not None:
             self.shelf.lay(self.who, self.dataset, sql, release)
         rows = list(zip(*_columns(release, fields), strict=True)) if fields else []
@@ -168,7 +175,7 @@ def _columns(release: Release, fields: Sequence[Field]) -> list[list[Any]]:
     """The answer's columns in the order of the fields; the ends of an interval come after their number."""
     names = list(release.table.column_names)
     if [each.name for each in fields if each.end is None] != names:
-        raise Fault("XX000", "the answer has other columns than the plan; the same question again is free")
+        raise Fault("XX000", "the answer has other columns than the plan")
     found: list[list[Any]] = []
     place = -1
     for each in fields:
@@ -186,7 +193,7 @@ def _fitted(values: list[Any], each: Field) -> list[Any]:
     if each.kind is TEXT:
         return [json.dumps(value) if isinstance(value, list) else value for value in values]
     if any(isinstance(value, list) != (each.kind.element is not None) for value in values if value is not None):
-        raise Fault("XX000", "the answer is of another type than the plan says; the same question again is free")
+        raise Fault("XX000", "the answer is of another type than the plan says")
     return values
 
 

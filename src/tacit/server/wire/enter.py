@@ -5,6 +5,7 @@ import ssl
 import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tacit.server.desk import Desk
@@ -73,7 +74,7 @@ async def enter(
     token = await _authenticate(link, name, people, call, tally)
     who: Identity | None = await call(lambda: people.named(name))
     if who is None:
-        raise Fault("28000", "this person may not come in", fatal=True)
+        raise Fault("28000", "this account is blocked: ask a curator", fatal=True)
     dataset = _chosen(asked.get("database") or name, name, await call(lambda: desk.datasets(who)))
     settings = _settings(name, asked)
     link.put(reply.authentication(0))
@@ -95,8 +96,8 @@ async def _authenticate(link: Link, name: str, people: People, call: Call, tally
     proven = exchange.verify(await _password(link))
     if proven is None:
         if tally is not None:
-            tally.refused(link.address)
-        hint = "the user is the analyst's name, and the password a token that is still good"
+            await call(partial(tally.refused, link.address))
+        hint = "the user is the analyst's name, and the password a token that is still valid"
         raise Fault("28P01", "the user or the token is wrong", hint, fatal=True)
     last, keys = proven
     link.put(reply.authentication(12, last))

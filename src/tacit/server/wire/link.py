@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.server.hangup import hung_up
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.message import Opening, broken, read_opening
 
@@ -20,7 +21,7 @@ class Limits:
     connections: int = 256
     address: int = 64  # connections of one address
     each: int = 24  # connections of one person: fewer than threads, so that nobody can take them all
-    threads: int = 32
+    threads: int = 256  # most of them wait: for a place at an engine, or for a clock
     message: int = 1 << 20
     startup_message: int = 10_000
     statements: int = 500  # prepared ones, and portals, of one connection
@@ -73,6 +74,11 @@ class Link:
         """Where the client is; one that has no address is like all others without."""
         place = self._writer.get_extra_info("peername")
         return str(place[0]) if isinstance(place, tuple) and place else "?"
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has ended the connection, read to the end or not."""
+        return hung_up(self._writer.transport)
 
     # --- out
 

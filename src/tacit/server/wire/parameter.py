@@ -182,7 +182,7 @@ def literal(value: Any) -> str:
             return "'" + value.replace("'", "''") + "'"
         case list() | tuple():
             return _array_literal(value)
-    raise Fault("0A000", f"a parameter of type {type(value).__name__} is not read")
+    raise Fault("0A000", "a parameter of this type is not read here: send a number, a text or a date")
 
 
 def _array_literal(values: Sequence[Any]) -> str:

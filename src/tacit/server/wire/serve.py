@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from socket import socket
 from typing import Any
 
 from tacit.server.desk import Desk
@@ -31,19 +32,22 @@ async def serve_wire(
     desk: Desk,
     people: People,
     *,
-    host: str,
-    port: int,
+    host: str | None = None,
+    port: int | None = None,
+    sock: socket | None = None,
     ssl: tls.SSLContext | None = None,
     limits: Limits | None = None,
     shelf: Shelf | None = None,
     tally: Tally | None = None,
 ) -> asyncio.Server:
-    """Serve PostgreSQL's protocol at this address. With `ssl`, TLS is the only way in. Releases are kept on `shelf`,
-    and statements counted in `tally`.
+    """Serve PostgreSQL's protocol at this address, or at a socket that listens. With `ssl`, TLS is the only way in.
+    Releases are kept on `shelf`, and statements counted in `tally`.
 
     Closing the server lets nobody else in; whoever is inside is told when the event loop ends.
     """
     server = _Wire(desk, people, ssl, limits or Limits(), shelf, tally)
+    if sock is not None:
+        return await asyncio.start_server(server.take, sock=sock)
     return await asyncio.start_server(server.take, host, port)
 
 
@@ -108,14 +112,14 @@ class _Wire:
                     await self._cancel(first)
                     return
                 if self._open > self._limits.connections or self._from[address] > self._limits.address:
-                    raise Fault("53300", "too many are connected: try again in a moment", fatal=True)
+                    raise Fault("53300", "too many connections are open: try again in a moment", fatal=True)
                 entered = await enter(link, first, self._desk, self._people, self._enter, self._shelf, self._tally)
         except TimeoutError:
-            raise Fault("08P01", "it took too long to come in", fatal=True) from None
+            raise Fault("08P01", "signing in took too long: connect again", fatal=True) from None
         conversation = Conversation(link, entered, self._people, self._call, self._tally)
         mine = sum(other.name == conversation.name for _, other in self._inside.values())
         if mine >= self._limits.each:
-            raise Fault("53300", f"you have {mine} connections open, and may have no more: close some", fatal=True)
+            raise Fault("53300", f"close some of your connections: you have {mine} open, which is the most", fatal=True)
         number, secret = next(self._numbers) % (1 << 31), random_bytes(4)
         self._inside[number] = secret, conversation
         link.put(reply.key_data(number, secret))

@@ -70,7 +70,8 @@ REPORTED = {
 """What a client is told of by ParameterStatus, as it spells it."""
 
 PRICES = ("tacit.epsilon", "tacit.rho", "tacit.error")
-OWN = {**dict.fromkeys(PRICES, ""), "tacit.confidence": "0.95", "tacit.intervals": "off"}
+OWN = {**dict.fromkeys(PRICES, ""), "tacit.confidence": "0.95", "tacit.intervals": "off", "tacit.key": ""}
+KEY = re.compile(r"[\x21-\x7e]{1,200}")
 DURATIONS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 UTF8 = ("UTF8", "UNICODE", "SQLASCII")
 ONLY = {"standard_conforming_strings": "on", "integer_datetimes": "on"}
@@ -125,6 +126,11 @@ class Settings:
     def intervals(self) -> bool:
         return self._now["tacit.intervals"] == "on"
 
+    @property
+    def key(self) -> str | None:
+        """What the charge of the next question is called; None if the service is to name it."""
+        return self._now["tacit.key"] or None
+
     def offer(self) -> dict[str, Any]:
         """The arguments of `ask` and `quote`."""
         named = {name.removeprefix("tacit."): self._now[name] for name in PRICES if self._now[name]}
@@ -143,6 +149,8 @@ def _checked(key: str, value: str) -> str:
         if lowered in ("off", "false", "no", "0", "f"):
             return "off"
         raise Fault("22023", "tacit.intervals is on or off")
+    if key == "tacit.key" and not KEY.fullmatch(value):
+        raise Fault("22023", "tacit.key is 1 to 200 signs of ASCII without spaces")
     if key in DURATIONS:
         return str(milliseconds(value, key))
     if key in PRICES or key == "tacit.confidence":

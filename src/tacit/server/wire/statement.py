@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.server.wire.catalog_sql import is_catalog, read_catalog
+from tacit.server.wire.catalog_sets import check_tables, is_catalog
+from tacit.server.wire.catalog_sql import read_catalog
 from tacit.server.wire.copying import Copy, read_copy
 from tacit.server.wire.cursor import CloseCursor, Declare, Fetch, read_close, read_declare, read_fetch
 from tacit.server.wire.fault import Fault
@@ -115,7 +116,10 @@ def read_statement(sql: str) -> Statement:
 
 def _asked(sql: str) -> Statement:
     tree = read_catalog(sql)
-    return Catalogued(tree) if tree is not None and is_catalog(tree) else Question(sql)
+    if tree is None or not is_catalog(tree):
+        return Question(sql)
+    check_tables(tree)
+    return Catalogued(tree)
 
 
 def _inner(sql: str) -> Statement:
@@ -173,5 +177,5 @@ def _command(first: str, words: list[str], found: list[Piece]) -> Command:
         return Command(QUIET[first], first)
     raise Fault(
         "0A000" if first in ("listen", "prepare", "execute", "call", "do") else "42501",
-        f"{first[:40].upper() or 'this'} is refused, since a question only reads: begin with SELECT, or WITH … SELECT",
+        f"{first[:40].upper() or 'this'} is not allowed: questions only read, and begin with SELECT or WITH … SELECT",
     )

@@ -34,7 +34,7 @@ class Tally:
     def ended(self, statement: Statement, error: BaseException | None) -> None:
         """How a statement ended."""
         if isinstance(error, Fault):
-            status = 400
+            status = error.status
         else:
             status = 200 if error is None else kind_of(error).status if isinstance(error, TacitError) else 500
         self.metrics.request("WIRE", type(statement).__name__.lower(), status)

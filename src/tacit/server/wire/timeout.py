@@ -1,7 +1,8 @@
 """`statement_timeout`: a question that takes longer is stopped, as if the client had asked for that.
 
-What was charged stays charged, and asking again does not pay again. So a short timeout is no way to a cheap answer; nor
-is it one to a precise time, since the desk rounds the end of a stopped question up as well.
+What was charged stays charged, and the hint of the error names the key under which it is not paid for again. So a short
+timeout is no way to a cheap answer; nor to a precise time, since the desk rounds the end of a stopped question up as
+well.
 """
 
 import re
@@ -9,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tacit.server.opened import Watch
+from tacit.engine import Watch
 from tacit.server.wire.fault import Fault
 
 __all__ = ["alarm", "milliseconds"]

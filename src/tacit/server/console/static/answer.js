@@ -15,7 +15,11 @@ export function showAnswer(place, release, { paid, currency, offer, dataset, who
       : element("span", { class: "badge good" }, paid === false ? "free: paid for before" : `paid ${cost} then`);
   const chart = element("div", { class: "chart" });
   const tabular = element("div", {}, tableOf(release));
+  const unfold = element("button", { type: "button", class: "small", onclick: () => place.classList.remove("outdated") }, "Show it");
+  place.classList.remove("outdated");
   place.replaceChildren(
+    element("div", { id: "answer-old", class: "note row apart", hidden: true },
+      element("p", {}, element("strong", {}, "This answers an earlier question."), " The one above was changed since."), unfold),
     element("div", { class: "answer-head" }, element("h2", { id: "answer-title" }, "Answer"), badge, when(release)),
     ...(release.notes.length ? [notes(release.notes)] : []),
     release.rows.length ? element("div", { class: "halves answer" }, tabular, chart) : element("p", { class: "empty" }, "No group is shown."),
@@ -40,6 +44,15 @@ const notes = (texts) =>
     element("ul", {}, texts.map((text) => element("li", {}, sentence(text)))),
   );
 
+/** Two significant digits of a margin, rounded up, and how many of them come after the point. */
+export function raisedMargin(margin) {
+  if (!(margin > 0)) return [0, 0];
+  let places = 1 - Math.floor(Math.log10(margin));
+  let scaled = Math.ceil(margin * 10 ** places * (1 - 1e-9));
+  if (scaled === 100) [scaled, places] = [10, places - 1]; // 99.6 becomes 100
+  return [scaled / 10 ** places, Math.max(0, Math.min(12, places))];
+}
+
 /** What a cell shows: a noisy number with what its noise is within. */
 function cell(release, name, value, row) {
   if (value === null) return element("td", { class: name in release.intervals ? "right" : null }, "–");
@@ -48,11 +61,15 @@ function cell(release, name, value, row) {
   }
   const [low, high] = release.intervals[name].map((ends) => ends[row]);
   if (low === null || high === null) return element("td", { class: "right" }, spelled(value, 6));
-  const margin = Math.max(high - value, value - low);
+  const [below, above] = [value - low, high - value];
+  // a value that was rounded to a whole number is not quite in the middle, and its noise is as large as before
+  const margin = Number.isInteger(value) && Math.abs(below - above) <= 1 ? (below + above) / 2 : Math.max(below, above);
   // digits far below the noise say nothing; the download has all of them
-  const places = margin > 0 ? Math.max(0, Math.min(12, 1 - Math.floor(Math.log10(margin)))) : 12;
-  const text = value.toLocaleString("en-GB", { maximumFractionDigits: places });
-  return element("td", { class: "right" }, text, " ", element("span", { class: "margin" }, `± ${spelled(margin, 3)}`));
+  const [size, places] = raisedMargin(margin);
+  const plain = (number, least) => number.toLocaleString("en-GB", { minimumFractionDigits: least, maximumFractionDigits: places });
+  const whole = Number.isInteger(value);
+  const noise = plain(size, whole && Number.isInteger(size) ? 0 : places);
+  return element("td", { class: "right" }, plain(value, whole ? 0 : places), " ", element("span", { class: "margin" }, `± ${noise}`));
 }
 
 function tableOf(release) {

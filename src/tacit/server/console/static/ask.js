@@ -1,5 +1,5 @@
 // The page Ask: the parts put together. A price is always that of the question in the editor, or the button waits.
-import { Problem, debounced, element, find, get, moment, nothing, path, post, remove, sentence, toast, trouble } from "./api.js";
+import { Problem, debounced, element, find, freshKey, get, moment, nothing, path, post, remove, sentence, toast, trouble } from "./api.js";
 import { showAnswer } from "./answer.js";
 import { warm } from "./chart.js";
 import { dressed } from "./editor.js";
@@ -10,7 +10,7 @@ import { examples, schemaList } from "./schema.js";
 const page = find(".ask");
 const { role, who, wire } = page.dataset;
 const button = find("#ask");
-const state = { dataset: null, schema: null, budget: null, quoted: null, running: false, stopping: false, releases: [], next: null };
+const state = { answered: null, dataset: null, schema: null, budget: null, quoted: null, running: false, stopping: false, releases: [], next: null };
 
 const editor = dressed(find("#sql"), () => changed());
 const spend = new Spend(() => changed());
@@ -26,8 +26,18 @@ const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 let asking = null; // the request for a quote that is under way
 const price = debounced(() => quote(), 250);
 
+/** An answer stays on the page when its question is changed, folded, and says that it is an older one's. */
+function outdated() {
+  const { answered } = state;
+  if (!answered) return;
+  const old = answered.dataset !== state.dataset || answered.sql.trim() !== editor.text().trim();
+  find("#answer").classList.toggle("outdated", old);
+  find("#answer-old").hidden = !old;
+}
+
 function changed() {
   remember();
+  outdated();
   state.quoted = null;
   asking?.abort();
   ready();
@@ -52,7 +62,7 @@ async function quote() {
     if (!same(body, wanted())) return;
     state.quoted = { body, quote: found };
     const told = shown(found, state.budget, {
-      before: earlier(body.sql, found.cost),
+      before: paidFor(body, found),
       wish: role === "analyst" ? `/requests?dataset=${encodeURIComponent(state.dataset)}` : null,
     });
     find("#quote").replaceChildren(...told.parts);
@@ -61,7 +71,7 @@ async function quote() {
   } catch (problem) {
     if (problem.name === "AbortError" || !same(body, wanted())) return;
     find("#quote").replaceChildren(trouble(problem));
-    if (problem.kind === "refused") editor.blame(problem.message);
+    if (problem.kind === "refused" || problem.kind === "mistake") editor.blame(problem.message);
     if (spend.mode === "reach") spend.quiet();
     find("#quote-said").textContent = `${problem.title}: ${problem.message}`;
   } finally {
@@ -70,19 +80,14 @@ async function quote() {
   }
 }
 
-/** Whether the same words were asked for the same price before. */
-const earlier = (sql, cost) =>
-  state.releases.some((each) => {
-    const currency = cost.epsilon === null ? "rho" : "epsilon";
-    const alike = each.sql.trim() === sql.trim() && each.dataset === state.dataset;
-    return alike && each.cost?.[currency] === cost[currency];
-  });
+/** Whether asking is free: the answer is in the store, or was given here under the key that the question keeps. */
+const paidFor = (body, quote) => quote.answered || Boolean(keptKey(body)?.done && !quote.versioned);
 
 function ready() {
   const found = state.quoted?.quote;
   button.setAttribute("aria-disabled", String(!found || state.running));
   if (!found) button.textContent = asking ? "Looking up the price…" : "Ask";
-  else if (earlier(state.quoted.body.sql, found.cost)) button.textContent = "Ask again · free";
+  else if (paidFor(state.quoted.body, found)) button.textContent = "Ask again · free";
   else button.textContent = found.enough ? `Ask for ${priced(found.cost)}` : "Ask · over budget";
 }
 
@@ -102,8 +107,12 @@ async function ask() {
     toast("There is no price yet");
     return;
   }
-  const { body } = state.quoted;
+  const { body, quote: offered } = state.quoted;
   const dataset = state.dataset;
+  const kept = keptKey(body);
+  const again = kept && !(kept.done && offered.versioned); // once it was answered, changed data make it a new question
+  const key = again ? kept.key : (offered.key ?? freshKey());
+  keepKey(body, key, Boolean(again && kept.done)); // before it is sent: it may be charged, and no word of that come back
   state.running = true;
   state.stopping = false;
   ready();
@@ -111,14 +120,17 @@ async function ask() {
   find("#running").hidden = false;
   try {
     const before = await get(path`/v1/datasets/${dataset}/budget`);
-    const job = await post(path`/v1/datasets/${dataset}/ask`, body, { headers: { Prefer: "respond-async" } });
+    const job = await post(path`/v1/datasets/${dataset}/ask`, body, { headers: { Prefer: "respond-async", "Idempotency-Key": key } });
     const done = await finished(job);
     if (done === null) return;
     const release = await get(done.release);
+    keepKey(body, key, true);
     const { sql, ...offer } = body;
     const paid = release.facts.ledger.entry > before.seq;
     const currency = state.schema.privacy.currency;
     showAnswer(find("#answer"), { ...release, sql }, { paid, currency, offer, dataset, who, wire });
+    state.answered = { sql, dataset };
+    outdated();
     const words = `${release.rows.length} ${release.rows.length === 1 ? "row" : "rows"}`;
     find("#answer-said").textContent = `Answered: ${words}, ${paid ? `paid ${priced(release.facts.cost, currency)}` : "free"}.`;
     find("#answer").scrollIntoView({ block: "nearest", behavior: "smooth" });
@@ -134,6 +146,8 @@ async function ask() {
 }
 
 function fail(problem) {
+  state.answered = null;
+  find("#answer").classList.remove("outdated");
   find("#answer").replaceChildren(element("h2", { id: "answer-title" }, "No answer"), trouble(problem));
   find("#answer").hidden = false;
   find("#answer-said").textContent = `${problem.title}: ${problem.message}`;
@@ -163,11 +177,11 @@ async function finished(job) {
     if (now.state === "done") return now;
     if (now.state === "failed") throw new Problem(now.problem, now.problem.status);
     if (now.state === "cancelled") {
-      toast("Stopped. What was charged stays, and asking it again does not pay again.");
+      toast(`Stopped. What was charged stays. Asked again as it is, it is not paid for twice (key ${job.key}).`);
       return null;
     }
     if (now.state === "lost") {
-      const detail = "the worker that had it is gone; ask it again: that does not pay again";
+      const detail = `ask it again as it is: the worker that had it is gone, and under its key ${job.key} it is not paid for twice`;
       throw new Problem({ title: "The question was lost", detail }, 503);
     }
     if (!state.stopping) {
@@ -229,6 +243,8 @@ async function open(id) {
     }
     const offer = { [currency]: amount, confidence: String(release.confidence) };
     showAnswer(find("#answer"), release, { paid: null, currency, offer, dataset, who, wire });
+    state.answered = { sql: release.sql, dataset };
+    outdated();
     find("#answer").focus({ preventScroll: true });
     find("#answer").scrollIntoView({ block: "nearest", behavior: "smooth" });
   } catch (problem) {
@@ -282,6 +298,28 @@ function remembered() {
   } catch {
     return {};
   }
+}
+
+// A question keeps its key until it is changed: asked again, it is the same question, and not paid for twice.
+const KEY = `tacit-key-${who}`;
+function keepKey(body, key, done) {
+  state.kept = { dataset: state.dataset, body, key, done };
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(state.kept));
+  } catch {
+    // then a reload asks under another key
+  }
+}
+function keptKey(body) {
+  if (state.kept === undefined) {
+    try {
+      state.kept = JSON.parse(sessionStorage.getItem(KEY));
+    } catch {
+      state.kept = null;
+    }
+  }
+  const { kept } = state;
+  return kept && kept.dataset === state.dataset && same(kept.body, body) ? kept : null;
 }
 
 async function start() {

@@ -31,7 +31,7 @@ export function columnFields(table, column, types, check, redo) {
     redo();
   });
   kind.setAttribute("data-focus", `${column.name} type`);
-  const main = [new Field("Type", kind, { place: at("type"), hint: column.native ? `stored as ${column.native}` : "" })];
+  const main = [new Field("Type", kind, { place: at("type"), hint: column.native ? `stored as ${column.native}` : "read from the file: confirm it" })];
   const more = [];
   const person = table.whose === "unit" && table.unit === column.name;
   const numeric = NUMERIC.includes(column.type);
@@ -53,7 +53,6 @@ export function columnFields(table, column, types, check, redo) {
   const checks = [use];
   if (!person) {
     checks.push(tick("never missing", !column.nullable, (value) => set("nullable")(!value)));
-    if (["text", "boolean", "integer", "date"].includes(column.type)) checks.push(tick("the set of values is public", column.public, set("public")));
   }
   const box = element("fieldset", { class: "column" }, legend,
     element("div", { class: "parts" }, main.map((field) => field.box)),

@@ -3,6 +3,9 @@
 import { element, find, get, moment, note, path, post, put, remove, spelled, trouble } from "./api.js";
 import { attempt, confirmed, listed, table } from "./curator_form.js";
 
+// on a phone the parts are folded: the page is then short, and each is one touch away
+if (matchMedia("(max-width: 760px)").matches) for (const part of document.querySelectorAll("details.fold")) part.open = false;
+
 const whole = find("#dataset");
 const name = whole.dataset.dataset;
 const governs = Boolean(whole.dataset.governs);
@@ -220,6 +223,24 @@ find("#verify").addEventListener("click", () => attempt(find("#verification"), a
   await verification();
 }));
 
+async function running() {
+  const place = find("#running");
+  if (place === null) return;
+  try {
+    const { items } = await get(path`/v1/datasets/${name}/running`);
+    const rows = items.map((each) => [moment(each.since), each.owner, element("code", {}, each.sql), stopping(place, each)]);
+    place.replaceChildren(table(["Since", "Who", "Question", ""], rows, "Nothing runs."));
+    setTimeout(running, items.length ? 2000 : 10000);
+  } catch (problem) {
+    place.replaceChildren(trouble(problem));
+  }
+}
+
+const stopping = (place, each) => element("button", { type: "button", class: "small", "aria-label": `Stop the question of ${each.owner}`, onclick: () => attempt(place, async () => {
+  await remove(path`/v1/datasets/${name}/running/${each.id}`);
+  await changes();
+}, "Stopped") }, "Stop");
+
 async function changes() {
   const { items } = await get(path`/v1/datasets/${name}/changes`);
   const rows = items.map((line) => [moment(line.time), line.who, line.what]);
@@ -228,4 +249,5 @@ async function changes() {
 
 load();
 entries();
+running();
 verification();

@@ -126,6 +126,7 @@ async function sources() {
 }
 
 async function choose(source, label) {
+  find("#next").disabled = true; // a text file is read as a whole, to propose types
   await attempt(find("#said"), async () => {
     const { tables } = await post("/v1/sources/schema", source);
     draft.source = source;
@@ -133,7 +134,7 @@ async function choose(source, label) {
     draft.tables = tables.map((table) => ({
       name: table.name, used: true, whose: "", unit: "", clip_rows: "",
       columns: table.columns.map((column) => ({
-        name: column.name, native: column.native, askable: column.askable, used: column.askable, type: column.type ?? "", low: "", high: "", step: column.step ?? "", typical: "", clip: "", keys: [], nullable: true, public: false, hidden: false,
+        name: column.name, native: column.native, askable: column.askable, used: column.askable, type: column.type ?? "", low: "", high: "", step: column.step ?? "", typical: "", clip: "", keys: [], nullable: true, hidden: false,
       })),
     }));
     columns();
@@ -141,6 +142,7 @@ async function choose(source, label) {
     check();
     steps();
   });
+  find("#next").disabled = false;
 }
 
 // --- 2: tables and columns

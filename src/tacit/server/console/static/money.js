@@ -36,6 +36,14 @@ export function figure(text) {
   return Math.abs(short - number) <= 1e-9 * Math.abs(number) ? String(short) : `≈ ${short}`;
 }
 
+/** Four significant digits of an amount, rounded up: what is shown is never less than what is paid. */
+export function raised(text) {
+  const number = Number(text);
+  const scale = 10 ** (3 - Math.floor(Math.log10(number)));
+  const up = Math.ceil(Number((number * scale).toPrecision(12))) / scale;
+  return String(Number(up.toPrecision(4)));
+}
+
 /** A number that may be written as a fraction, as the policy's are. */
 export function fraction(text) {
   const [top, bottom = "1"] = String(text).split("/");

@@ -1,6 +1,6 @@
 // How much to spend, what that means in words, and what a question would cost.
 import { debounced, element, find, get, note, path, sentence, spelled } from "./api.js";
-import { SYMBOL, currencyOf, figure, fraction, priced, share, times } from "./money.js";
+import { SYMBOL, currencyOf, figure, fraction, priced, raised, share, times } from "./money.js";
 
 /** The slider between a thousandth of the budget and all of it, evenly in factors. */
 export class Spend {
@@ -62,11 +62,14 @@ export class Spend {
     const [name, place] = this.mode === "reach" ? ["error", this.error] : [this.currency, this.amount];
     const good = /^\d{1,12}(\.\d{1,12})?$|^\.\d{1,12}$/.test(place.value.trim()) && Number(place.value) > 0;
     place.setAttribute("aria-invalid", String(!good));
-    return good ? { [name]: place.value.trim(), confidence } : null;
+    const value = place === this.amount && place.value === this.shown ? this.exactly : place.value.trim();
+    return good ? { [name]: value, confidence } : null;
   }
 
+  /** An amount that was paid, to its last digit; shown are those that matter. */
   set(amount) {
-    this.amount.value = amount;
+    this.exactly = amount;
+    this.shown = this.amount.value = raised(amount);
     find('input[name="mode"][value="spend"]').click();
     this.#place();
     this.#moved();
@@ -92,7 +95,7 @@ export class Spend {
 
   #explain() {
     if (this.mode === "spend" && !this.offer()) this.quiet();
-    else if (this.mode === "spend") this.say({ [this.currency]: this.amount.value.trim(), delta: "0" });
+    else if (this.mode === "spend") this.say({ [this.currency]: this.offer()[this.currency], delta: "0" });
   }
 
   /** The words for an amount; whichever was asked for last is shown. */

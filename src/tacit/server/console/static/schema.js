@@ -10,7 +10,6 @@ function facts(column, table) {
   if (column.name === table.unit) found.push("says whose a row is");
   if (column.bounds) found.push(`${short(column.bounds[0])} to ${short(column.bounds[1])}`);
   if (column.step) found.push(`steps of ${short(column.step)}`);
-  if (column.public) found.push("public");
   if (column.nullable === false) found.push("never NULL");
   if (column.keys) {
     const shown = column.keys.slice(0, 6).map((key) => (key === null ? "NULL" : String(key)));

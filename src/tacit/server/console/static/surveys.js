@@ -1,6 +1,6 @@
 // All surveys at a glance: whether one is open, how many answered, and where.
 
-import { copy, element, find, get, path, spelled, trouble } from "./api.js";
+import { copy, element, find, get, note, path, post, spelled, trouble } from "./api.js";
 
 const STATES = { open: ["good", "open"], later: ["warn", "opens later"], closed: ["", "closed"] };
 
@@ -14,11 +14,41 @@ function when(item) {
   return item.closes ? `Closes ${time(item.closes)}.` : "";
 }
 
+const ADMITS = { code: "By invitation code.", token: "By invitation code, which a report cannot be traced back to." };
+
+function admits(item) {
+  if (!item.invitations) return "Anybody may answer, also more than once: whoever wants to spoil the result can.";
+  const { kind, made, used } = item.invitations;
+  return `${ADMITS[kind]} ${spelled(used)} of ${counted(made, "code was", "codes were")} used.`;
+}
+
+/** New codes as a file of links: they are told once, and the service keeps only their digests. */
+async function invite(item, count, said) {
+  try {
+    const { codes } = await post(path`/v1/surveys/${item.survey}/invitations`, { count });
+    const link = location.origin + path`/s/${item.survey}`;
+    const rows = ["code,link", ...codes.map((code) => `${code},${link}#${code}`)];
+    const url = URL.createObjectURL(new Blob([rows.join("\n") + "\n"], { type: "text/csv" }));
+    element("a", { href: url, download: `${item.survey}-invitations.csv` }).click();
+    URL.revokeObjectURL(url);
+    said.replaceChildren(note("good", `${counted(codes.length, "code is", "codes are")} in the file.`, "Send each person one link. The codes are not shown again."));
+  } catch (problem) {
+    said.replaceChildren(trouble(problem));
+  }
+}
+
+function inviting(item) {
+  const said = element("div", { "aria-live": "polite" });
+  const count = element("input", { type: "number", min: 1, max: 100000, value: 100, "aria-label": "How many codes" });
+  const button = element("button", { type: "button", class: "small", onclick: () => invite(item, Number(count.value), said) }, "Make invitation codes");
+  return element("div", { class: "stack" }, element("div", { class: "row actions inviting" }, count, button), said);
+}
+
 function card(item) {
   const [kind, word] = STATES[item.state];
   const respond = path`/s/${item.survey}`;
   const facts = [`${spelled(item.submissions)} answered`, counted(item.questions, "question", "questions"), `ε = ${item.epsilon}`];
-  const about = [when(item), item.public_results ? "Everybody may see the results." : "Whoever signs in sees the results."];
+  const about = [when(item), item.public_results ? "Everybody may see the results." : "Whoever signs in sees the results.", admits(item)];
   return element("section", { class: "card survey-card", id: item.survey, "aria-label": item.title },
     element("div", { class: "row apart" }, element("h2", {}, item.title), element("span", { class: `badge ${kind}` }, word)),
     element("p", {}, facts.join(" · ")),
@@ -27,7 +57,8 @@ function card(item) {
     element("div", { class: "row actions" },
       element("a", { class: "button small primary", href: path`/s/${item.survey}/results` }, "Results"),
       element("a", { class: "button small", href: respond }, "Respond"),
-      element("button", { type: "button", class: "small", onclick: () => copy(location.origin + respond, "The link is copied") }, "Copy the link")));
+      element("button", { type: "button", class: "small", onclick: () => copy(location.origin + respond, "The link is copied") }, "Copy the link")),
+    item.invitations && find("#surveys").dataset.governs ? inviting(item) : null);
 }
 
 async function begin() {

@@ -4,7 +4,7 @@ import { debounced, element, find, note, post, sentence, trouble } from "./api.j
 import { Field, select, text } from "./curator_form.js";
 import { fresh, questionFields, sentQuestion, slug } from "./surveys_question.js";
 
-const draft = { title: "", name: "", named: false, words: "", epsilon: "2", opens: "", closes: "", minimum: "100", public_results: false, questions: [fresh()] };
+const draft = { title: "", name: "", named: false, words: "", epsilon: "2", opens: "", closes: "", minimum: "100", public_results: false, invitations: "", questions: [fresh()] };
 const planned = { answers: "5000", within: "2" };
 const seen = new Set(); // what somebody typed in: only there is said what is wrong, until it is to be saved
 const fields = { survey: [], questions: [] };
@@ -92,7 +92,8 @@ function about() {
     field("opens", "Opens (UTC)", moment("opens"), { hint: "Empty: at once." }),
     field("closes", "Closes (UTC)", moment("closes"), { hint: "Empty: never." }),
     field("minimum", "Minimum batch", text(draft.minimum, set("minimum"), { inputmode: "numeric" }), { hint: "Results grow by at least so many reports." }),
-    field("public_results", "Who sees the results", select([["", "whoever signs in"], ["yes", "everybody"]], "", (value) => set("public_results")(value === "yes"))));
+    field("public_results", "Who sees the results", select([["", "whoever signs in"], ["yes", "everybody"]], "", (value) => set("public_results")(value === "yes"))),
+    field("invitations", "Who may answer", select([["", "anybody who has the link"], ["code", "whoever has an invitation code"], ["token", "the same, with reports that cannot be traced to a code"]], "", set("invitations")), { wide: true, hint: "Without codes anybody can answer many times and spoil the result. Codes are made once the survey is saved." }));
   find("#privacy").append(
     field("epsilon", "ε of each respondent, in all", text(draft.epsilon, set("epsilon"), number), { hint: "What all answers of one person give away together. Smaller is more private, and takes more answers." }));
   find("#planned").append(

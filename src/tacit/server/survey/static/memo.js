@@ -17,13 +17,16 @@ export function keep(name, memo) {
 }
 
 // Note how far it came: "agreed" when its owner wants it sent, "sent" when the service has it.
-export function note(name, memo, state) {
-  localStorage.setItem(key(name), JSON.stringify({...memo, state}));
+export const note = (name, state) => change(name, {state});
+
+// The memo with some of its parts changed; what is undefined is forgotten.
+export function change(name, parts) {
+  localStorage.setItem(key(name), JSON.stringify({...kept(name), ...parts}));
   return kept(name);
 }
 
-// What is sent: this text and nothing else.
-export const body = ({id, version, reports}) => JSON.stringify({id, version, reports});
+// What is sent: this text and nothing else. `invitation` is there only if one is needed.
+export const body = ({id, version, reports, invitation}) => JSON.stringify({id, version, reports, invitation});
 
 export const hex = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
 export const bytes = text => Uint8Array.from(text.match(/../g) ?? [], pair => parseInt(pair, 16));

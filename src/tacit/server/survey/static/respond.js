@@ -1,7 +1,8 @@
 // The page of one respondent: asks, tosses the coins here, shows what comes out, and sends just that.
 
 import {randomise} from "./tacit-survey.js";
-import {body, bytes, hex, keep, kept, note} from "./memo.js";
+import {request, token} from "./blind.js";
+import {body, bytes, change, hex, keep, kept, note} from "./memo.js";
 import {answered, coin, labels, leaves} from "./words.js";
 
 const terms = JSON.parse(document.getElementById("terms").textContent);
@@ -21,6 +22,49 @@ function made(tag, properties = {}, ...children) {
 
 function say(text, kind = "") {
   status.replaceChildren(made("p", {className: `note ${kind}`}, text));
+}
+
+function post(path, text) {
+  return fetch(`/v1/surveys/${terms.survey}/${path}`, {
+    method: "POST",
+    headers: {"content-type": "application/json"},
+    credentials: "omit", // a cookie would say who this is
+    referrerPolicy: "no-referrer",
+    body: text,
+  });
+}
+
+// --- being invited
+
+// The code of the link, which browsers do not send when they fetch a page; it is taken out of the address at once.
+let code = decodeURIComponent(location.hash.slice(1));
+if (code) history.replaceState(null, "", location.pathname);
+
+// The memo with what admits its report: nothing, its code, or the token that its code is exchanged for, once.
+let admission = null;
+const admitted = memo => admission ??= invitation(memo).finally(() => admission = null);
+
+async function invitation(memo) {
+  if (terms.invitations === "none" || memo.invitation) return memo;
+  const typed = document.getElementById("code")?.value.trim() || memo.code || code;
+  if (!typed) throw new Error("type the code of your invitation");
+  if (terms.invitations === "code") return change(terms.survey, {invitation: typed});
+  memo = change(terms.survey, {code: typed, blind: memo.blind ?? await request(terms.token_key)});
+  const found = await post("token", JSON.stringify({code: typed, hidden: memo.blind.hidden}));
+  if (found.status === 429 || found.status >= 500) throw new TypeError("later");
+  const told = await found.json();
+  if (!found.ok) throw new Error(told.detail);
+  const made = token(terms.token_key, memo.blind, told.signature);
+  if (made === null) throw new Error("the service did not sign the token as it should");
+  return change(terms.survey, {code: undefined, blind: undefined, invitation: made});
+}
+
+function invited(memo) {
+  if (terms.invitations === "none" || memo.invitation) return [];
+  const hint = made("span", {className: "hint", id: "code-hint"}, "It stands in your invitation and works once.");
+  const input = made("input", {type: "text", id: "code", autocomplete: "off", spellcheck: false, value: memo.code ?? code});
+  input.setAttribute("aria-describedby", hint.id);
+  return [made("div", {className: "field"}, made("label", {htmlFor: "code"}, "Your invitation code"), hint, input)];
 }
 
 // --- asking
@@ -101,7 +145,10 @@ function toss() {
   const memo = keep(terms.survey, {id, version: terms.version, reports, state: "tossed"});
   form.reset();
   form.hidden = true;
-  if (memo.id === id) return show(memo, answers);
+  if (memo.id === id) {
+    if (terms.invitations === "token" && code) admitted(memo).catch(() => {}); // some time before the report is sent
+    return show(memo, answers);
+  }
   show(memo, null); // another tab was first
   say("This device tossed its coins before. They are not tossed again.");
 }
@@ -118,6 +165,12 @@ function steps(question, report, answers) {
   return list;
 }
 
+function admits(memo) {
+  if (terms.invitations === "none" || memo.invitation) return [];
+  const words = terms.invitations === "code" ? "and, beside it, the code of your invitation." : "and, beside it, a token. Your code is exchanged for it first, so that nobody can tell from it which code was yours.";
+  return [made("p", {className: "soft small"}, words)];
+}
+
 function show(memo, answers) {
   const head = made("h2", {id: "review-head"}, memo.state === "sent" ? "What was sent" : "What will be sent");
   const cards = terms.questions.map(question => {
@@ -127,14 +180,14 @@ function show(memo, answers) {
     out.dataset.question = question.name;
     return made("section", {className: "card"}, made("h3", {}, question.ask), steps(question, report, answers), out);
   });
-  const whole = made("details", {}, made("summary", {}, "All that leaves this device, byte for byte"), made("pre", {id: "body"}, body(memo)));
+  const whole = made("details", {}, made("summary", {}, "All that leaves this device, byte for byte"), made("pre", {id: "body"}, body(memo)), ...admits(memo));
   const row = made("div", {className: "row"});
   if (memo.state !== "sent") {
     const button = made("button", {type: "button", className: "primary", id: "send"}, "Send this");
     button.addEventListener("click", () => send(memo, answers));
     row.append(button, made("span", {className: "soft"}, "The coins were tossed, and are not tossed again."));
   }
-  review.replaceChildren(head, ...cards, whole, row);
+  review.replaceChildren(head, ...cards, whole, ...(memo.state === "sent" ? [] : invited(memo)), row);
   review.hidden = false;
   if (answers) review.focus();
 }
@@ -145,28 +198,28 @@ let timer = 0, pause = SOON;
 
 async function send(memo, answers) {
   clearTimeout(timer);
-  memo = note(terms.survey, memo, "agreed");
+  memo = note(terms.survey, "agreed");
   say("Sending …");
   document.getElementById("send")?.setAttribute("disabled", "");
   let found;
   try {
-    found = await fetch(`/v1/surveys/${terms.survey}/reports`, {
-      method: "POST",
-      headers: {"content-type": "application/json"},
-      credentials: "omit", // a cookie would say who this is
-      referrerPolicy: "no-referrer",
-      body: body(memo),
-    });
-  } catch {
-    return later(memo, answers);
+    memo = await admitted(memo);
+    found = await post("reports", body(memo));
+  } catch (error) {
+    if (error instanceof TypeError) return later(memo, answers); // of fetch: there is no network
+    document.getElementById("send")?.removeAttribute("disabled");
+    return say(`It was not sent: ${error.message}.`, "bad");
   }
   if (found.ok) {
     sending = null;
-    show(note(terms.survey, memo, "sent"), answers);
+    show(note(terms.survey, "sent"), answers);
     return say("Thank you. It was sent, and nothing else was.", "good");
   }
   if (found.status === 429 || found.status >= 500) return later(memo, answers);
   const problem = await found.json().catch(() => ({}));
+  if (problem.type?.endsWith("not-invited")) {
+    show(change(terms.survey, {invitation: undefined}), answers); // another code may be typed
+  }
   say(`It was not taken: ${problem.detail ?? "the service refused it"}.`, "bad");
 }
 

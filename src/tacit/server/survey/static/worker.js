@@ -2,7 +2,8 @@
 
 const KEPT = "tacit-survey-1";
 const FILES = ["/static/app.css", "/static/theme.js", "/static/mark.svg", "/survey-static/survey.css",
-  "/survey-static/respond.js", "/survey-static/words.js", "/survey-static/memo.js", "/survey-static/tacit-survey.js"];
+  "/survey-static/respond.js", "/survey-static/words.js", "/survey-static/memo.js", "/survey-static/blind.js",
+  "/survey-static/tacit-survey.js"];
 
 self.addEventListener("install", event => {
   event.waitUntil(caches.open(KEPT).then(kept => kept.addAll(FILES)).then(() => self.skipWaiting()));

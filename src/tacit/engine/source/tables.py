@@ -1,0 +1,309 @@
+"""The declared tables inside one DuckDB, and versions that are of what is read.
+
+Each table is a view. Files are reached through links of our own making, so that no character of a path is a pattern and
+no folder's name a column. A version says in what state the data is, and the view is made anew, before a version is
+given, whenever that state is another than the one it was made for: so no answer is of older data than its version.
+"""
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+
+from tacit.base import InputError, PolicyError, SourceError
+from tacit.engine.dialect import identifier, text_sql
+from tacit.engine.engine import opening
+from tacit.engine.source.copies import Copies
+from tacit.engine.source.form import TextForm
+from tacit.engine.source.listing import Listing, listed, settled, stamped
+from tacit.engine.source.memory import arrow_table
+from tacit.engine.source.parquet import common_columns, held_copy
+from tacit.engine.source.reading import TextReading
+from tacit.engine.views.duckdb import is_steady
+from tacit.noise import SecureRng
+from tacit.policy import ColumnType, Table
+from tacit.policy.problem import quoted
+
+__all__ = ["DatabaseSource", "DuckDBTables", "FileSource"]
+
+State = tuple[str, ...]
+TRIES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSource:
+    """A file or folder, and what is declared of the table in it.
+
+    `copies` is where typed copies are. `at_once` lets text be read when the engine needs it, by the owner who asks;
+    else the curator has had it read before.
+    """
+
+    path: Path
+    copies: Copies
+    table: Table | None = None
+    at_once: bool = False
+    remedy: str = "tacit import"  # what the curator runs
+
+    @property
+    def declared(self) -> tuple[str, ...] | None:
+        """The columns that the data must have; None if nothing is declared."""
+        if self.table is None:
+            return None
+        return tuple(dict.fromkeys([*filter(None, [self.table.unit]), *self.table.columns]))
+
+    def reading(self, listing: Listing) -> TextReading:
+        """How text is read: the unit and the columns that can be asked about, as the declared types."""
+        form = TextForm.of(listing.files[0], self.table)
+        if self.table is None:
+            return TextReading(form=form, kinds=None)
+        columns = self.table.columns
+        kinds = {name: column.type for name, column in columns.items() if column.type and not column.hidden}
+        if self.table.unit is not None and self.table.unit not in kinds:
+            named = columns.get(self.table.unit)
+            kinds[self.table.unit] = (named.type if named else None) or ColumnType.TEXT
+        return TextReading(form=form, kinds=kinds, declared=self.declared or ())
+
+
+class DatabaseSource(NamedTuple):
+    """A table or view of a DuckDB file; of a private one, the column that names the unit, if not each row is one."""
+
+    path: Path
+    name: str
+    unit: str | None = None
+    is_private: bool = False
+
+
+@dataclass
+class _Registered:
+    """A table, the state of its data that the view was made for, and the version that goes with it."""
+
+    source: Any
+    state: State | None = None
+    version: str = ""
+    allowed: list[str] = field(default_factory=list)
+
+
+class DuckDBTables:
+    """Tables by their declared names; `names` says how each is called in a statement. `folder` is ours alone."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+        self._connection, self._folder = connection, folder.resolve()
+        self._lock = threading.RLock()
+        self._tables: dict[str, _Registered] = {}
+        self._attached: dict[Path, tuple[str, State]] = {}
+        self._count = 0
+        self.names: dict[str, str] = {}
+
+    def add(self, name: str, source: Any) -> None:
+        """Make a table of a FileSource, a (DuckDB file, table in it), or a table in memory."""
+        if name.casefold() in (other.casefold() for other in self.names):
+            raise InputError(f"two tables are called {name!r}, as DuckDB reads names")
+        # qualified, so that no name inside a statement is taken for it
+        self.names[name] = f"memory.main.{identifier(name, 'duckdb')}"
+        if isinstance(source, tuple):
+            source = DatabaseSource(Path(source[0]), str(source[1]), *source[2:])
+        self._tables[name] = _Registered(source)
+        self._renew(name)
+
+    def version(self, tables: Collection[str]) -> str:
+        """Files by path and state, text by its content and reading, tables in memory by a name they were given."""
+        seen = sha256()
+        with self._lock:
+            for name in sorted(tables):
+                seen.update(f"{name}\0".encode(errors="surrogateescape"))
+                if name in self._tables:
+                    self._renew(name)
+                    seen.update(f"{self._tables[name].version}\0".encode(errors="surrogateescape"))
+        return seen.hexdigest()
+
+    def reach(self) -> None:
+        """Raise SourceError for a table that cannot be read now that the door is locked: better here than in a question
+        that was paid for."""
+        for name, view in self.names.items():
+
+            def look(view: str = view) -> None:
+                with self._connection.cursor() as cursor:
+                    cursor.execute(f"DESCRIBE SELECT * FROM {view}")
+
+            opening(f"table {quoted(name)} cannot be read by DuckDB: are there odd characters in its path?", look)
+
+    def allowed(self) -> dict[str, list[str]]:
+        """What the engine has to read, by DuckDB's name for the setting. It looks at paths without their links."""
+        found = [path for table in self._tables.values() for path in table.allowed]
+        folders = [f"{self._folder}/", *(path for path in found if path.endswith("/"))]
+        return {"allowed_paths": [path for path in found if not path.endswith("/")], "allowed_directories": folders}
+
+    # --- one table
+
+    def _renew(self, name: str) -> None:
+        """Make the view again if the data is in another state than it was made for."""
+        with self._lock:
+            for _ in range(TRIES):
+                opening(f"table {quoted(name)} cannot be opened in DuckDB", lambda: self._renewed(name))
+                if self._tables[name].state == self._state(name):
+                    return
+        raise SourceError(f"table {quoted(name)}: its data changes while it is opened: try again when nobody writes")
+
+    def _renewed(self, name: str) -> None:
+        table, state = self._tables[name], self._state(name)
+        if state == table.state:
+            return
+        table.state = None  # until all is done
+        if isinstance(table.source, FileSource):
+            table.version = self._file(name, table)
+        elif isinstance(table.source, DatabaseSource):
+            table.version = self._database(name, table, table.source, state)
+        else:
+            self._memory(name, table)
+        table.state = state
+
+    def _state(self, name: str) -> State:
+        """The state of the data now. Names the table where there is none."""
+        source = self._tables[name].source
+        if isinstance(source, FileSource):
+            found = opening(f"{quoted(source.path.name)} cannot be found", lambda: listed(source.path.resolve()))
+            return tuple(f"{file}\0{stamped(file)}" for file in found.files)
+        if isinstance(source, DatabaseSource):
+            path = source.path.resolve()
+            if not path.is_file():
+                raise SourceError(f"{quoted(path.name)}: there is no such DuckDB file")
+            return str(stamped(path)), str(stamped(path.with_name(path.name + ".wal")))
+        return ("in memory",)
+
+    def _number(self) -> int:
+        """A new one each time."""
+        self._count += 1
+        return self._count - 1
+
+    def _view(self, name: str, select: str) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(f"CREATE OR REPLACE VIEW {self.names[name]} AS {select}")
+
+    def _memory(self, name: str, table: _Registered) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.register("tacit arriving", arrow_table(table.source, name))
+            # a copy: the caller's table may change later, and DuckDB's own is faster
+            cursor.execute(f'CREATE TABLE {self.names[name]} AS SELECT * FROM "tacit arriving"')
+            cursor.unregister("tacit arriving")
+        table.source, table.version = None, bytes(SecureRng().read(16)).hex()
+
+    def _database(self, name: str, table: _Registered, source: DatabaseSource, state: State) -> str:
+        """A table of a DuckDB file, attached in this state; a copy where its rows follow from their order."""
+        path = source.path.resolve()
+        table.allowed = [str(path), f"{path}.wal"]
+        alias, before = self._attached.get(path, ("", None))
+        with self._connection.cursor() as cursor:
+            if before != state:
+                if alias:
+                    cursor.execute(f"DETACH DATABASE IF EXISTS {identifier(alias, 'duckdb')}")
+                alias = f"file {self._number()}"
+                cursor.execute(f"ATTACH {text_sql(str(path), 'duckdb')} AS {identifier(alias, 'duckdb')} (READ_ONLY)")
+                self._attached[path] = alias, state
+            inside = f"{identifier(alias, 'duckdb')}.{_dotted(source.name)}"
+            if not self._seen(cursor, name, source, alias):
+                copy = f"memory.main.{identifier(f'tacit copy of {name}', 'duckdb')}"
+                cursor.execute(f"CREATE OR REPLACE TABLE {copy} AS SELECT * FROM {inside}")
+                inside = copy
+        self._view(name, f"SELECT * FROM {inside}")
+        return "\0".join((str(path), *state))
+
+    def _seen(self, cursor: duckdb.DuckDBPyConnection, name: str, source: DatabaseSource, alias: str) -> bool:
+        *schema, inside = source.name.split(".")
+        try:
+            return is_steady(
+                cursor, alias, schema[-1] if schema else "main", inside, source.unit, is_private=source.is_private
+            )
+        except PolicyError as error:
+            problems = error.problems
+        raise PolicyError(*(f"table {quoted(name)}: {problem}" for problem in problems))
+
+    # --- files
+
+    def _file(self, name: str, table: _Registered) -> str:
+        source: FileSource = table.source
+        real = source.path.resolve()
+        listing = listed(real)
+        copies = source.copies
+        if not table.allowed:
+            table.allowed = [f"{real}/" if real.is_dir() else str(real), f"{copies.files.resolve()}/"]
+            table.allowed += [str(file.resolve()) for file in listing.files]
+        elif table.allowed[0].rstrip("/") != str(real):
+            raise SourceError(f"table {quoted(name)}: its source is at another place now: open a new session")
+        if listing.text:
+            return self._text(name, source, listing, copies)
+        self._plain(source)
+        files = listing.files
+        columns = common_columns(files, source.declared)
+        kept = columns if source.declared is None else [column for column in columns if column in source.declared]
+        if not all(self._sound(file, kept, copies) for file in files):
+            files = tuple(held_copy(file, columns, copies) for file in files)
+        self._view(name, f"SELECT {_listed(columns)} FROM {self._linked(files)}")
+        return "\0".join(f"{file}\0{stamped(file)}" for file in listing.files)
+
+    def _plain(self, source: FileSource) -> None:
+        """Nothing is declared of Parquet that is for text alone."""
+        words = ("delimiter", "quote", "header", "encoding", "null")
+        usual = {item.name: item.default for item in fields(Table)}
+        given = [word for word in words if source.table and getattr(source.table, word) != usual[word]]
+        if given and source.table is not None:
+            raise PolicyError(
+                f"{source.table.place}: {given[0]} is for CSV and TSV files, and {quoted(source.path.name)} is none: "
+                "remove it"
+            )
+
+    def _text(self, name: str, source: FileSource, listing: Listing, copies: Copies) -> str:
+        reading = source.reading(listing)
+        found = reading.current(listing.files, copies)
+        if found is None and source.at_once:
+            reading.read(listing.files, copies)
+            found = reading.current(listing.files, copies)
+        if found is None:
+            raise SourceError(
+                f"table {quoted(name)}: {quoted(source.path.name)} has not been read yet, or has changed since it was: "
+                f"its curator runs `{source.remedy}`"
+            )
+        self._view(name, f"SELECT * FROM {self._linked([path for path, _ in found])}")
+        return "\0".join(key for _, key in found)
+
+    def _sound(self, file: Path, columns: Sequence[str], copies: Copies) -> bool:
+        """Whether DuckDB can read every value of these columns. It is found once for a state of a file."""
+        stamp, known = stamped(file), copies.entry(file)
+        if known is not None and known.copies:
+            return False
+        if stamp is None or copies.sound(file, stamp, columns):
+            return True
+        hashes = ", ".join(f"bit_xor(hash({identifier(column, 'duckdb')}))" for column in columns) or "count(*)"
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(f"SELECT {hashes} FROM {self._linked([file])}").fetchall()
+        except duckdb.Error:
+            return False
+        settled(stamp)
+        if stamped(file) == stamp:
+            copies.keep_sound(file, stamp, columns)
+        return True
+
+    def _linked(self, files: Sequence[Path]) -> str:
+        """The table function that reads these files, each by a link with a name of no meaning."""
+        folder = self._folder / "links" / str(self._number())
+        folder.mkdir(parents=True)
+        links = []
+        for number, file in enumerate(files):
+            links.append(folder / f"{number}.parquet")
+            links[-1].symlink_to(file)
+        listed_links = ", ".join(text_sql(str(link), "duckdb") for link in links)
+        # a footer's least and largest values leave NaN out, and DuckDB would decide comparisons by them for whole files
+        return f"read_parquet([{listed_links}], can_have_nan = true, hive_partitioning = false, union_by_name = false)"
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(identifier(column, "duckdb") for column in columns)
+
+
+def _dotted(name: str) -> str:
+    parts = name.split(".")
+    return ".".join(identifier(part, "duckdb") for part in (parts if len(parts) > 1 else ["main", *parts]))

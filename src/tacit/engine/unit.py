@@ -1,0 +1,177 @@
+"""Who a row's unit is: the stored value in one canonical form, by the declared type and the stored type alone.
+
+One person is one unit and two people are two, in every table and on every engine. The rule has three parts.
+
+- What is compared is a `UnitKind`: that of the declared type, or of the stored type where none was declared. It never
+  follows from values. Tables whose kinds differ are not compared.
+- A value of the kind is compared exactly: whole numbers and decimals by value (7, 7.0 and 7.00 are one), texts by their
+  bytes, timestamps in UTC to the microsecond. What is no value of the kind is NULL, and a row whose unit is NULL is
+  nobody's.
+- A stored type in which different people may already look alike (floats, nanoseconds that would be cut) is refused.
+
+No form can fail on a value. Integers of up to 64 bits stay as they are: engines compare them exactly in any width.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tacit.base import InputError
+from tacit.engine.dialect import Dialect
+from tacit.plan.facts import Type
+from tacit.policy import ColumnType
+from tacit.policy.types import decimals, understood
+
+__all__ = ["Stored", "UnitKind", "column_kind", "text_sql", "unit_kind", "unit_sql"]
+
+DIGITS = 38  # of a whole number: as many as every engine holds
+WHOLE_TEXT = r"[+-]?0{0,99}[0-9]{1,38}([.]0*)?"  # 7, +7, 007 and 7.0 are one number; 7.5, 7e0 and abc are none
+BINARY = ("blob", "bytea", "binary", "varbinary")
+WIDE = ("ubigint", "hugeint", "uhugeint", "uint64", "int128", "uint128")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """A table as an engine has it: how it is called in SQL, and the engine's names for the types of its columns."""
+
+    sql: str
+    types: Mapping[str, str]
+
+
+class UnitKind(StrEnum):
+    """What units are compared as."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    TEXT = "text"
+    UUID = "uuid"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    BOOLEAN = "boolean"
+    BINARY = "binary"
+
+
+DECLARED = {
+    Type.INTEGER: UnitKind.INTEGER,
+    Type.NUMBER: UnitKind.DECIMAL,
+    Type.TEXT: UnitKind.TEXT,
+    Type.DATE: UnitKind.DATE,
+    Type.TIMESTAMP: UnitKind.TIMESTAMP,
+    Type.BOOLEAN: UnitKind.BOOLEAN,
+}
+FITS = {  # kinds of stored values that can be compared as another kind, each exactly
+    UnitKind.INTEGER: {UnitKind.TEXT},
+    UnitKind.DECIMAL: {UnitKind.INTEGER},
+    UnitKind.TEXT: {UnitKind.UUID},
+    UnitKind.DATE: {UnitKind.TIMESTAMP},
+}
+
+
+def column_kind(native: str) -> ColumnType | None:
+    """What an engine's type is to us. Lists end in a bracket; Spark names a collation, which is not used."""
+    return None if native.endswith("]") else understood(native.lower().partition(" collate ")[0])
+
+
+def unit_kind(declared: Type | None, native: str) -> UnitKind:
+    """What a unit is compared as; InputError with the cause and the remedy where it cannot be told apart exactly."""
+    stored = _stored_kind(native)
+    kind = stored if declared is None else DECLARED[declared]
+    if kind is not stored and stored not in FITS.get(kind, ()):
+        raise InputError(
+            f'is stored as {native} and declared as {kind}, and these are not compared: declare type = "{stored}"'
+        )
+    return kind
+
+
+def _stored_kind(native: str) -> UnitKind:
+    spelled = native.lower()
+    if spelled in BINARY:
+        return UnitKind.BINARY
+    if spelled == "uuid":
+        return UnitKind.UUID
+    found = column_kind(native)
+    if found is ColumnType.FLOAT:
+        raise InputError(
+            f"is stored as {native}, in which two people can have the same number: store it as an integer or a text "
+            "(in a text file, declare it as one), or name a view as the table's source that casts it"
+        )
+    if found is None or (found is ColumnType.TIMESTAMP and "ns" in spelled):
+        raise InputError(
+            f"is stored as {native}, which cannot name people: use an integer or a text, or name a view as the table's "
+            "source that casts it"
+        )
+    whole = found is ColumnType.DECIMAL and decimals(native) == 0
+    return UnitKind.INTEGER if whole else UnitKind(str(found))
+
+
+def unit_sql(raw: str, declared: Type | None, native: str, dialect: Dialect) -> str:
+    """The unit of a row in its canonical form; NULL where it is nobody's."""
+    stored = _stored_kind(native)
+    match unit_kind(declared, native):
+        case UnitKind.INTEGER:
+            return _whole_from_text(raw, dialect) if stored is UnitKind.TEXT else _whole(raw, native, dialect)
+        case UnitKind.DECIMAL:
+            return _decimal(raw, native, dialect)
+        case UnitKind.TEXT:
+            return text_sql(raw, native, dialect)
+        case UnitKind.DATE if stored is UnitKind.TIMESTAMP:
+            return f"CAST({raw} AS DATE)" if dialect == "postgres" else f"TRY_CAST({raw} AS DATE)"
+        case UnitKind.TIMESTAMP:
+            return _moment(raw, dialect)
+        case _:
+            return raw
+
+
+def text_sql(raw: str, native: str, dialect: Dialect) -> str:
+    """Text that is compared byte by byte, whatever collation the column was given; NULL where it is not UTF-8.
+
+    Blanks that fill up a char(n) are no part of it.
+    """
+    if dialect == "postgres":
+        return f'(CAST({raw} AS TEXT) COLLATE "C")'
+    if dialect == "spark":
+        text = f"COLLATE(CAST({raw} AS STRING), 'UTF8_BINARY')"
+        return f"TRY_VALIDATE_UTF8({f'RTRIM({text})' if native.lower().startswith('char(') else text})"
+    return f'(CAST({raw} AS VARCHAR) COLLATE "C")'
+
+
+def _whole(raw: str, native: str, dialect: Dialect) -> str:
+    """A whole number that is stored as one, of at most 38 digits."""
+    if dialect == "postgres" and column_kind(native) is ColumnType.DECIMAL:
+        return f"(CASE WHEN ABS({raw}) < 1e{DIGITS} THEN {raw} END)"  # NaN is above everything
+    if dialect == "duckdb" and (native.lower() in WIDE or column_kind(native) is ColumnType.DECIMAL):
+        return f"TRY_CAST({raw} AS DECIMAL({DIGITS}, 0))"
+    return raw
+
+
+def _whole_from_text(raw: str, dialect: Dialect) -> str:
+    before = f"SPLIT_PART({raw}, '.', 1)"
+    if dialect == "postgres":
+        return f"(CASE WHEN {raw} ~ '^({WHOLE_TEXT})$' THEN CAST({before} AS NUMERIC) END)"
+    cast = f"TRY_CAST({before} AS DECIMAL({DIGITS}, 0))"
+    if dialect == "duckdb":
+        return f"(CASE WHEN REGEXP_FULL_MATCH({raw}, '{WHOLE_TEXT}') THEN {cast} END)"
+    return f"(CASE WHEN REGEXP_REPLACE({raw}, '^({WHOLE_TEXT})$', '') = '' AND {raw} <> '' THEN {cast} END)"
+
+
+def _decimal(raw: str, native: str, dialect: Dialect) -> str:
+    """A decimal by its value: PostgreSQL's own, elsewhere as its digits, since decimals of two scales may not compare.
+
+    DuckDB writes no 0 before the point where the type has no room for one.
+    """
+    if dialect == "postgres":
+        wide = raw if column_kind(native) is ColumnType.DECIMAL else f"CAST({raw} AS NUMERIC)"
+        return f"(CASE WHEN {wide} - {wide} = 0 THEN {wide} END)"  # neither NaN nor infinite
+    text = f"CAST({raw} AS {'VARCHAR' if dialect == 'duckdb' else 'STRING'})"
+    if not decimals(native):
+        return text
+    if dialect == "spark":
+        return f"TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM {text}))"
+    return f"REGEXP_REPLACE(RTRIM(RTRIM({text}, '0'), '.'), '^(-?)([.]|$)', '\\10\\2')"
+
+
+def _moment(raw: str, dialect: Dialect) -> str:
+    """A point in time in UTC, in microseconds."""
+    if dialect == "postgres":
+        return f"CAST({raw} AS TIMESTAMP)"
+    return f"TRY_CAST({raw} AS {'TIMESTAMP' if dialect == 'duckdb' else 'TIMESTAMP_NTZ'})"

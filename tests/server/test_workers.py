@@ -1,0 +1,84 @@
+"""Two real workers are one service: what one person may take is counted together, also after a worker was killed."""
+
+import os
+import signal
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import httpx
+
+from support.service import COUNT, clinic
+from support.serving import Serving, serving
+from tacit.policy import load
+from tacit.server.jobs import MOST
+
+keys = count()
+
+
+@contextmanager
+def held(policy: Path) -> Iterator[None]:
+    """Nobody can charge the ledger, so that jobs stay open."""
+    with closing(sqlite3.connect(load(policy).ledger(), isolation_level=None)) as book:
+        book.execute("BEGIN IMMEDIATE")
+        yield
+        book.execute("ROLLBACK")
+
+
+def sent(service: Serving, who: str, number: int) -> int:
+    """One job; a connection of its own, so that any worker may get it."""
+    body = {"sql": COUNT.replace("GROUP", f"WHERE age >= {number % 90} GROUP"), "epsilon": 0.001}
+    with service.client(who) as client:
+        headers = {
+            "Prefer": "respond-async",
+            "Idempotency-Key": f"job-{next(keys)}",
+        }  # a key of its own: no look at the ledger
+        answer = client.post("/v1/datasets/clinic/ask", json=body, headers=headers)
+    return answer.status_code
+
+
+def states(service: Serving, who: str) -> Counter[str]:
+    with service.client(who) as client:
+        items: list[dict[str, Any]] = client.get("/v1/jobs").json()["items"]
+    return Counter(item["state"] for item in items)
+
+
+def test_open_jobs_are_limited_for_both_workers_together_and_a_killed_worker_frees_its_own(tmp_path: Path) -> None:
+    policy = clinic(tmp_path)
+    with serving(tmp_path, policy, "ana", environment={"JOBS": "1"}) as service, held(policy):
+        with ThreadPoolExecutor(8) as pool:
+            codes = Counter(pool.map(lambda n: sent(service, "ana", n), range(60)))
+        assert codes == {202: MOST, 429: 60 - MOST}
+        os.kill(service.workers()[0], signal.SIGKILL)
+        for _ in range(200):
+            lost = 0
+            with suppress(httpx.TransportError):
+                lost = states(service, "ana")["lost"]
+            if lost:
+                break
+            sleep(0.05)
+        assert lost
+        codes = Counter(sent(service, "ana", n) for n in range(40))
+        assert codes == {202: lost, 429: 40 - lost}
+
+
+def test_requests_and_failures_are_limited_for_both_workers_together(tmp_path: Path) -> None:
+    with serving(tmp_path, clinic(tmp_path), "ana", environment={"RATE": "10", "FAILURES": "10"}) as service:
+
+        def looked(token: str) -> int:
+            headers = {"Authorization": f"Bearer {token}"}
+            return httpx.get(f"{service.url}/v1/me", headers=headers, trust_env=False).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            wrong = Counter(pool.map(looked, ["tacit_wrong"] * 60))
+            right = Counter(pool.map(looked, [service.tokens["ana"]] * 60))
+        # one more every six seconds, so that a slow machine lets a few more through, and never twice as many
+        assert 10 <= wrong[401] <= 15
+        assert 10 <= right[200] <= 15
+        assert wrong[401] + wrong[429] == right[200] + right[429] == 60

@@ -1,0 +1,41 @@
+BEGIN TRANSACTION;
+CREATE TABLE tacit_received (
+	survey TEXT NOT NULL, 
+	id BLOB NOT NULL, 
+	PRIMARY KEY (survey, id)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "tacit_received" VALUES('team',X'07070707070707070707070707070707');
+CREATE TABLE tacit_reports (
+	survey TEXT NOT NULL, 
+	question TEXT NOT NULL, 
+	"key" BLOB NOT NULL, 
+	heap BLOB NOT NULL, 
+	PRIMARY KEY (survey, question, "key")
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "tacit_reports" VALUES('team','q',X'01010101010101010101010101010101',X'0203');
+CREATE TABLE tacit_surveys (
+	name TEXT NOT NULL, 
+	version TEXT NOT NULL, 
+	PRIMARY KEY (name)
+);
+INSERT INTO "tacit_surveys" VALUES('team','v1');
+CREATE TABLE tacit_tallies (
+	survey TEXT NOT NULL, 
+	question TEXT NOT NULL, 
+	counts BLOB NOT NULL, 
+	reports BIGINT NOT NULL, 
+	held BLOB NOT NULL, 
+	waiting BIGINT NOT NULL, 
+	PRIMARY KEY (survey, question)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "tacit_tallies" VALUES('team','q',X'00000000000000000000000000000000',1,X'00000000000000000000000000000000',0);
+COMMIT;
