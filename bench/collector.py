@@ -21,7 +21,7 @@ from time import perf_counter, sleep
 from rich.table import Table
 
 import tacit.survey
-from tacit.server.collect_store import Delivery, ReportStore
+from tacit.server.survey.store import Delivery, ReportStore
 from tacit.survey.demo import DEMO
 from tacit.survey.device import Device, Submission
 from tacit.survey.device_terms import terms_of

@@ -121,8 +121,8 @@ def _attack(port: int, token: str) -> Iterator[list[int]]:
 
 
 def _set_up(folder: Path) -> tuple[list[str], str]:
-    from tacit.server.people import People
-    from tacit.server.state import State
+    from tacit.server.auth.people import People
+    from tacit.server.db import State
 
     dice, size = np.random.default_rng(5), PEOPLE * TRIPS
     trips = {"person_id": np.repeat(np.arange(PEOPLE), TRIPS), "minute": dice.integers(0, 1440, size)}

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from tacit.base import Relation, Sensitivity
 from tacit.ledger import Ledger
-from tacit.ledger.entry import digest
+from tacit.ledger.chain import digest
 from tacit.ledger.verify import verify
 from tacit.mechanism import Laplace
 from tacit.plan import Program, Step

@@ -116,8 +116,8 @@ def _text(place: int, number: int) -> str:
 
 def _set_up(folder: Path) -> list[str]:
     """The clinic, ten thousand accounts in its ledger, and a token for each of those who will ask."""
-    from tacit.server.people import People
-    from tacit.server.state import State
+    from tacit.server.auth.people import People
+    from tacit.server.db import State
 
     built(folder)
     few = f"{Fraction(EPSILON) * (FEW + 1)!s}"  # the warm question is one more
@@ -152,7 +152,7 @@ def _plenty() -> Amount:
 
 
 def _offer() -> Any:
-    from tacit.session.offer import Offer
+    from tacit.sql.offer import Offer
 
     return Offer(epsilon=Fraction(EPSILON))
 

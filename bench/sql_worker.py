@@ -15,7 +15,7 @@ import duckdb
 from bench.sql_tasks import TASKS, policy
 from tacit.engine import Limits
 from tacit.engine.duckdb import DuckDBEngine
-from tacit.engine.limits import size
+from tacit.engine.watch import size
 from tacit.ledger import Ledger
 from tacit.session.session import Session
 

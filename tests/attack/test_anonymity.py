@@ -12,7 +12,7 @@ from pyarrow.parquet import write_table
 
 from tacit.attack import anonymity
 from tacit.attack.anonymity import measure
-from tacit.attack.chance import chance
+from tacit.attack.population import chance
 from tacit.base import InputError
 
 CONDITIONS = ["heart"] * 2 + ["viral"] * 2 + ["cancer", "heart"] + ["viral"] * 2 + ["cancer"] * 4

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from support.fixed_rng import FixedRng
-from tacit.attack.chance import chance
 from tacit.attack.exposure import Characters, candidates, exposure, stage
 from tacit.attack.network import Network
+from tacit.attack.population import chance
 from tacit.base import InputError
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tacit.attack import generalise as module
 from tacit.attack.anonymity import measure
-from tacit.attack.chance import chance
 from tacit.attack.generalise import generalise
 from tacit.attack.hierarchy import Hierarchy
+from tacit.attack.population import chance
 from tacit.base import InputError
 
 HIERARCHIES = {

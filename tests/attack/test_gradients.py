@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from tacit.attack.chance import chance
 from tacit.attack.gradients import deep_leakage, from_bias, gradient, mismatch
 from tacit.attack.network import Array, Network
+from tacit.attack.population import chance
 from tacit.base import InputError
 
 NETWORK = Network.blank(20, 5, hidden=(15,), seed=4)

@@ -1,7 +1,6 @@
 """Each level of a hierarchy only joins what the one below it kept apart."""
 
-from tacit.attack.hierarchy import Hierarchy
-from tacit.attack.label import covers
+from tacit.attack.hierarchy import Hierarchy, covers
 
 
 def test_each_level_covers_the_one_below() -> None:

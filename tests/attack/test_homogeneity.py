@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.attack.homogeneity import homogeneity, stage
-from tacit.attack.suspects import suspects
+from tacit.attack.posterior import suspects
 from tacit.base import InputError
 
 QUASI = ["zip", "age"]

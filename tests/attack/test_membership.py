@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from support.fixed_rng import FixedRng
-from tacit.attack.chance import chance
-from tacit.attack.membership import Shadows, confidence, likelihood_ratio, loss_threshold, shadows, stage
-from tacit.attack.membership_roc import Roc
+from tacit.attack.membership import Roc, Shadows, confidence, likelihood_ratio, loss_threshold, shadows, stage
 from tacit.attack.network import Array, Network
 from tacit.attack.noisy_training import train
 from tacit.attack.outcome import interval
+from tacit.attack.population import chance
 from tacit.base import InputError
 
 

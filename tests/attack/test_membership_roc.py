@@ -5,7 +5,7 @@ from math import exp, inf
 import numpy as np
 import pytest
 
-from tacit.attack.membership_roc import Roc, advantage_at_most, found_at_most
+from tacit.attack.membership import Roc, advantage_at_most, found_at_most
 from tacit.base import InputError
 from tacit.loss import GDP, Approx, Pure
 

@@ -6,9 +6,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from tacit.attack.block_programme import consistent
-from tacit.attack.block_tables import Group, Person, Row, in_group, publish
-from tacit.attack.microdata import overlap, rebuild
+from tacit.attack.microdata import Group, Person, Row, consistent, in_group, overlap, publish, rebuild
 from tacit.attack.microdata_stage import stage
 from tacit.base import InputError
 

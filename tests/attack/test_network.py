@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit.attack.chance import chance
 from tacit.attack.network import Array, Network
+from tacit.attack.population import chance
 from tacit.base import InputError
 
 

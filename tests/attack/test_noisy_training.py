@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from support.fixed_rng import FixedRng
-from tacit.attack.chance import chance
 from tacit.attack.network import Array, Layer, Network
 from tacit.attack.noisy_training import ROWS, Noise, noisy_sum, train
+from tacit.attack.population import chance
 from tacit.base import InputError, Relation
 from tacit.mechanism import Gaussian
 

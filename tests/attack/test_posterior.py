@@ -6,7 +6,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from tacit.attack.chance import chance
+from tacit.attack.population import chance
 from tacit.attack.posterior import evidence, ruled_out, sure_and_right
 from tacit.base import InputError
 from tacit.noise import SecureRng, discrete_laplaces

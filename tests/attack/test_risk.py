@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.attack.chance import chance
-from tacit.attack.risk import Risk, risk_report
-from tacit.attack.risk_stage import people, shuffled
+from tacit.attack.population import chance
+from tacit.attack.risk import Risk, people, risk_report, shuffled
 from tacit.base import InputError
 
 KINDS = ("singling_out", "linkability", "inference")

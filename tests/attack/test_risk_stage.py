@@ -1,6 +1,6 @@
 """The risk report on a copy and on a table drawn from tacit's counts."""
 
-from tacit.attack.risk_stage import stage
+from tacit.attack.risk import stage
 
 
 def test_the_copy_is_risky_and_the_private_table_is_not() -> None:

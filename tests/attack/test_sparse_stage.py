@@ -1,6 +1,6 @@
 """Most people are found by a few ratings, strangers are not, and nobody is from tacit's averages."""
 
-from tacit.attack.sparse_stage import stage
+from tacit.attack.sparse import stage
 
 
 def test_records_are_found_among_rows_and_not_in_private_averages() -> None:

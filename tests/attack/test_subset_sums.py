@@ -6,9 +6,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from tacit.attack.message_passing import posterior
 from tacit.attack.reconstruction import METHODS, reconstruct
-from tacit.attack.subset_sums import Array, least_absolute, least_largest, least_squares
+from tacit.attack.subset_sums import Array, least_absolute, least_largest, least_squares, posterior
 from tacit.base import InputError
 
 SUM = {"L1": least_absolute, "L-infinity": least_largest}

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import tacit.session.release as stage
+import tacit.sql.noise as stage
 from support.asked import SIDES, Question, opened
 from support.postgres import Server, postgres
 from support.spark import spark

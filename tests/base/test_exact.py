@@ -19,7 +19,7 @@ from tacit.base.exact import opened
 
 SECRET = "8675309"
 SOURCE = Path(tacit.__file__).parent
-MAY_OPEN = "tacit.session.release"
+MAY_OPEN = "tacit.sql.noise"
 
 
 def closed() -> Exact[str]:

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tacit.attack import ATTACKS, Outcome, staged
-from tacit.attack.chance import chance
-from tacit.attack.risk_stage import people, shuffled
+from tacit.attack.population import chance
+from tacit.attack.risk import people, shuffled
 from tacit.base import InputError
 from tacit.cli import app
 from tacit.cli.shares import percent

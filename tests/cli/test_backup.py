@@ -15,8 +15,8 @@ from tacit.cli.backup import register
 from tacit.cli.story import built
 from tacit.ledger import Ledger
 from tacit.policy import load
-from tacit.server.people import People
-from tacit.server.state import State
+from tacit.server.auth.people import People
+from tacit.server.db import State
 
 app = typer.Typer()
 register(app)

@@ -80,7 +80,7 @@ def test_rho_is_read_uniformly_in_time_and_the_limit_as_it_stands() -> None:
 
 def test_windows_show_the_lifetime_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 10**15
-    monkeypatch.setattr("tacit.ledger.sqlite.time_ns", lambda: now * 1000)
+    monkeypatch.setattr("tacit.ledger.sqlite.store.time_ns", lambda: now * 1000)
     with opened("a.ledger", terms(total=10, period=DAY, lifetime=amount(16))) as ledger:
         ledger.charge(account(total=10), cost(9), program(), "1")
         now += DAY

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from tacit.cli.app import app
 from tacit.engine import Watch
-from tacit.server import running as module
-from tacit.server.running import Running
-from tacit.server.state import State
+from tacit.server.ask import running as module
+from tacit.server.ask.running import Running
+from tacit.server.db import State
 
 
 def test_a_question_is_listed_and_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

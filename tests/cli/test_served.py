@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from tacit.base import InputError
 from tacit.cli.served import register
-from tacit.server.people import Identity, People
-from tacit.server.state import State
+from tacit.server.auth.people import Identity, People
+from tacit.server.db import State
 
 app = typer.Typer()
 register(app)

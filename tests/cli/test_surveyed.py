@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from tacit.base import InputError
 from tacit.cli import app
 from tacit.cli.surveyed import survey_demo
-from tacit.server.collect_store import ReportStore
+from tacit.server.survey.store import ReportStore
 
 
 def run(*words: str) -> Result:

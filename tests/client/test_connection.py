@@ -15,8 +15,8 @@ from support.service import COUNT, Running, running
 from tacit.base import Denied, InputError, OutcomeUnknown, OverBudget, TacitError
 from tacit.client import Connection, connect
 from tacit.client.door import ARROW, PROBLEM, Lost, Unreachable
+from tacit.desk.certificate.check import check
 from tacit.session import Quote, Release, Session
-from tacit.session.certificate_check import check
 
 AVERAGES = "SELECT ward, AVG(cost) AS cost, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC"
 BUSY = b'{"type": "urn:tacit:problem:rate", "title": "", "status": 429, "detail": "wait"}'

@@ -14,8 +14,7 @@ from support.relay import canned, relay
 from support.service import running
 from tacit.base import InputError
 from tacit.client import connect
-from tacit.client.address import Address
-from tacit.client.door import Door, Lost, Unreachable
+from tacit.client.door import Address, Door, Lost, Unreachable
 
 TOKEN = "tacit_0123456789ab_" + "s3cret" * 7 + "x"
 OK = canned("200 OK", "application/json", b'{"a": 1}')

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support.tree import ROOT
-from tacit.server.config import PREFIX, Config
+from tacit.server.ops.config import PREFIX, Config
 
 DEPLOY = ROOT / "deploy"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()

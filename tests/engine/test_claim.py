@@ -11,9 +11,9 @@ import pytest
 
 from support.postgres import Server, postgres
 from tacit.engine import claims_of, open_engine
-from tacit.engine.claim_view import tables_behind
+from tacit.engine.claim import tables_behind
 from tacit.policy import Claim, Policy, parse
-from tacit.policy.claim import overlap
+from tacit.policy.source import overlap
 
 __all__ = ["postgres"]
 

@@ -44,7 +44,8 @@ from tacit.engine import open_engine
 from tacit.plan.contribution import Contribution
 from tacit.plan.price import Budget, price
 from tacit.policy import load
-from tacit.sql import Catalog, lower, parse
+from tacit.sql import lower
+from tacit.sql import Catalog, parse
 
 policy = load(sys.argv[1])
 question = lower(parse("SELECT ward, COUNT(*), SUM(cost) FROM visits GROUP BY ward"), Catalog.from_policy(policy))

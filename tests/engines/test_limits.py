@@ -20,9 +20,9 @@ from tacit.base import EngineError
 from tacit.base.exact import opened
 from tacit.engine import Limits, Stopped, Watch
 from tacit.engine.duckdb import DuckDBEngine
-from tacit.engine.limits import MIB
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.spark import SparkEngine
+from tacit.engine.watch import MIB
 from tacit.plan.bounded import Bounded, Clip, Key, Measure
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type

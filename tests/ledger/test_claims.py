@@ -11,7 +11,7 @@ from support.forged import rewrite, said
 from tacit.base import InputError, PolicyError
 from tacit.ledger import REGISTRY, Ledger
 from tacit.ledger.verify import verify
-from tacit.policy.claim import Claim
+from tacit.policy.source import Claim
 
 PID, VISIT = 'column "pid"', 'column "visit"'
 FILE = Claim("file:/srv/visits.csv", unit=PID)

@@ -14,8 +14,8 @@ from support.books import UNIT, account, amount, cost, opened, program, terms
 from support.hammer import FULL, Nursery, begin_book, nursery, spent_units, whole
 from tacit.base import OverBudget
 from tacit.ledger import REGISTRY, Ledger
-from tacit.ledger import sqlite as module
-from tacit.ledger.sqlite import SqliteStore
+from tacit.ledger.sqlite import store as module
+from tacit.ledger.sqlite.store import SqliteStore
 
 __all__ = ["nursery"]
 

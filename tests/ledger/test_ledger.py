@@ -13,11 +13,11 @@ import pytest
 from support.books import account, amount, cost, limit, opened, program, terms
 from tacit.base import Denied, InputError, KeyUsed, LedgerError, OverBudget, PolicyError, Relation, RelationError
 from tacit.ledger import REGISTRY, Ledger
-from tacit.ledger.entry import digest, genesis
+from tacit.ledger.chain import digest, genesis
 from tacit.loss import Cost
-from tacit.plan.program import canonical
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, analyst_holder, group_holder
-from tacit.policy.claim import Claim
+from tacit.policy.source import Claim
+from tacit.program.program import canonical
 
 ALICE = analyst_holder("alice")
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, create_engine, insert, select, text, update
 
 from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger import migrate as module
-from tacit.ledger.entry import REGISTRY, genesis
+from tacit.ledger.chain import REGISTRY, genesis
 from tacit.ledger.migrate import migrate
 from tacit.ledger.schema import VERSION, accounts, book
 

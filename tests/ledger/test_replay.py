@@ -74,7 +74,7 @@ FORGED: dict[str, tuple[Callable[[int, str], str], Callable[[int, int], int]]] =
 def test_forged_rules_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: str) -> None:
     """Every hash is right here; what was written could not have been written by the ledger."""
     now = 10**15
-    monkeypatch.setattr("tacit.ledger.sqlite.time_ns", lambda: now * 1000)
+    monkeypatch.setattr("tacit.ledger.sqlite.store.time_ns", lambda: now * 1000)
     path = tmp_path / "a.ledger"
     declared = terms(period=DAY, limits=(limit(analyst_holder("alice"), 50, each=5),))
     with opened(path, declared) as ledger:
@@ -108,7 +108,7 @@ def test_whatever_the_ledger_allowed_is_played_again_to_the_same_balances(steps:
     """The rules are written twice; here they meet."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         clock = [10**15]
-        patch.setattr("tacit.ledger.sqlite.time_ns", lambda: clock[0] * 1000)
+        patch.setattr("tacit.ledger.sqlite.store.time_ns", lambda: clock[0] * 1000)
         with opened(Path(folder) / "a.ledger", terms(total=60)) as ledger:
             mine = []
             for number, step in enumerate(steps):

@@ -19,7 +19,7 @@ from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger import Ledger
 from tacit.ledger.verify import verify
 from tacit.policy.account import DATASET, analyst_holder
-from tacit.policy.claim import Claim
+from tacit.policy.source import Claim
 
 DAY = 86_400_000_000
 
@@ -86,7 +86,7 @@ def test_a_busy_ledger_is_whole(where: str) -> None:
 
 def test_windows_are_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 10**15
-    monkeypatch.setattr("tacit.ledger.sqlite.time_ns", lambda: now * 1000)
+    monkeypatch.setattr("tacit.ledger.sqlite.store.time_ns", lambda: now * 1000)
     path = tmp_path / "a.ledger"
     with opened(path, terms(period=DAY, lifetime=amount(400))) as ledger:
         held = ledger.charge(account(), cost(60), program(), "1")

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from tacit.plot.surveys import models
-from tacit.survey.beside import Beside
+from tacit.survey.plan import Beside
 
 
 def test_three_lines_over_respondents() -> None:

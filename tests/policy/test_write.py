@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from support.policies import clinic
 from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, Policy, Privacy, Table, parse
+from tacit.policy.declaration import number
 from tacit.policy.kind import name as as_name
-from tacit.policy.problem import number
 
 
 def readable(text: str) -> bool:

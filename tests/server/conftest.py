@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.postgres import database, postgres
-from tacit.server.state import State
+from tacit.server.db import State
 
 __all__ = ["database", "postgres", "state"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from support.service import COUNT, Running, running
-from tacit.server.desk import Desk
-from tacit.server.identify import recognised
-from tacit.server.opened import Opened
+from tacit.server.ask.datasets import Desk
+from tacit.server.ask.opened import Opened
+from tacit.server.auth.identify import recognised
 
 ASK, QUOTE = "/v1/datasets/clinic/ask", "/v1/datasets/clinic/quote"
 BODY = {"sql": COUNT, "epsilon": 0.1}

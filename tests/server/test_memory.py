@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 
 from tacit.server import memory
+from tacit.server.ask.opened import Basis, Opened
 from tacit.server.memory import Answered, Memory
-from tacit.server.opened import Basis, Opened
 
 
 class Files:

@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute
 
 from support.service import COUNT, Running, clinic, running
 from tacit.engine import Watch
-from tacit.server.app import application
-from tacit.server.config import Config
-from tacit.server.desk import Cancelled, Desk
-from tacit.server.people import Identity
+from tacit.server.ask.datasets import Cancelled, Desk
+from tacit.server.auth.people import Identity
+from tacit.server.http.app import application
+from tacit.server.ops.config import Config
 
 ASK = "/v1/datasets/clinic/ask"
 BODY = {"sql": COUNT, "epsilon": 0.01}

@@ -12,7 +12,7 @@ import pytest
 
 from support.service import Running, running
 from support.wire import Clinic, Served
-from tacit.server import protocol
+from tacit.server.http import protocol
 from tacit.server.wire import Limits
 
 PATIENCE = 60.0
@@ -100,7 +100,7 @@ def test_a_second_request_is_held_to_the_same(clinic: Running) -> None:
 
 
 def test_a_question_that_takes_long_is_not_put_out(clinic: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tacit.server.desk import Desk
+    from tacit.server.ask.datasets import Desk
 
     first = Desk.quoting
 

@@ -15,7 +15,7 @@ import pytest
 from support.service import clinic
 from tacit.ledger import Ledger
 from tacit.policy import load
-from tacit.server.state import State
+from tacit.server.db import State
 
 COMMAND = [sys.executable, "-m", "tacit", "serve"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("TACIT_SERVER_")}

@@ -17,7 +17,7 @@ import httpx
 from support.service import COUNT, clinic
 from support.serving import Serving, serving
 from tacit.policy import load
-from tacit.server.jobs import MOST
+from tacit.server.ask.jobs import MOST
 
 keys = count()
 

@@ -14,6 +14,7 @@ import pytest
 
 from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import BrokenEngine, hospital, visits
+from support.plans import priced_by
 from tacit.base import Denied, EngineError, InputError, LedgerError, OverBudget, PolicyError, Refused, TacitError
 from tacit.engine import open_engine
 from tacit.ledger import Ledger
@@ -227,7 +228,7 @@ def test_a_failure_after_the_noise_is_the_same(session: Session, monkeypatch: py
     def breaks(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret-4711")
 
-    monkeypatch.setattr("tacit.session.shown.assemble", breaks)
+    monkeypatch.setattr("tacit.sql.shown.assemble", breaks)
     with pytest.raises(EngineError) as caught:
         session.ask(COUNT, rho=1)
     assert caught.value.__context__ is None
@@ -375,8 +376,7 @@ def test_nothing_printed_logged_or_raised_carries_data(
                     seen += [repr(found), str(found.json()), found._repr_html_()]
                 except TacitError as error:
                     seen += [*traceback.format_exception(error), *held(error)]
-        priced = session.quote(COUNT, rho=1).priced
-        assert priced is not None
+        priced = priced_by(session, COUNT, rho=1)
         exact = session.engine.run(priced.planned.parts[0])
         seen += [repr(exact), str(exact), repr(session), repr(session.engine), str(vars(session))]
     seen += [caplog.text, *capsys.readouterr()]

@@ -10,7 +10,7 @@ from support.clinic import CLINIC
 from tacit.base import Refused
 from tacit.sql import lower, parse
 from tacit.sql.allow import ALLOWED, MOST_DEEP, MOST_NODES, check
-from tacit.sql.reasons import CLASSES
+from tacit.sql.refusals import CLASSES
 
 EVERY: list[type[exp.Expr]] = [
     kind for _, kind in inspect.getmembers(exp, inspect.isclass) if issubclass(kind, exp.Expression)

@@ -8,8 +8,8 @@ from support.clinic import CLINIC
 from support.grammar import Written, questions, soups
 from support.sound import check_sound
 from tacit.base import TacitError
+from tacit.plan.describe import show
 from tacit.plan.question import Question
-from tacit.plan.show import show
 from tacit.sql import DIALECTS, lower, parse
 
 QUICK, LONG = 100, 20_000

@@ -26,11 +26,11 @@ from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, Exponential, KeyS
 from tacit.plan.bounded import LARGEST, Bounded, Clip
 from tacit.plan.contribution import PRIVATE, Contribution
 from tacit.plan.price import Budget, Priced, Task, price
-from tacit.plan.program import Program, Step
 from tacit.plan.question import Question
 from tacit.policy.account import Amount
-from tacit.session.release import choose_bound
+from tacit.program.program import Program, Step
 from tacit.sql import lower, parse
+from tacit.sql.noise import choose_bound
 
 QUICK, LONG = 60, 5000
 SEEDS = 40

@@ -15,7 +15,7 @@ from subprocess import run
 
 from support.books import account, cost, opened, program, terms
 from tacit.ledger import Ledger
-from tacit.ledger.sqlite import SqliteStore
+from tacit.ledger.sqlite.store import SqliteStore
 
 __all__ = ["BREAKAGES", "PAGE", "Book", "Breakage", "Files", "cut_off", "flipped", "mixed", "opened_book", "small_disk"]
 

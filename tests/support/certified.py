@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from support.hospital import hospital
+from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.certificate.check import Check, check
 from tacit.ledger.checkpoint import new_key, public_key
 from tacit.session import Release, Session
-from tacit.session.certificate import Certificate
-from tacit.session.certificate_check import Check, check
 
 __all__ = ["Issued", "failed", "issued", "leaves", "put"]
 

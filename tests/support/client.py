@@ -18,11 +18,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-import tacit.ledger.postgres  # noqa: F401 - imported before anybody is forked
+import tacit.ledger.postgres.store  # noqa: F401 - imported before anybody is forked
 from support.books import account, cost, program, terms
 from tacit.base import CorruptLedger, LedgerError, OverBudget, TacitError
 from tacit.ledger import Ledger, Receipt
-from tacit.ledger.sqlite import SqliteStore, wall_clock
+from tacit.ledger.sqlite.store import SqliteStore, wall_clock
 
 __all__ = ["PATIENCE", "Message"]
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from tacit.ledger.entry import digest
+from tacit.ledger.chain import digest
 from tacit.ledger.verify import Report
 
 __all__ = ["rewrite", "said"]

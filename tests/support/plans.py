@@ -10,14 +10,18 @@ A case is a comment with its name, the query, and comments with the expected pla
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from support.clinic import CLINIC
 from tacit.base import Refused
-from tacit.plan.show import show
+from tacit.plan.describe import show
+from tacit.plan.price import Priced
+from tacit.session import Session
 from tacit.sql import parse
 from tacit.sql.lower import lower
+from tacit.sql.offer import Offer
 
-__all__ = ["Case", "answer", "read"]
+__all__ = ["Case", "answer", "priced_by", "read"]
 
 NAME, DIALECT, EXPECTED = "-- name: ", "-- dialect: ", "-- > "
 
@@ -48,3 +52,8 @@ def answer(query: str, dialect: str | None = None) -> str:
         return show(lower(parse(query, dialect), CLINIC))
     except Refused as error:
         return f"refused: {error}"
+
+
+def priced_by(session: Session, sql: str, **offer: Any) -> Priced:
+    """The plan and program that a session would charge for this question."""
+    return session._planned(sql, Offer.of(**offer), None)[0].priced

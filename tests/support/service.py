@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 
 from tacit.cli.story import built
-from tacit.server.config import Config
-from tacit.server.people import Role
-from tacit.server.run import server
-from tacit.server.service import Service
+from tacit.server.auth.people import Role
+from tacit.server.ops.config import Config
+from tacit.server.ops.run import server
+from tacit.server.ops.service import Service
 
 __all__ = ["COUNT", "Running", "clinic", "running"]
 

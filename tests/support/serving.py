@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 
 from support.service import PLAIN
-from tacit.server.people import People
-from tacit.server.state import State
+from tacit.server.auth.people import People
+from tacit.server.db import State
 
 __all__ = ["Serving", "serving"]
 

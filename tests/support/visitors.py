@@ -9,7 +9,7 @@ from sqlalchemy.engine import make_url
 
 from tacit.base import Relation, Sensitivity
 from tacit.ledger import REGISTRY, Ledger
-from tacit.ledger.entry import digest, genesis
+from tacit.ledger.chain import digest, genesis
 from tacit.loss import Cost
 from tacit.mechanism import DiscreteLaplace
 from tacit.plan import Program, Step

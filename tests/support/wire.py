@@ -17,10 +17,10 @@ import psycopg
 import pyarrow as pa
 from pyarrow.parquet import write_table
 
-from tacit.server.desk import Desk
-from tacit.server.people import People
-from tacit.server.shelf import Shelf
-from tacit.server.state import State
+from tacit.server.ask.datasets import Desk
+from tacit.server.ask.shelf import Shelf
+from tacit.server.auth.people import People
+from tacit.server.db import State
 from tacit.server.wire import Limits, serve_wire
 
 __all__ = ["SIZE", "Clinic", "Raw", "Served", "text"]

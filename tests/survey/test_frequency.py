@@ -30,8 +30,7 @@ from tacit.survey import (
     SymmetricUnary,
     Tally,
 )
-from tacit.survey.bits import Bits
-from tacit.survey.frequency import word
+from tacit.survey.frequency import Bits, word
 
 
 def pooled(*, epsilon: Any, categories: int) -> PooledHashing:

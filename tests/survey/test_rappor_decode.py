@@ -6,8 +6,7 @@ import pytest
 from support.fixed_rng import FixedRng
 from tacit.base import InputError
 from tacit.survey.protocol import Array
-from tacit.survey.rappor import Rappor
-from tacit.survey.rappor_decode import _lasso, decode
+from tacit.survey.rappor import Rappor, _lasso, decode
 
 CANDIDATES = [f"site{i}.org" for i in range(60)]
 SHARES = [0.4, 0.25, 0.15]

@@ -17,10 +17,8 @@ from support.reports import (
     within,
 )
 from tacit.base import InputError
-from tacit.survey.sketch import buckets_of_texts
-from tacit.survey.sketch_count import CountMeanSketch
-from tacit.survey.sketch_hadamard import HadamardSketch
-from tacit.survey.text_hash import bucket_of_text
+from tacit.survey.hash_family import bucket_of_text
+from tacit.survey.sketch import CountMeanSketch, HadamardSketch, buckets_of_texts
 
 KINDS: list[Any] = [CountMeanSketch, HadamardSketch]
 TEXTS = [chr(97 + i) for i in range(16)]

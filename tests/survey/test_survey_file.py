@@ -9,8 +9,7 @@ import pytest
 
 from support.surveys import SLEEP, sleep, written
 from tacit.base import PolicyError
-from tacit.survey.survey_file import load, parse
-from tacit.survey.survey_starter import STARTER
+from tacit.survey.survey_file import STARTER, load, parse
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:

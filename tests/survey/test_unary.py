@@ -9,8 +9,8 @@ import pytest
 from support.fixed_rng import FixedRng, ScriptedRng
 from tacit.base import InputError
 from tacit.survey import OptimizedUnary, SymmetricUnary
-from tacit.survey.bits import ADDED, CHUNK
 from tacit.survey.coin import ONE
+from tacit.survey.frequency import ADDED, CHUNK
 
 
 def test_the_rates_are_those_of_the_literature_rounded_on_the_private_side() -> None:

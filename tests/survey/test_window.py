@@ -18,10 +18,9 @@ from support.reports import (
     within,
 )
 from tacit.base import InputError
-from tacit.survey.hybrid import HybridMean
-from tacit.survey.one_bit_mean import OneBitMean
-from tacit.survey.piecewise import PiecewiseMean, best_width
+from tacit.survey.mean import OneBitMean
 from tacit.survey.protocol import Tally
+from tacit.survey.window import HybridMean, PiecewiseMean, best_width
 
 KINDS: list[Any] = [PiecewiseMean, HybridMean]
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(5, 2), Fraction(6)]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.attack.classes import Codes, Data, Integers, chosen, combined, encoded, table_of
+from tacit.attack.hierarchy import Codes, Data, Integers, chosen, combined, encoded, table_of
 from tacit.base import InputError
 
 __all__ = ["Anonymity", "Cells", "cells", "measure"]

@@ -11,13 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.attack.chance import chance
-from tacit.attack.classes import Data, Integers, table_of
-from tacit.attack.mondrian import mondrian
+from tacit.attack.generalise import mondrian
+from tacit.attack.hierarchy import Data, Integers, table_of
 from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.posterior import Floats, evidence, sure_and_right
-from tacit.attack.private import private_counts
-from tacit.attack.suspects import suspects
+from tacit.attack.population import chance
+from tacit.attack.posterior import Floats, evidence, private_counts, sure_and_right, suspects
 from tacit.base import InputError
 
 __all__ = ["HOSPITALS", "Composition", "compose", "stage"]

@@ -1,16 +1,41 @@
 """Two desks that count and add up rows in SQL: one that only refuses small groups, and tacit's."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.attack.conditions import Condition
 from tacit.base import InputError, Refused
 from tacit.session import Session
 
-__all__ = ["Desk", "GuardedDesk", "PrivateDesk"]
+__all__ = ["Condition", "Desk", "GuardedDesk", "PrivateDesk", "equals"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Rows to ask about, as `sql` and as the same filter for Arrow. Joined with &, |, and negated with ~."""
+
+    sql: str
+    expression: Any
+
+    def __and__(self, other: "Condition") -> "Condition":
+        return Condition(f"({self.sql} AND {other.sql})", self.expression & other.expression)
+
+    def __or__(self, other: "Condition") -> "Condition":
+        return Condition(f"({self.sql} OR {other.sql})", self.expression | other.expression)
+
+    def __invert__(self) -> "Condition":
+        return Condition(f"NOT {self.sql}", ~self.expression)
+
+
+def equals(column: str, value: str | int) -> Condition:
+    """Rows whose `column` has this value."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f'the value of "{column}" must be text or a whole number, not {type(value).__name__}')
+    name = '"' + column.replace('"', '""') + '"'
+    written = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    return Condition(f"({name} = {written})", pc.field(column) == value)
 
 
 class Desk(Protocol):

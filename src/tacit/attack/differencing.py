@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tacit.attack.chance import Chance, chance
-from tacit.attack.conditions import Condition, equals
-from tacit.attack.desks import Desk, GuardedDesk, PrivateDesk
+from tacit.attack.desks import Condition, Desk, GuardedDesk, PrivateDesk, equals
 from tacit.attack.outcome import Attempt, Outcome
+from tacit.attack.population import Chance, chance
 from tacit.base import InputError, Refused
 from tacit.session.single import OneTable
 

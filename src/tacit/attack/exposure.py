@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.attack.chance import Chance, chance
 from tacit.attack.network import Array, Network
 from tacit.attack.noisy_training import Noise, train
 from tacit.attack.outcome import Attempt, Outcome
+from tacit.attack.population import Chance, chance
 from tacit.base import InputError, whole
 from tacit.loss import Loss
 from tacit.noise import Rng

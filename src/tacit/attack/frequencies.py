@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.attack.chance import Chance, chance
 from tacit.attack.outcome import Attempt, Outcome
+from tacit.attack.population import Chance, chance
 from tacit.attack.subset_sums import Array
 from tacit.base import InputError, Sensitivity
 from tacit.base.number import round_up
@@ -238,7 +238,7 @@ def _draw(
     by_sites: dict[str, list[float]], by_pool: dict[str, list[float]], *, people: int, sites: int, epsilon: float
 ) -> Any:
     from tacit.plot import Curve, curves
-    from tacit.plot.beside import beside
+    from tacit.plot.page import beside
 
     def panel(x: Sequence[float], lines: dict[str, list[float]], theory: list[float], title: str, axis: str) -> Any:
         names = {"log ratio": "log ratio, exact", "homer": "Homer's distance, exact", "tacit": "log ratio, tacit"}

@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.attack.anonymity import cells
-from tacit.attack.chance import chance
-from tacit.attack.classes import Data, chosen, combined, encoded, table_of
-from tacit.attack.mondrian import mondrian
+from tacit.attack.generalise import mondrian
+from tacit.attack.hierarchy import Data, chosen, combined, encoded, table_of
 from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.posterior import evidence, ruled_out, sure_and_right
-from tacit.attack.private import private_counts
+from tacit.attack.population import chance
+from tacit.attack.posterior import evidence, private_counts, ruled_out, sure_and_right
 from tacit.base import InputError
 
 __all__ = ["Homogeneity", "homogeneity", "stage"]

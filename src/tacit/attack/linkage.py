@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tacit.attack.chance import chance
-from tacit.attack.classes import Data, Integers, chosen, combined, encoded, table_of
+from tacit.attack.hierarchy import Data, Integers, chosen, combined, encoded, table_of
 from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.population import country
-from tacit.attack.posterior import evidence, sure_and_right
-from tacit.attack.private import private_counts
+from tacit.attack.population import chance, country
+from tacit.attack.posterior import evidence, private_counts, sure_and_right
 from tacit.base import InputError
 from tacit.session.single import EACH_ROW, ask
 

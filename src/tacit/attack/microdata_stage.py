@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tacit.attack.block_programme import Programme
-from tacit.attack.block_tables import Group, Person, publish
-from tacit.attack.chance import Chance, chance
-from tacit.attack.microdata import overlap, rebuild
+from tacit.attack.microdata import Group, Person, Programme, overlap, publish, rebuild
 from tacit.attack.outcome import Attempt, Outcome
+from tacit.attack.population import Chance, chance
 from tacit.base import InputError
 from tacit.session.single import EACH_ROW, OneTable
 

@@ -3,17 +3,22 @@
 The attacker knows more than most: who is in each group, how the noise is drawn, and how common each value is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import exp
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tacit.attack.classes import Integers
+from tacit.attack.hierarchy import Data, Integers, chosen, combined, covers, encoded, table_of
 from tacit.base import InputError
+from tacit.session.single import EACH_ROW, ask
 
-__all__ = ["Floats", "evidence", "ruled_out", "sure_and_right"]
+__all__ = ["Floats", "Suspects", "evidence", "private_counts", "ruled_out", "sure_and_right", "suspects"]
 
 Floats = NDArray[np.float64]
 SURE = 0.95
@@ -65,3 +70,65 @@ def sure_and_right(posterior: Floats, truth: Integers | Sequence[int], *, sure: 
     claimed = posterior.max(axis=1) >= sure
     right = claimed & (posterior.argmax(axis=1) == np.asarray(truth))
     return int(claimed.sum()), int(right.sum())
+
+
+def private_counts(table: pa.Table, keys: Mapping[str, Sequence[Any]], *, epsilon: float) -> Integers:
+    """Noisy counts of rows, an axis for each of `keys` in its order; every row is another person's."""
+    names = ", ".join(f'"{name}"' for name in keys)
+    release = ask(
+        table,
+        f"SELECT {names}, COUNT(*) AS many FROM data GROUP BY {names}",
+        unit=EACH_ROW,
+        keys=keys,
+        epsilon=epsilon,
+    )
+    told = release.table.drop_null()  # the data have no missing values, and everybody knows
+    places = tuple(
+        pc.index_in(told.column(name), value_set=pa.array(list(values), told.schema.field(name).type)).to_numpy()
+        for name, values in keys.items()
+    )
+    counts = np.zeros([len(values) for values in keys.values()], np.int64)
+    counts[places] = told.column("many").to_numpy()
+    return counts
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """`rows[i, v]` is how many released rows may be person i's and say `values[v]`."""
+
+    rows: Integers
+    values: tuple[Any, ...]
+
+    def of(self, person: int = 0) -> dict[Any, int]:
+        """The values possible for one person, with their rows."""
+        found = self.rows[person]
+        return {value: int(found[place]) for place, value in enumerate(self.values) if found[place]}
+
+
+def suspects(release: Data, people: Data | Mapping[str, Any], quasi: Sequence[str], sensitive: str) -> Suspects:
+    """The rows of `release` that each of `people` may be behind, by what they say in the column `sensitive`.
+
+    `people` has the columns `quasi` with plain values, and `release` the same with labels as label.py reads them.
+    """
+    shown = table_of(release, "release")
+    known = pa.table({name: [value] for name, value in people.items()}) if isinstance(people, Mapping) else people
+    known = table_of(known, "people")
+    names = chosen(shown, quasi, "quasi")
+    chosen(known, names, "quasi of people")
+    if sensitive in names:
+        raise InputError(f'"{sensitive}" cannot be sensitive and a quasi-identifier at once')
+    columns = [encoded(shown.column(name)) for name in names]
+    secret = encoded(shown.column(chosen(shown, [sensitive], "sensitive")[0]))
+    assert secret.values is not None
+    _, first, group = np.unique(combined(columns).of, return_index=True, return_inverse=True)
+    held = np.zeros((len(first), secret.size), np.int64)
+    np.add.at(held, (group, secret.of), 1)
+    fits: NDArray[np.bool_] = np.ones((known.num_rows, len(first)), bool)
+    for name, codes in zip(names, columns, strict=True):
+        mine = encoded(known.column(name))
+        assert codes.values is not None
+        assert mine.values is not None
+        labels, values = codes.values.to_pylist(), mine.values.to_pylist()
+        within = np.array([[covers(label, value) for label in labels] for value in values])
+        fits &= within[mine.of][:, codes.of[first]]
+    return Suspects(fits.astype(np.int64) @ held, tuple(secret.values.to_pylist()))

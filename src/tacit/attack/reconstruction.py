@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tacit.attack.chance import Chance, chance
-from tacit.attack.message_passing import posterior
 from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.subset_sums import Array, least_absolute, least_largest, least_squares, subset_sums
+from tacit.attack.population import Chance, chance
+from tacit.attack.subset_sums import Array, least_absolute, least_largest, least_squares, posterior, subset_sums
 from tacit.base import InputError, Sensitivity
 from tacit.base.number import round_up
 from tacit.loss import Approx
@@ -153,7 +152,7 @@ def _asked(source: Chance, people: int) -> tuple[Array, Array, Array]:
 
 def _draw(lines: dict[Method, Array], spent: Array, people: int) -> Any:
     from tacit.plot import Curve, curves
-    from tacit.plot.beside import beside
+    from tacit.plot.page import beside
 
     left = curves(
         [Curve(label=method, x=ERRORS, y=line.tolist()) for method, line in lines.items()],

@@ -34,15 +34,15 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack("composition", "Two anonymous tables together are not anonymous", "tacit.attack.composition"),
     Attack("linkage", "Zip code, birth date and sex are a name", "tacit.attack.linkage"),
-    Attack("sparse", "A few ratings find a person among anonymous records", "tacit.attack.sparse_stage"),
+    Attack("sparse", "A few ratings find a person among anonymous records", "tacit.attack.sparse"),
     Attack("differencing", "The difference of two harmless answers is one person", "tacit.attack.differencing"),
     Attack("reconstruction", "Enough answers, each a little wrong, give everybody away", "tacit.attack.reconstruction"),
     Attack("microdata", "Published tables of a few people are those people", "tacit.attack.microdata_stage"),
     Attack("frequencies", "Averages over a whole study tell who was in it", "tacit.attack.frequencies"),
     Attack("membership-in-models", "A model knows who it was trained on", "tacit.attack.membership"),
     Attack("canary-exposure", "A model learns a secret by heart", "tacit.attack.exposure"),
-    Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradient_stage"),
-    Attack("risk", "Singling out, linking and inferring from a released table", "tacit.attack.risk_stage"),
+    Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradients"),
+    Attack("risk", "Singling out, linking and inferring from a released table", "tacit.attack.risk"),
 )
 
 

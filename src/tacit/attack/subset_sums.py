@@ -7,10 +7,11 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csc_array, eye_array, hstack
 from scipy.sparse.linalg import lsqr
+from scipy.special import log_ndtr
 
 from tacit.base import InputError, TacitError
 
-__all__ = ["Array", "least_absolute", "least_largest", "least_squares", "subset_sums"]
+__all__ = ["Array", "least_absolute", "least_largest", "least_squares", "posterior", "subset_sums"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -99,3 +100,59 @@ def _solve(price: Array, rows: Any, most: Array, bounds: list[Any]) -> Any:
     if solved.status != 0:
         raise TacitError(f"the linear programme was not solved: {solved.message}")
     return solved
+
+
+PASSES = 80
+DAMPING = 0.7  # the share of a new message that is taken over: full steps can swing for ever
+STILL = 1e-5
+
+
+def posterior(queries: Array, answers: Array, *, bound: float | None = None, sigma: float | None = None) -> Array:
+    """The chance that each bit is 1, if each answer is off by uniform noise in ±`bound`, or by a normal of `sigma`."""
+    if (bound is None) == (sigma is None) or not (bound or sigma or 0) > 0:
+        raise InputError("say how large the noise is: bound (it is uniform in ±bound) or sigma (it is normal), above 0")
+    count, people = queries.shape
+    signs = (queries - 0.5) * 0.5  # with s = 2x − 1 in ±1, Ax is signs·s, plus Σs/4, plus half the row's sum
+    rest = answers - queries.sum(axis=1) / 2
+    weight = 1 / 16  # each entry of `signs`, squared
+    spins: Array = np.zeros(people)
+    pull: Array = np.zeros(count)
+    seen: Any = signs @ spins
+    size = float(bound or sigma or 0)
+    noise = size**2 / 3 if bound else size**2  # its variance
+    for _ in range(PASSES):
+        spread = max(weight * float((1 - spins**2).sum()), (1e-3 * size) ** 2)
+        # the level Σs/4 is common to all answers. What they have left on average says it well at first, the bits later
+        doubt = noise / count / (noise / count + spread)
+        level = (1 - doubt) * float((rest - seen).mean()) + doubt * float(spins.sum()) / 4
+        expected = seen - spread * pull + level
+        fresh, curvature = (
+            _uniform(rest - expected, spread, bound) if bound else _normal(rest - expected, spread, sigma)
+        )
+        pull = DAMPING * fresh + (1 - DAMPING) * pull
+        variance = 1 / (weight * max(curvature, 1e-12))
+        found = np.tanh((spins + variance * (signs.T @ pull)) / variance)
+        moved = float(np.abs(found - spins).max())
+        spins = DAMPING * found + (1 - DAMPING) * spins
+        if moved < STILL:
+            break
+        seen = signs @ spins
+    return np.asarray((spins + 1) / 2, dtype=float)
+
+
+def _normal(gap: Array, spread: float, sigma: float | None) -> tuple[Array, float]:
+    whole = spread + (sigma or 0) ** 2
+    return gap / whole, len(gap) / whole
+
+
+def _uniform(gap: Array, spread: float, bound: float) -> tuple[Array, float]:
+    """The mean of N(0, spread) given that it lies within `bound` of `gap`, and by how much that narrows it."""
+    width = sqrt(spread)
+    # the far tail is computed on the left, where differences of normal tails keep their digits
+    centre = -np.abs(gap) / width
+    low, high = centre - bound / width, centre + bound / width
+    mass = log_ndtr(high) + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_ndtr(high), -1e-12)))
+    at_low, at_high = (np.exp(-(end**2) / 2 - mass) / sqrt(2 * np.pi) for end in (low, high))
+    mean = at_low - at_high
+    narrowed = mean**2 + high * at_high - low * at_low
+    return np.sign(gap) * -mean / width, float(np.clip(narrowed, 0, 1).sum()) / spread

@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tacit.auditor.certify import Form, allocated, better_form, bound, detectable, rarest
-from tacit.auditor.claims import Case, Target, read_case
-from tacit.auditor.densities import densities
+from tacit.auditor.claims import Case, Screened, Shares, Target, read_case, screened
 from tacit.auditor.draw import Source, opened_source
 from tacit.auditor.events import Event
-from tacit.auditor.screen import Screened, Shares, screened
 from tacit.auditor.search import Goal
 from tacit.auditor.sequences import number_scores
-from tacit.auditor.verdict import Status, Verdict
+from tacit.auditor.verdict import Status, Verdict, densities
 from tacit.base import Number, between, whole
 from tacit.loss import Loss
 from tacit.noise import Rng, rng_or_default

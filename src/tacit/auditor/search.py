@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.auditor import events, floating
+from tacit.auditor import events
+from tacit.auditor import events as floating
 from tacit.auditor.classify import classifier
 from tacit.auditor.events import Event, Score
 from tacit.auditor.outputs import NUMBER, Bools, Floats, Outputs, spelled

@@ -19,12 +19,12 @@ from tacit.cli.bar import bar
 from tacit.cli.options import Json, Picture
 from tacit.cli.place import USUAL
 from tacit.cli.screen import drawn, picture, print_json
+from tacit.desk.show import spelled
 from tacit.engine import Limits
-from tacit.engine.limits import size
+from tacit.engine.watch import size
 from tacit.ledger.checkpoint import Signer
 from tacit.policy import Currency
 from tacit.session import Release, Session
-from tacit.session.show import spelled
 from tacit.session.single import OneTable
 
 __all__ = ["register"]

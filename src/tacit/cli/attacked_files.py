@@ -149,7 +149,7 @@ def link(released: Released, register: Register, on: On, as_json: Json = False) 
 
 
 def _read(path: Path, name: str) -> Any:
-    from tacit.attack.classes import table_of
+    from tacit.attack.hierarchy import table_of
 
     return table_of(path, name)
 

@@ -16,7 +16,7 @@ from tacit.cli.screen import print_json
 from tacit.cli.served import ConfigFile, StateFolder
 
 if TYPE_CHECKING:
-    from tacit.server.backup_restore import Checked
+    from tacit.server.ops.restore import Checked
 
 __all__ = ["register"]
 
@@ -54,8 +54,8 @@ def backup(
         raise InputError("give a new FILE to back up to, or --check FILE, or --restore FILE --into FOLDER")
     if (restore is None) != (into is None) or (keep_tokens and restore is None):
         raise InputError("give --into FOLDER, a new folder, with --restore; --keep-tokens works only with --restore")
-    from tacit.server.backup_restore import check as checked
-    from tacit.server.backup_restore import restore as restored
+    from tacit.server.ops.restore import check as checked
+    from tacit.server.ops.restore import restore as restored
 
     if check is not None:
         _shown(check, checked(check), as_json=as_json)
@@ -72,8 +72,8 @@ def backup(
 def _made(
     file: Path, config: Path | None, policy: list[Path] | None, state: Path | None, *, keys: bool, as_json: bool
 ) -> None:
-    from tacit.server.backup import back_up
-    from tacit.server.config import Config
+    from tacit.server.ops.backup import back_up
+    from tacit.server.ops.config import Config
 
     settings = Config.read(config)
     if state is not None:

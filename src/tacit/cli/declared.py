@@ -16,8 +16,8 @@ from tacit.cli.demo import bullets
 from tacit.cli.options import Json
 from tacit.cli.screen import facts, print_json, up
 from tacit.policy import Policy, Table, blanks, load, notes, parse, starter
-from tacit.policy.analyst import ANYBODY
-from tacit.policy.problem import duration, number
+from tacit.policy.declaration import duration, number
+from tacit.policy.privacy import ANYBODY
 from tacit.policy.reference import as_markdown
 from tacit.policy.table import Encoding
 

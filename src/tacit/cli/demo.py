@@ -16,8 +16,8 @@ from tacit.cli.screen import drawn, picture, print_json
 from tacit.cli.story import Story, Turn
 from tacit.cli.surveyed import survey_demo
 from tacit.cli.tour import Tour
+from tacit.desk.show import number, table_of
 from tacit.loss import Cost
-from tacit.session.show import number, table_of
 
 __all__ = ["bullets", "demo", "mechanisms_demo"]
 

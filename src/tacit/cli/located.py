@@ -78,7 +78,7 @@ def place(
 
 def _draw(mechanism: GeoLaplace, truth: tuple[float, float], within: float, path: Path) -> None:
     from tacit.plot import page, write
-    from tacit.plot.places import places
+    from tacit.plot.surveys import places
 
     here = checked([truth] * SHOWN)
     reports = mechanism.sample(here)

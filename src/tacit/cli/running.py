@@ -34,7 +34,7 @@ def listed(
     Example: tacit running list --state tacit-state
     """
     with extra():
-        from tacit.server.running import Running
+        from tacit.server.ask.running import Running
     with opened_state(config, state) as base:
         found = Running(base).listed(dataset)
     if as_json:
@@ -58,7 +58,7 @@ def stop(
     Example: tacit running stop 3f9a01c2
     """
     with extra():
-        from tacit.server.running import Running
+        from tacit.server.ask.running import Running
     with opened_state(config, state) as base:
         found = Running(base).stop(None, name)
     if found is None:

@@ -21,10 +21,10 @@ from tacit.policy import load
 from tacit.survey.survey_file import load as load_survey
 
 if TYPE_CHECKING:
-    from tacit.server.bound import Doors
-    from tacit.server.config import Config
-    from tacit.server.people import People
-    from tacit.server.state import State
+    from tacit.server.auth.people import People
+    from tacit.server.db import State
+    from tacit.server.ops.config import Config
+    from tacit.server.ops.listen import Doors
 
 __all__ = ["ConfigFile", "StateFolder", "extra", "opened_state", "register"]
 
@@ -105,7 +105,7 @@ def _serve(settings: "Config") -> None:
         load(path)  # a policy with mistakes is not served
     surveys = [load_survey(path).name for path in settings.surveys]
     with extra():
-        from tacit.server.run import run
+        from tacit.server.ops.run import run
 
     def greet(doors: "Doors") -> None:
         with _people(settings) as people:
@@ -142,7 +142,7 @@ def _undeclared(folder: Path) -> Path:
 def _survey(settings: "Config") -> Path:
     """The demo survey, with made-up respondents."""
     with extra():
-        from tacit.server.survey.seed import seeded
+        from tacit.server.survey.save import seeded
     return seeded(settings.state.absolute() / "demo", settings.survey_store)
 
 
@@ -278,7 +278,7 @@ def _working(people: "People", name: str) -> list[str]:
 
 
 def _settings(config: Path | None, state: Path | None) -> "Config":
-    from tacit.server.config import Config
+    from tacit.server.ops.config import Config
 
     found = Config.read(config)
     return found if state is None else replace(found, state=state.absolute())
@@ -286,7 +286,7 @@ def _settings(config: Path | None, state: Path | None) -> "Config":
 
 @contextmanager
 def _people(settings: "Config") -> Iterator["People"]:
-    from tacit.server.people import People
+    from tacit.server.auth.people import People
 
     with _state(settings) as state:
         yield People(state)
@@ -301,7 +301,7 @@ def opened_state(config: Path | None, state: Path | None) -> Iterator["State"]:
 
 @contextmanager
 def _state(settings: "Config") -> Iterator["State"]:
-    from tacit.server.state import State
+    from tacit.server.db import State
 
     with nothing_for_others():
         state = State(settings.store)

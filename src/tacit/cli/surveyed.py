@@ -14,7 +14,7 @@ from tacit.base import InputError, TacitError
 from tacit.base.private_file import write_private
 from tacit.cli.options import Json, Picture
 from tacit.cli.screen import drawn, patiently, picture, print_json
-from tacit.session.show import table_of
+from tacit.desk.show import table_of
 
 if TYPE_CHECKING:
     from tacit.survey.protocol import Tally
@@ -50,7 +50,7 @@ def new(
 
     Example: tacit survey new survey.toml
     """
-    from tacit.survey.survey_starter import STARTER, as_markdown
+    from tacit.survey.survey_file import STARTER, as_markdown
 
     if reference:
         typer.echo(as_markdown(), nl=False)
@@ -114,8 +114,8 @@ def _draw(survey: "Survey", answers: int, path: Path) -> None:
     """Local, shuffled and central error of each question with answers to choose from."""
     from tacit.plot import page, write
     from tacit.plot.surveys import models
-    from tacit.survey.beside import beside
     from tacit.survey.frequency import Frequency
+    from tacit.survey.plan import beside
 
     counts = sorted({max(answers, 2), 100, 1000, 10_000, 100_000, 1_000_000})
     panels = []
@@ -229,7 +229,7 @@ def invite(
     Example: tacit survey invite survey.toml --count 200 --out invitations.csv
     """
     try:
-        from tacit.server.config import Config
+        from tacit.server.ops.config import Config
         from tacit.server.survey.opened import Surveys
     except ImportError as missing:
         raise TacitError(f"this needs {missing.name}, which is not installed: pip install 'tacit[server]'") from None

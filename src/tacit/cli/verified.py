@@ -11,11 +11,11 @@ from rich.text import Text
 from tacit.base import InputError
 from tacit.cli.options import Json
 from tacit.cli.screen import print_json
+from tacit.desk.certificate.certificate import Certificate, read_json
+from tacit.desk.certificate.check import Check, check
+from tacit.desk.show import printable
 from tacit.ledger.checkpoint import public_key
-from tacit.session.certificate import Certificate, read_json
-from tacit.session.certificate_check import Check, check
-from tacit.session.show import printable
-from tacit.session.survey_certificate import SurveyCertificate, check_survey
+from tacit.survey.certificate import SurveyCertificate, check_survey
 
 __all__ = ["register"]
 

@@ -11,20 +11,17 @@ from hashlib import sha256
 from pathlib import Path
 from time import sleep
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 from urllib.parse import quote as quoted
 
-from tacit.base import Denied, InputError, Number, OutcomeUnknown
-from tacit.client.address import Address
-from tacit.client.door import ARROW, Door, Lost, Reply, Unreachable
-from tacit.client.problem import Problem
-from tacit.client.question import question_of
-from tacit.client.read import certificate_of, plain, quote_of, read, release_of
+from tacit.base import Denied, InputError, OutcomeUnknown
+from tacit.client.door import ARROW, Address, Door, Lost, Reply, Unreachable
+from tacit.client.read import Problem, certificate_of, plain, question_of, quote_of, read, release_of
+from tacit.desk.certificate.certificate import Certificate
 from tacit.loss import Cost
 from tacit.noise import rng_or_default
 from tacit.session import Quote, Release
-from tacit.session.certificate import Certificate
-from tacit.session.offer import CONFIDENCE
+from tacit.sql.offer import Terms
 
 __all__ = ["Connection", "connect"]
 
@@ -78,14 +75,10 @@ class Connection:
     def quote(
         self,
         sql: Any,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Number | None = None,
-        confidence: Number = CONFIDENCE,
+        **terms: Unpack[Terms],
     ) -> Quote:
         """What `ask` with the same arguments would cost, the error to expect, and what would be left. Free."""
-        body = question_of(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
+        body = question_of(sql, **terms)
         return read(quote_of, self._free("POST", f"{self._path}/quote", body))
 
     def left(self) -> Cost:
@@ -136,18 +129,15 @@ class Connection:
         self,
         sql: Any,
         *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Number | None = None,
-        confidence: Number = CONFIDENCE,
         key: str | None = None,
+        **terms: Unpack[Terms],
     ) -> Release:
         """The answer, after it is paid for. The same question about the same data again is free.
 
         `key` names the charge: the same key never pays twice. Left out it is a new one for each question; one that
         is on its way, or was never answered, keeps the key that it has.
         """
-        body = question_of(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence)
+        body = question_of(sql, **terms)
         if key is not None and not KEY.fullmatch(key):
             raise InputError("key must be 1 to 200 signs, without spaces, of ASCII")
         name = self._named(body) if key is None else key

@@ -3,17 +3,36 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar, Unpack
 
-from tacit.client.door import JSON, Lost, Reply
+from tacit.base import (
+    CorruptLedger,
+    Denied,
+    EngineError,
+    InputError,
+    KeyUsed,
+    LedgerError,
+    Mistake,
+    OutcomeUnknown,
+    OverBudget,
+    PolicyError,
+    RandomnessError,
+    Refused,
+    SourceError,
+    TacitError,
+)
+from tacit.client.door import JSON, PROBLEM, Lost, Reply
+from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.quote import Expected, Hint
 from tacit.loss import Cost
 from tacit.session import Quote, Release
-from tacit.session.certificate import Certificate
-from tacit.session.expect import Expected
-from tacit.session.hints import Hint
+from tacit.sql.constants import sql_text
+from tacit.sql.offer import Offer, Terms
 
-__all__ = ["certificate_of", "plain", "quote_of", "read", "release_of"]
+__all__ = ["KINDS", "Problem", "certificate_of", "plain", "question_of", "quote_of", "read", "release_of"]
 
 T = TypeVar("T")
 NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
@@ -37,7 +56,7 @@ def plain(reply: Reply) -> dict[str, Any]:
 
 
 def quote_of(reply: Reply) -> Quote:
-    """A quote. The plan stays where it is, so it has no `priced`."""
+    """A quote."""
     said = plain(reply)
     return Quote(
         cost=Cost.from_json(said["cost"]),
@@ -67,3 +86,105 @@ def release_of(reply: Reply) -> Release:
 def certificate_of(reply: Reply) -> Certificate:
     """A certificate. Whether it is true is for `tacit verify` to say."""
     return Certificate.of(plain(reply))
+
+
+PREFIX = "urn:tacit:problem:"
+LONGEST = 10_000  # characters of a message
+
+KINDS: dict[str, type[TacitError]] = {
+    "no-dataset": Denied,
+    "over-budget": OverBudget,
+    "denied": Denied,
+    "data": SourceError,
+    "refused": Refused,
+    "mistake": Mistake,
+    "undeclared": PolicyError,
+    "input": InputError,
+    "cancelled": TacitError,
+    "engine": EngineError,
+    "key-used": KeyUsed,
+    "outcome-unknown": OutcomeUnknown,
+    "ledger-damaged": CorruptLedger,
+    "ledger": LedgerError,
+    "unavailable": TacitError,
+    "randomness": RandomnessError,
+    "internal": OutcomeUnknown,  # of a question; nothing else is charged for
+    # the request itself
+    "who": Denied,
+    "role": Denied,
+    "request": InputError,
+    "body": InputError,
+    "key-reused": InputError,
+    "accept": TacitError,
+    "rate": TacitError,
+    "no-route": TacitError,
+    "method": TacitError,
+}
+
+# after these, and any that is not known here, a charge may stand whose answer nobody saw: only its key finds it
+OPEN = {"cancelled", "outcome-unknown", "ledger-damaged", "ledger", "unavailable", "randomness", "internal"}
+# after these a key is of no more use: its charge has its end, or it is another question's
+SPENT = {"engine", "input", "key-reused", "key-used"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One refusal. `name` is the last part of its type."""
+
+    name: str
+    detail: str
+
+    @classmethod
+    def read(cls, reply: Reply) -> "Problem | None":
+        """None if a service of ours does not speak like that."""
+        if reply.kind != PROBLEM or reply.status < 400:
+            return None
+        try:
+            said = json.loads(reply.body)
+            kind, detail = said["type"], said["detail"]
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return None
+        if not isinstance(kind, str) or not isinstance(detail, str) or not kind.startswith(PREFIX):
+            return None
+        shown = "".join(sign for sign in detail[:LONGEST] if sign.isprintable() or sign == "\n")
+        return cls(name=kind.removeprefix(PREFIX), detail=shown)
+
+    @property
+    def open(self) -> bool:
+        """Whether something may have been charged for which there is still an answer to come."""
+        return self.name in OPEN or self.name not in KINDS
+
+    @property
+    def spent(self) -> bool:
+        """Whether the key that this was asked under is of no more use."""
+        return self.name in SPENT
+
+    def error(self, remark: str = "") -> TacitError:
+        """The error as a local session would have raised it; one that is not known here is a plain one."""
+        kind = KINDS.get(self.name, TacitError)
+        if kind is EngineError:
+            return EngineError()
+        return kind(f"{self.detail}; {remark}" if remark else self.detail)
+
+
+DIGITS = 30  # after the point, which is what a service reads
+
+
+def question_of(sql: Any, **terms: Unpack[Terms]) -> bytes:
+    """The body of a request, the same for the same arguments; the same errors as a local session's.
+
+    What does not end within thirty digits is rounded down: never more is spent, and no larger error taken, than said.
+    """
+    offer = Offer.of(**terms)
+    given = {"epsilon": offer.epsilon, "rho": offer.rho, "error": offer.error}
+    numbers = {name: _decimal(value, name) for name, value in given.items() if value is not None}
+    sure = format(Decimal(repr(offer.confidence)), "f")
+    return json.dumps({"sql": sql_text(sql), **numbers, "confidence": sure}, sort_keys=True).encode()
+
+
+def _decimal(value: Fraction, name: str) -> str:
+    scaled = value.numerator * 10**DIGITS // value.denominator
+    if not scaled:
+        raise InputError(f"{name} is too small to be sent: it has no digit among the first {DIGITS} after the point")
+    whole, rest = divmod(scaled, 10**DIGITS)
+    return f"{whole}.{rest:0{DIGITS}d}".rstrip("0").rstrip(".")

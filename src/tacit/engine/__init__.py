@@ -1,12 +1,11 @@
 """Where data is read: the only rooms that open a file or a database."""
 
+from tacit.engine.check import Schema, read_schema
 from tacit.engine.claim import claims_of
 from tacit.engine.connect import open_engine
 from tacit.engine.engine import Engine
-from tacit.engine.limits import Limits
 from tacit.engine.names import Comparison, compare_names, forget_tables, import_tables
-from tacit.engine.schema import Schema, read_schema
-from tacit.engine.watch import Stopped, Watch
+from tacit.engine.watch import Limits, Stopped, Watch
 
 __all__ = [
     "Comparison",

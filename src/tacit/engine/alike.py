@@ -3,8 +3,8 @@
 Lines of `ug` are counted by group and that number `k`, and weights are worked out once for each such pair.
 """
 
+from tacit.engine.measure import presence_proposal, presence_weight
 from tacit.engine.per_unit import PerUnit, scaled
-from tacit.engine.presence import presence_proposal, presence_weight
 from tacit.engine.words import Words
 
 __all__ = ["alike", "alike_sql"]

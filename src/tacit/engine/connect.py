@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from tacit.base import PolicyError, TacitError
 from tacit.engine.check import check
 from tacit.engine.engine import Engine
-from tacit.engine.limits import Limits
 from tacit.engine.source.copies import Copies, state_folder
 from tacit.engine.source.form import DELIMITERS
 from tacit.engine.source.listing import DATABASES, listed
 from tacit.engine.source.tables import DatabaseSource, FileSource
+from tacit.engine.watch import Limits
 from tacit.policy import Policy, Table
 from tacit.policy.dataset import Engine as Kind
+from tacit.policy.declaration import quoted
 from tacit.policy.model import Where
-from tacit.policy.problem import quoted
 from tacit.policy.source import filled
 
 if TYPE_CHECKING:

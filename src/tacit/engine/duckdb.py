@@ -26,14 +26,13 @@ from tacit.engine.engine import (
     steadily,
     stored_tables,
 )
-from tacit.engine.limits import Limits
 from tacit.engine.relation import tables_of
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
 from tacit.engine.seats import Seats
 from tacit.engine.source.copies import Copies
 from tacit.engine.source.tables import DuckDBTables, FileSource
-from tacit.engine.watch import Watch
+from tacit.engine.watch import Limits, Watch
 from tacit.plan.bounded import Bounded
 from tacit.policy import Claim
 

@@ -7,12 +7,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from tacit.base import EngineError, Exact, SourceError, TacitError
-from tacit.engine.limits import Limits
 from tacit.engine.relation import tables_of
 from tacit.engine.render import Statements
 from tacit.engine.result import Coded, Result, Table, Whole, keys_from, whole_numbers
 from tacit.engine.unit import Stored
-from tacit.engine.watch import Watch
+from tacit.engine.watch import Limits, Watch
 from tacit.plan.bounded import Bounded
 from tacit.policy import Claim
 

@@ -13,10 +13,11 @@ from tacit.base import InputError
 from tacit.engine.rows import Rows
 from tacit.engine.spread import Spread, spread_of
 from tacit.engine.steps import LARGEST_STEPS, steps_sql
-from tacit.plan.bounded import Measure
+from tacit.engine.words import Words
+from tacit.plan.bounded import Measure, Presence
 from tacit.plan.expression import Call, Column, Constant, Expression
 
-__all__ = ["Measured"]
+__all__ = ["Measured", "distinct_sql", "presence_proposal", "presence_weight"]
 
 
 @dataclass(frozen=True)
@@ -139,3 +140,40 @@ def _even(measure: Measure) -> bool:
     if measure.value is None and measure.low != measure.high:
         raise InputError(f"measure {measure.name!r} has no value, so each row counts the same: make low and high equal")
     return measure.low == measure.high
+
+
+def distinct_sql(rows: Rows, measure: Measure) -> str:
+    """SELECT of the keys and the number of different values, as `n`."""
+    if measure.value is None:
+        raise InputError(f"measure {measure.name!r} counts different values and has no value to count")
+    keys = ", ".join(rows.keys)
+    by = f" GROUP BY {keys}" if keys else ""
+    keys = f"{keys}, " if keys else ""
+    seen = rows.select((rows.key(measure.value),), where=rows.there(measure.value))
+    if not rows.has_unit:
+        return f"SELECT {keys}COUNT(DISTINCT x0) AS n FROM ({seen}) AS s{by}"
+    if measure.cap is None or measure.cap < 1:
+        raise InputError(f"measure {measure.name!r} needs a cap: how many different values one unit may add")
+    order = ", ".join(f"{name} NULLS FIRST" for name in ("x0", *rows.keys))
+    pairs = f"SELECT DISTINCT u, {keys}x0 FROM ({seen}) AS s"
+    ranked = f"SELECT {keys}x0, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({pairs}) AS p"
+    return f"SELECT {keys}COUNT(DISTINCT x0) AS n FROM ({ranked}) AS d WHERE place <= {measure.cap}{by}"
+
+
+LARGEST_ONE = 2**30
+
+
+def presence_proposal(presence: Presence, groups: str, words: Words) -> str:
+    """The weight that doubles propose for a unit in so many groups."""
+    if not 1 <= presence.one <= LARGEST_ONE:
+        raise InputError(f"presence has from 1 to 2^30 steps of one, not {presence.one}")
+    double = words.to_double(groups)
+    under = f"SQRT({double})" if presence.norm == "l2" else double
+    return f"CAST(FLOOR({words.number(float(presence.one))} / {under}) AS BIGINT)"
+
+
+def presence_weight(presence: Presence, groups: str, proposal: str) -> str:
+    """The weight, after the check in integers."""
+    if presence.norm == "l1":
+        return proposal
+    return f"CASE WHEN {groups} * {proposal} * {proposal} > {presence.one**2} THEN {proposal} - 1 ELSE {proposal} END"

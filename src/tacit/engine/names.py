@@ -8,11 +8,10 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from tacit.base import EngineError, PolicyError, TacitError
-from tacit.engine.check import check
+from tacit.engine.check import check, database_columns
 from tacit.engine.connect import copies_of, local_sources, open_engine
 from tacit.engine.dialect import text_sql
 from tacit.engine.engine import opening
-from tacit.engine.schema import database_columns
 from tacit.engine.source.cell import stored_type
 from tacit.engine.source.listing import listed
 from tacit.engine.source.parquet import common_columns
@@ -20,7 +19,7 @@ from tacit.engine.source.reading import column_names
 from tacit.engine.source.tables import FileSource
 from tacit.policy import Engine as Kind
 from tacit.policy import Policy
-from tacit.policy.problem import instead, quoted
+from tacit.policy.declaration import instead, quoted
 
 __all__ = ["Comparison", "compare_names", "forget_tables", "import_tables"]
 

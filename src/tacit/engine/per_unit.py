@@ -14,8 +14,7 @@ from functools import cached_property
 
 from tacit.base import InputError
 from tacit.engine.clip import Whole
-from tacit.engine.measure import Measured
-from tacit.engine.presence import presence_proposal, presence_weight
+from tacit.engine.measure import Measured, presence_proposal, presence_weight
 from tacit.engine.rows import Rows
 from tacit.engine.words import Words
 from tacit.plan.bounded import Clip, Measure

@@ -7,16 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
-from tacit.engine.claim_view import postgres_origins
+from tacit.engine.claim import postgres_origins
 from tacit.engine.dialect import identifier
 from tacit.engine.engine import Fetch, called, counts_from, failing_closed, failing_plainly, result_from, stored_tables
-from tacit.engine.limits import Limits
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
 from tacit.engine.seats import Seats
 from tacit.engine.unit import Stored
 from tacit.engine.views.postgres import PostgresViews
-from tacit.engine.watch import Watch
+from tacit.engine.watch import Limits, Watch
 from tacit.noise import SecureRng
 from tacit.plan.bounded import Bounded
 from tacit.policy import Claim

@@ -11,8 +11,7 @@ from tacit.base import InputError
 from tacit.engine.alike import alike, alike_sql
 from tacit.engine.clip import Whole, thresholds, whole_clip
 from tacit.engine.dialect import Dialect
-from tacit.engine.distinct import distinct_sql
-from tacit.engine.measure import Measured
+from tacit.engine.measure import Measured, distinct_sql
 from tacit.engine.per_unit import PerUnit
 from tacit.engine.ranks import counts_sql, ranks_sql
 from tacit.engine.rows import Rows

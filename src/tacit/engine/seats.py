@@ -13,8 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 from tacit.base import EngineError
 from tacit.engine.engine import failing_closed
-from tacit.engine.limits import Limits
-from tacit.engine.watch import STUCK, Stopped, Watch
+from tacit.engine.watch import STUCK, Limits, Stopped, Watch
 
 __all__ = ["Instance", "Seats"]
 

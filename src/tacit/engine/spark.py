@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
 from tacit.engine.dialect import identifier
 from tacit.engine.engine import Fetch, counts_from, failing_closed, failing_plainly, result_from, stored_tables
-from tacit.engine.limits import Limits
 from tacit.engine.relation import columns_of
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
@@ -20,11 +19,11 @@ from tacit.engine.source.hadoop import Hadoop
 from tacit.engine.source.spark_catalog import CatalogTable
 from tacit.engine.source.spark_table import ParquetTable, SparkTable, Views
 from tacit.engine.unit import Stored
-from tacit.engine.watch import Watch
+from tacit.engine.watch import Limits, Watch
 from tacit.noise import SecureRng
 from tacit.plan.bounded import Bounded
 from tacit.policy import Claim
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ from tacit.base import InputError
 from tacit.engine.dialect import Dialect
 from tacit.plan.facts import Type
 from tacit.policy import ColumnType
-from tacit.policy.types import decimals, understood
+from tacit.policy.kind import decimals, understood
 
 __all__ = ["Stored", "UnitKind", "column_kind", "text_sql", "unit_kind", "unit_sql"]
 

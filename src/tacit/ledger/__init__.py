@@ -1,6 +1,6 @@
 """The ledger: budgets that cannot be overspent, lost or talked around."""
 
-from tacit.ledger.entry import REGISTRY, Entry
+from tacit.ledger.chain import REGISTRY, Entry
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.receipt import Balance, Kept, Receipt, Standing
 

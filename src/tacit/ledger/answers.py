@@ -12,15 +12,14 @@ from typing import Any
 from sqlalchemy import Row, bindparam, insert, select
 
 from tacit.base import CorruptLedger, InputError, LedgerError
+from tacit.ledger.chain import REGISTRY
 from tacit.ledger.claims import opening_of
-from tacit.ledger.entry import REGISTRY
-from tacit.ledger.names import checked
-from tacit.ledger.page import Line, Page
+from tacit.ledger.page import Line, Page, checked
 from tacit.ledger.receipt import Kept, Receipt
 from tacit.ledger.schema import accounts, answers, entries
 from tacit.noise import SecureRng
-from tacit.plan.program import canonical
 from tacit.policy.account import analyst_holder
+from tacit.program.program import canonical
 
 __all__ = ["find", "keep", "keep_line", "recall", "scopes_of"]
 

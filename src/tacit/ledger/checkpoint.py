@@ -27,14 +27,13 @@ from cryptography.hazmat.primitives.serialization import (
 
 from tacit.base import CorruptLedger, InputError
 from tacit.base.private_file import write_private
-from tacit.ledger.chain import Head
-from tacit.ledger.entry import REGISTRY
+from tacit.ledger.chain import REGISTRY, Head
 from tacit.ledger.export import is_export, verify_export
 from tacit.ledger.reader import on_server
 from tacit.ledger.schema import VERSION
 from tacit.ledger.verify import Known, Report, silent, verify
 from tacit.noise import SecureRng
-from tacit.plan.program import canonical
+from tacit.program.program import canonical
 
 __all__ = [
     "FORMAT",

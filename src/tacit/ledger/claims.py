@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, insert, select, update
 
 from tacit.base import InputError, PolicyError
-from tacit.ledger.entry import Entry
-from tacit.ledger.names import checked
-from tacit.ledger.page import Line, Page
+from tacit.ledger.chain import Entry
+from tacit.ledger.page import Line, Page, checked
 from tacit.ledger.schema import accounts, claims, entries
-from tacit.plan.program import canonical
-from tacit.policy.claim import WHOLE, Claim, ancestors, overlap
+from tacit.policy.source import WHOLE, Claim, ancestors, overlap
+from tacit.program.program import canonical
 
 __all__ = ["HELD", "REFINED", "WAIVED", "claim", "claim_body", "held_by", "opening_of", "unclaim"]
 

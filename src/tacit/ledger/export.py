@@ -13,8 +13,7 @@ from time import time_ns
 from typing import Any, TextIO
 
 from tacit.base import InputError
-from tacit.ledger.chain import Chain, Findings, hashed
-from tacit.ledger.entry import REGISTRY
+from tacit.ledger.chain import REGISTRY, Chain, Findings, hashed
 from tacit.ledger.reader import reading
 from tacit.ledger.verify import TICK, Known, Report, Tick, expected, registered, silent, watched
 

@@ -9,16 +9,15 @@ from sqlalchemy import Row, select, update
 
 from tacit.base import CorruptLedger, InputError, LedgerError, Relation
 from tacit.ledger.answers import charged
+from tacit.ledger.chain import REGISTRY, Entry
 from tacit.ledger.claims import held_by
-from tacit.ledger.entry import REGISTRY, Entry
-from tacit.ledger.names import checked
-from tacit.ledger.page import Line, Page, as_entry
+from tacit.ledger.page import Line, Page, as_entry, checked
 from tacit.ledger.receipt import Balance, Receipt, Standing
 from tacit.ledger.schema import accounts, answers, balances, entries
 from tacit.ledger.terms import lifetime, recorded
-from tacit.plan.program import canonical
 from tacit.policy.account import Amount, Currency
-from tacit.policy.claim import Claim
+from tacit.policy.source import Claim
+from tacit.program.program import canonical
 
 __all__ = ["CHUNK", "adopt", "entries_of", "rename", "seal", "standing", "standing_of", "void"]
 

@@ -20,17 +20,16 @@ from sqlalchemy import select
 
 from tacit.base import CorruptLedger, InputError, KeyUsed, LedgerError, OutcomeUnknown, Relation, same_neighbours
 from tacit.ledger import answers, claims, history, terms
-from tacit.ledger.entry import REGISTRY, Entry
-from tacit.ledger.names import checked, payable
-from tacit.ledger.page import Line, Page
+from tacit.ledger.chain import REGISTRY, Entry
+from tacit.ledger.page import Line, Page, checked, payable
 from tacit.ledger.receipt import Kept, Receipt, Standing
 from tacit.ledger.schema import accounts
 from tacit.ledger.store import Charged, Moved, Order, Store
 from tacit.loss import Cost
 from tacit.noise import SecureRng, rng_or_default
-from tacit.plan.program import Program, canonical
 from tacit.policy.account import DATASET, Account, Amount, Currency, Terms, analyst_holder
-from tacit.policy.claim import Claim
+from tacit.policy.source import Claim
+from tacit.program.program import Program, canonical
 
 __all__ = ["Ledger"]
 
@@ -60,11 +59,11 @@ class Ledger:
         `adopt` says why a copy that is older than the newest known state is to be used all the same; that is recorded.
         """
         if isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):
-            from tacit.ledger.postgres import PostgresStore
+            from tacit.ledger.postgres.store import PostgresStore
 
             ledger = cls(PostgresStore(where, create=create))
         else:
-            from tacit.ledger.sqlite import SqliteStore
+            from tacit.ledger.sqlite.store import SqliteStore
 
             ledger = cls(SqliteStore(Path(where), create=create, trusting=adopt is not None))
         if adopt is not None:

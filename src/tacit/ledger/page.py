@@ -1,15 +1,17 @@
 """One transaction over the book: accounts are locked, entries appended, and the chain grows by one rule."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from tacit.base import CorruptLedger, LedgerError
-from tacit.ledger.entry import REGISTRY, Entry, digest
+from tacit.base import CorruptLedger, InputError, LedgerError
+from tacit.ledger.chain import REGISTRY, Entry, digest
 from tacit.ledger.schema import accounts, entries
+from tacit.policy.account import Amount
 
-__all__ = ["Line", "Page", "lost"]
+__all__ = ["LONGEST", "MOST", "Line", "Page", "checked", "lost", "payable"]
 
 Head = tuple[int, bytes]  # number and digest of an entry
 
@@ -124,3 +126,24 @@ class Page:
 
 def as_entry(row: "Row[Any]", people: str) -> Entry:
     return Entry(people=people, seq=row.seq, kind=row.kind, time=row.time, body=row.body, digest=bytes(row.digest))
+
+
+LONGEST = 1000  # bytes of a name or key in UTF-8: two of them fit into a row of PostgreSQL's indexes
+UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+MOST = 10**45  # of the smallest units; far from the 60 digits a column holds, so sums cannot leave it
+
+
+def checked(name: str, what: str) -> str:
+    """A name as it is, if it is printable text of sensible length."""
+    if UNFIT.search(name):
+        raise InputError(f"{what} must not have control characters or halves of surrogate pairs")
+    if not name or (len(name) > LONGEST // 4 and len(name.encode()) > LONGEST):
+        raise InputError(f"{what} must be a text of 1 to {LONGEST} bytes (a letter takes one to four of them)")
+    return name
+
+
+def payable(amount: Amount, what: str) -> Amount:
+    """An amount as it is, if it is within what a ledger holds."""
+    if amount.spend > MOST or amount.delta > MOST:
+        raise InputError(f"{what} is larger than any ledger can hold: it must be at most 10^45 of the smallest units")
+    return amount

@@ -20,7 +20,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger.schema import VERSION, accounts, balances, book, claims, entries
-from tacit.ledger.watermark import Watermark
+from tacit.ledger.sqlite.watermark import Watermark
 
 __all__ = ["Mark", "Reader", "Stored", "on_server", "reading"]
 

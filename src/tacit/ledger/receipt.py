@@ -7,7 +7,7 @@ from tacit.base import Relation
 from tacit.base.number import short
 from tacit.loss import Cost
 from tacit.policy.account import Amount, Currency
-from tacit.policy.claim import Claim
+from tacit.policy.source import Claim
 
 __all__ = ["Balance", "Kept", "Receipt", "Standing", "spelled"]
 

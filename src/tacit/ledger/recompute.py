@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base import LedgerError, TacitError
-from tacit.ledger.entry import REGISTRY
+from tacit.ledger.chain import REGISTRY
 from tacit.ledger.reader import Reader, reading
 from tacit.ledger.replay import read_charge
 from tacit.loss import Interval, Loss
-from tacit.plan.program import Program
 from tacit.policy.account import Amount, Currency
+from tacit.program.program import Program
 
 __all__ = ["CAVEAT", "Priced", "Recomputed", "recompute"]
 

@@ -22,8 +22,8 @@ from typing import NamedTuple, Protocol, TypeVar
 from tacit.base import LedgerError, OverBudget, Relation
 from tacit.ledger.page import Page
 from tacit.ledger.receipt import Standing, spelled
-from tacit.plan.program import canonical
 from tacit.policy.account import DATASET, Amount, Currency, Limit
+from tacit.program.program import canonical
 
 __all__ = ["Charged", "Moved", "Order", "Store", "limit_body", "money", "over", "reset_body"]
 

@@ -7,15 +7,14 @@ from typing import Any
 from sqlalchemy import Row, insert, select, update
 
 from tacit.base import PolicyError
+from tacit.ledger.chain import Entry, genesis
 from tacit.ledger.claims import claim
-from tacit.ledger.entry import Entry, genesis
-from tacit.ledger.names import checked, payable
-from tacit.ledger.page import Line, Page
+from tacit.ledger.page import Line, Page, checked, payable
 from tacit.ledger.schema import accounts, balances, entries
 from tacit.ledger.store import limit_body, money
-from tacit.plan.program import canonical
 from tacit.policy.account import DATASET, Amount, Limit, Terms
-from tacit.policy.claim import Claim
+from tacit.policy.source import Claim
+from tacit.program.program import canonical
 
 __all__ = ["record"]
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base import CorruptLedger, TacitError
-from tacit.ledger.chain import Chain, Finding, Findings, Head
-from tacit.ledger.entry import REGISTRY
+from tacit.ledger.chain import REGISTRY, Chain, Finding, Findings, Head
 from tacit.ledger.reader import Reader, reading
 from tacit.ledger.replay import Charge
 from tacit.policy.account import analyst_holder

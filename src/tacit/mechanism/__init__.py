@@ -10,7 +10,6 @@ from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.kary_response import KaryResponse
 from tacit.mechanism.key_selection import KeySelection
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
-from tacit.mechanism.local import Estimate
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.noisy_max import NoisyMax
 from tacit.mechanism.partition_selection import PartitionSelection
@@ -21,6 +20,7 @@ from tacit.mechanism.quantile import Quantile
 from tacit.mechanism.quantiles import Quantiles
 from tacit.mechanism.randomized_response import RandomizedResponse
 from tacit.mechanism.registry import MECHANISMS
+from tacit.mechanism.response import Estimate
 from tacit.mechanism.smooth_median import SmoothMedian
 from tacit.mechanism.sparse_vector import SparseRun, SparseVector
 from tacit.mechanism.stable_histogram import StableHistogram

@@ -13,15 +13,14 @@ from tacit.base import PolicyError, Refused
 from tacit.base.declare import declare
 from tacit.plan.bounded import LARGEST, Bounded, Clip, Key, Measure, Norm, Presence, Ranks
 from tacit.plan.contribution import Allowance, Contribution, check_units, root_up, rows_per_unit
+from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
-from tacit.plan.family import PAIRS, QUANTILES, VARIANCES, families, fraction_of, range_of
-from tacit.plan.growth import check_answer
-from tacit.plan.moments import FINE, coarse, grid_of, moment, number, product, rows, values
+from tacit.plan.moments import FINE, PAIRS, QUANTILES, VARIANCES, Recipe, coarse, families, fraction_of
+from tacit.plan.moments import grid_of, moment, number, product, range_of, rows, values  # fmt: skip  # isort: skip
+from tacit.plan.node import check_answer
 from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, Question
-from tacit.plan.recipe import Recipe
-from tacit.plan.show import show_aggregate
 
 __all__ = ["MOST_GROUPS", "Planned", "bound"]
 

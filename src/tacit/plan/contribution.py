@@ -10,7 +10,7 @@ from tacit.base import PolicyError, Refused
 from tacit.plan.bounded import Norm
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Type
-from tacit.plan.family import column_of
+from tacit.plan.moments import column_of
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.question import Aggregate, Question
 

@@ -4,18 +4,40 @@ All moments of a value are whole numbers of the same size, `half` steps for half
 each. So one vector, one clip and one noise serve COUNT, SUM, AVG and VARIANCE of the same value together.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 
 from tacit.base import PolicyError, Refused
 from tacit.base.declare import declare
 from tacit.plan.bounded import Measure
-from tacit.plan.expression import Constant, Expression
-from tacit.plan.facts import Facts, Type
+from tacit.plan.expression import Column, Constant, Expression
+from tacit.plan.facts import Facts, Type, Value
+from tacit.plan.node import UNSAID, Node, Scan
 from tacit.plan.operation import call
+from tacit.plan.question import Aggregate
 
-__all__ = ["FINE", "MOST_STEPS", "Grid", "coarse", "grid_of", "moment", "number", "product", "rows", "values"]
+__all__ = [
+    "FINE",
+    "MOST_STEPS",
+    "PAIRS",
+    "QUANTILES",
+    "VARIANCES",
+    "Grid",
+    "Recipe",
+    "coarse",
+    "column_of",
+    "families",
+    "fraction_of",
+    "grid_of",
+    "moment",
+    "number",
+    "product",
+    "range_of",
+    "rows",
+    "values",
+]
 
 MOST_STEPS = 2**26  # of half a range: finer steps are merged, so that thousands of rows stay within a clip's largest
 FINE = 2**18  # steps of half a range whose step nobody declared
@@ -139,3 +161,90 @@ def _if(beside: Expression | None, value: Expression) -> Expression:
     if beside is None or not beside.facts.nullable:
         return value
     return call("case", call("is_not_null", beside), value, Constant(value=None, facts=value.facts.but(nullable=True)))
+
+
+VARIANCES = {"var_samp", "var_pop", "stddev_samp", "stddev_pop"}
+PAIRS = {"covar_samp", "covar_pop", "corr"}
+QUANTILES = {"quantile", "min", "max"}
+
+
+def families(asked: list[Aggregate]) -> Iterator[tuple[tuple[Expression, ...], list[Aggregate]]]:
+    """Aggregates by the values they are over. COUNT(*) joins a family of values that are always there, if any needs
+    a count of rows; each quantile's value, each pair, each distinct count and each sum with bounds per group, whose
+    clip is its own, is a family by itself."""
+    found: dict[tuple[str, tuple[Expression, ...]], list[Aggregate]] = {}
+    for a in asked:
+        arguments = () if a.function == "count" and not a.arguments[0:1] else a.arguments
+        if a.function == "count" and arguments and not any(value.facts.nullable for value in arguments):
+            arguments = ()
+        kind = "moments"
+        if a.function in QUANTILES:
+            kind = "quantiles"
+        elif a.function in PAIRS:
+            kind = "pairs"
+        elif a.function in {"count_units", "count_distinct"}:
+            kind = "distinct"
+        elif a.group_bounds is not None:
+            kind = f"{a.function} within {a.group_bounds}"
+        found.setdefault((kind, arguments), []).append(a)
+    counts = found.get(("moments", ()))
+    if counts is not None:
+        for (kind, arguments), family in found.items():
+            if kind == "moments" and arguments and not arguments[0].facts.nullable and arguments[0].facts.bounded:
+                family += counts
+                del found[("moments", ())]
+                break
+    for (_, arguments), family in found.items():
+        yield arguments, family
+
+
+def fraction_of(value: Value) -> Fraction:
+    assert isinstance(value, int | Fraction)  # a number, as the type says
+    return Fraction(value)
+
+
+def range_of(value: Expression) -> tuple[Fraction, Fraction]:
+    """The bounds of a value that is known to have them."""
+    return fraction_of(value.facts.low), fraction_of(value.facts.high)
+
+
+def column_of(value: Expression, node: Node) -> str | None:
+    """The declared column that an expression is, if it is one as it stands."""
+    if not isinstance(value, Column) or not value.facts.type.numeric:
+        return None
+    ahead = [node]
+    while ahead:
+        at = ahead.pop()
+        if isinstance(at, Scan):
+            for source in at.columns:
+                if source.name == value.name:
+                    return source.column
+        ahead += [getattr(at, name) for name in ("below", "left", "right") if hasattr(at, name)]
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The aggregate `name` is `function` of noisy measures, in the part of the plan numbered `part`.
+
+    A moment measure of x is in steps of `step`, so many that `half` of them are half of x's range: rows count `half`
+    each, and values are taken from `middle`. So avg = middle + step·half·(first/count), and so on.
+    """
+
+    name: str
+    function: str
+    part: int = 0
+    inputs: tuple[str, ...] = ()
+    step: Fraction = Fraction(1)
+    half: int = 1
+    middle: Fraction = Fraction(0)
+    other_step: Fraction = Fraction(1)  # of the second argument of a covariance
+    other_middle: Fraction = Fraction(0)
+    low: Fraction | None = None  # the answer is within these, whatever the noise says
+    high: Fraction | None = None
+    fraction: Fraction | None = None  # of a quantile
+    top: int | None = None  # of a mode
+    discrete: bool = False
+    whole: bool = False  # the truth is a whole number
+    text: str = ""  # in the one form that aggregates of the same meaning have
+    asked: str = field(default="", metadata=UNSAID)  # as the analyst wrote it

@@ -4,16 +4,36 @@ Names of columns are unique in a plan. `unit` is the column that names a row's u
 each row is a unit of its own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from tacit.plan.expression import Expression
-from tacit.plan.facts import Facts, Type
+from tacit.base import Refused
+from tacit.plan.expression import Column, Constant, Expression
+from tacit.plan.facts import Facts, Type, domain_of
+from tacit.plan.operation_text import LONGEST
 
-__all__ = ["UNSAID", "Filter", "Group", "Join", "Node", "Project", "Scan", "Source", "SubAggregate", "scans_of"]
-
+__all__ = [
+    "MOST_PARTS",
+    "MOST_ROWS",
+    "MOST_WORK",
+    "UNSAID",
+    "Filter",
+    "Group",
+    "Join",
+    "Node",
+    "Project",
+    "Scan",
+    "Source",
+    "SubAggregate",
+    "check_answer",
+    "check_rows",
+    "check_work",
+    "most_rows",
+    "scans_of",
+    "work_of",
+]
 
 UNSAID = {"described": False}  # of a field that no answer depends on, so that it is no part of a plan's identity
 
@@ -193,3 +213,169 @@ def scans_of(node: Node) -> Iterator[Scan]:
             yield from scans_of(node.right)
         case Filter() | Project() | Group():
             yield from scans_of(node.below)
+
+
+MOST_ROWS = 1_000_000  # of one unit, after all joins
+ROWS_OF_UNIT = 100  # in a private table that does not say how many
+ROWS_OF_PUBLIC = 1_000  # of a public table that does not say how many
+MOST_PARTS = 5_000  # of one expression
+MOST_WORK = 20_000  # of one row: operations, with everything that is computed on the way written out
+MOST_PASSED = 200_000  # the same, times how often the rows are read
+MOST_ANSWER = 20_000_000  # operations on released values
+PIECE = 64  # characters of text that count as one operation
+MOST_KNOWN = 1_000  # texts whose lengths are looked at
+
+
+# --- rows
+
+
+def most_rows(node: Node) -> int:
+    """The most rows that one unit has in `node`, or that a public `node` has, as far as declarations say."""
+    match node:
+        case Scan() if not node.private:
+            return ROWS_OF_PUBLIC if node.rows is None else node.rows
+        case Scan():
+            return 1 if node.unit is None else node.rows_per_unit or ROWS_OF_UNIT
+        case Group() if not node.keys:
+            return 1
+        case Filter() | Project() | Group():
+            return most_rows(node.below)
+        case Join():
+            return most_rows(node.left) * (1 if node.unique else most_rows(node.right))
+    raise AssertionError(f"no rule for {type(node).__name__}")
+
+
+def check_rows(node: Join, place: str = "") -> None:
+    """Refuse a join in which one unit could have too many rows, with what to declare or to write."""
+    rows = most_rows(node)
+    if rows <= MOST_ROWS:
+        return
+    ways = ["join fewer tables"]
+    scans = list(scans_of(node))
+    if any(not scan.private for scan in scans):
+        ways.append("join public tables on a key that the policy declares unique")
+    missing = [
+        *_undeclared(scans, private=False, key="rows"),
+        *_undeclared(scans, private=True, key="max_rows_per_unit"),
+    ]
+    if any(scan.private and scan.unit is not None for scan in scans):
+        ways.append("group by the unit in a subquery before joining it")
+    more = f"; the curator can declare {', '.join(missing)}" if missing else ""
+    raise Refused(
+        f"{place}this join is refused, since one unit could have {_about(rows)} rows in it, and {MOST_ROWS:,} is the "
+        f"most: {', or '.join(ways)}{more}"
+    )
+
+
+def _undeclared(scans: Iterable[Scan], *, private: bool, key: str) -> list[str]:
+    """What would tell the size of tables that were taken to have a usual one."""
+    names = {
+        scan.table
+        for scan in scans
+        if scan.private is private
+        and (scan.rows_per_unit is None and scan.unit is not None if private else scan.rows is None)
+    }
+    return [f'{key} for table "{name}"' for name in sorted(names)]
+
+
+def _about(number: int) -> str:
+    return f"{number:,}" if number < 10**12 else f"10^{len(str(number)) - 1}"
+
+
+# --- work
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a relation takes for one row: `total` operations, and how many each of its columns stands for."""
+
+    total: int
+    columns: Mapping[str, int]
+
+
+def check_work(source: Node, expressions: Iterable[Expression], *, passes: int = 1) -> None:
+    """Refuse a question that would compute too much for each row, or that reads much in many passes over the rows."""
+    below = work_of(source)
+    seen: dict[int, int] = {}
+    total = below.total + sum(_weight(expression, below.columns, seen) for expression in expressions)
+    if total > MOST_WORK:
+        raise Refused(
+            f"this question is refused, since each row of it would take {_about(total)} operations when what WITH and "
+            f"subqueries compute is written out, and {MOST_WORK:,} is the most: compute less of what is computed "
+            "already, and use each computed column fewer times"
+        )
+    if total * passes > MOST_PASSED:
+        raise Refused(
+            f"this question is refused, since its quantiles, histograms and counts of different values read the rows "
+            f"{passes} times, with {_about(total)} operations each: ask for fewer of them at once"
+        )
+
+
+def work_of(node: Node) -> Work:
+    """The work of the relation `node`."""
+    match node:
+        case Scan():
+            return Work(0, dict.fromkeys(node.schema, 1))
+        case Filter():
+            below = work_of(node.below)
+            return Work(below.total + _weight(node.condition, below.columns, {}), below.columns)
+        case Project():
+            below = work_of(node.below)
+            seen: dict[int, int] = {}
+            made = {name: _weight(value, below.columns, seen) for name, value in node.columns}
+            carried = {node.unit: 1} if node.unit is not None else {}
+            return Work(below.total + sum(made.values()), {**carried, **made})
+        case Group():  # what is grouped has been computed, and is not computed again
+            below = work_of(node.below)
+            given = [value for _, value in node.keys]
+            given += [aggregate.argument for aggregate in node.aggregates if aggregate.argument is not None]
+            total = below.total + sum(_weight(value, below.columns, {}) for value in given)
+            return Work(total, dict.fromkeys(node.schema, 1))
+        case Join():
+            left, right = work_of(node.left), work_of(node.right)
+            keys = sum(_weight(a, left.columns, {}) + _weight(b, right.columns, {}) for a, b in node.on)
+            return Work(left.total + right.total + keys, {**left.columns, **right.columns})
+    raise AssertionError(f"no rule for {type(node).__name__}")
+
+
+def _weight(expression: Expression, columns: Mapping[str, int], seen: dict[int, int]) -> int:
+    """Operations of one expression. Parts that are shared are met once and counted each time."""
+    found = seen.get(id(expression))
+    if found is None:
+        if isinstance(expression, Column):
+            found = columns.get(expression.name, 1)
+        else:
+            found = 1 + _pieces(expression) + sum(_weight(part, columns, seen) for part in expression.parts)
+        seen[id(expression)] = found
+    return found
+
+
+def _pieces(expression: Expression) -> int:
+    """What a text that is made, or written down, adds for its length; texts that are made are cut at LONGEST."""
+    if expression.facts.type is not Type.TEXT:
+        return 0
+    known = _longest(expression.facts)
+    if isinstance(expression, Constant):
+        return (known or 0) // PIECE
+    return min(LONGEST, LONGEST if known is None else known) // PIECE
+
+
+def _longest(facts: Facts) -> int | None:
+    values = domain_of(facts, MOST_KNOWN)
+    return None if values is None else max((len(value) for value in values if isinstance(value, str)), default=0)
+
+
+def _named(expression: Expression) -> int:
+    return len({part.name for part in expression.walk() if isinstance(part, Column)})
+
+
+def check_answer(expressions: Iterable[Expression], groups: int) -> None:
+    """Refuse to compute too much of an answer after its release: it is done in Python, group by group, and twice more
+    for each number that noise moves."""
+    made = [expression for expression in expressions if not isinstance(expression, Column)]  # others are there already
+    parts = sum(expression.size * (1 + 2 * _named(expression)) for expression in made)
+    if parts * groups > MOST_ANSWER:
+        raise Refused(
+            f"this question is refused, since its {groups:,} groups would take {_about(parts * groups)} operations "
+            "after their release: ask for the aggregates, and compute with them yourself"
+        )

@@ -19,9 +19,9 @@ from tacit.plan.bound import Planned, bound
 from tacit.plan.bounded import Bounded, Clip, Norm
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
-from tacit.plan.family import PAIRS, VARIANCES
-from tacit.plan.program import Program, Step
+from tacit.plan.moments import PAIRS, VARIANCES
 from tacit.plan.question import Question
+from tacit.program.program import Program, Step
 
 __all__ = ["RELATIVE", "Budget", "Priced", "Task", "price", "rho_of"]
 

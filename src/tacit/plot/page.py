@@ -1,12 +1,67 @@
 """Several charts on one page, with one legend."""
 
+import threading
 from collections.abc import Sequence
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any, Literal
 
 import altair as alt
 
-from tacit.plot.style import FAINT, INK, Panel
+from tacit.base import InputError, TacitError
 
-__all__ = ["page", "styled"]
+__all__ = [
+    "BLUE",
+    "FAINT",
+    "FORMATS",
+    "INK",
+    "ORANGE",
+    "PRIVATE",
+    "TRUTH",
+    "Panel",
+    "beside",
+    "headed",
+    "page",
+    "picture_path",
+    "records",
+    "role",
+    "script",
+    "styled",
+    "svg",
+    "write",
+]
+
+
+def beside(panels: Sequence[Any]) -> alt.HConcatChart:
+    """Panels from left to right; colours of one mean nothing in another."""
+    whole: alt.HConcatChart = alt.hconcat(*panels, spacing=45).resolve_scale(color="independent")
+    return whole
+
+
+Panel = alt.LayerChart | alt.FacetChart | alt.VConcatChart
+
+PRIVATE, TRUTH = "private answer, with its 95 % error bar", "true answer (known here: the data are made up)"
+BLUE, ORANGE = "#0072b2", "#d55e00"  # a pair that colour-blind readers can tell apart
+INK, FAINT = "#333333", "#777777"
+
+
+def role(*, legend: bool = True) -> alt.Color:
+    """Colour by the field `role`, the same in every panel, so that one legend serves the page."""
+    key = alt.Legend(title=None, orient="top", labelLimit=500, symbolType="circle") if legend else None
+    return alt.Color("role:N", scale=alt.Scale(domain=[PRIVATE, TRUTH], range=[BLUE, ORANGE]), legend=key)
+
+
+def records(rows: list[dict[str, Any]]) -> alt.InlineData:
+    """Rows as data inside the chart: a picture needs no file but itself."""
+    return alt.InlineData(values=rows)
+
+
+def headed(title: str, *lines: str) -> alt.TitleParams:
+    """A panel's title: the question, and below it how it was answered."""
+    return alt.TitleParams(
+        title, subtitle=list(lines), anchor="start", fontSize=14, subtitleFontSize=11, subtitleColor=FAINT, offset=10
+    )
 
 
 def page(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: str) -> alt.VConcatChart:
@@ -29,3 +84,50 @@ def styled(
         .configure_legend(labelFontSize=12, labelColor=INK)
     )
     return dressed
+
+
+Format = Literal["svg", "png"]
+FORMATS: dict[str, Format] = {".svg": "svg", ".png": "png"}
+
+
+def picture_path(path: Path) -> Path:
+    """`path` if a picture can be written there, else an error that says why: to be asked before anything is spent."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f'"{path.name}" must end in {" or ".join(FORMATS)}: pictures are written as SVG or PNG')
+    if not path.parent.is_dir():
+        raise InputError(f'there is no directory "{path.parent}" to write {path.name} in: create it first')
+    return path
+
+
+def write(chart: alt.TopLevelMixin, path: Path) -> None:
+    """Draw `chart` into `path`; the extension says how."""
+    kind = FORMATS[picture_path(path).suffix.lower()]
+    try:
+        chart.save(str(path), format=kind, scale_factor=2 if kind == "png" else 1)
+    except OSError as error:
+        raise InputError(f'cannot write "{path}": {error.strerror}') from error
+
+
+def svg(chart: alt.TopLevelMixin) -> str:
+    """The chart as the text of an SVG picture."""
+    drawn = StringIO()
+    chart.save(drawn, format="svg")
+    return drawn.getvalue()
+
+
+_once = threading.Lock()
+
+
+def script() -> bytes:
+    """The script, which sets `window.vegaEmbed`; made once, in some seconds."""
+    with _once:
+        return _made()
+
+
+@cache
+def _made() -> bytes:
+    try:
+        import vl_convert
+    except ImportError as missing:
+        raise TacitError(f"charts need {missing.name}, which is not installed: pip install 'tacit[plot]'") from None
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").encode()

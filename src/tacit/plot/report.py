@@ -13,9 +13,7 @@ from pathlib import Path
 import altair as alt
 
 from tacit.base import InputError
-from tacit.plot.page import styled
-from tacit.plot.style import Panel
-from tacit.plot.write import svg
+from tacit.plot.page import Panel, styled, svg
 
 __all__ = ["Picture", "Section", "Table", "pictured", "report", "report_path", "write_report"]
 

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 from tacit.base import PolicyError
 from tacit.base.declare import declare
 from tacit.policy import kind
-from tacit.policy.declaration import Declaration, key
-from tacit.policy.problem import number, quoted, shown
-from tacit.policy.types import ColumnType
+from tacit.policy.declaration import Declaration, key, number, quoted, shown
+from tacit.policy.kind import ColumnType
 
 __all__ = ["Column"]
 

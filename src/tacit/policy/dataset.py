@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tacit.policy import kind
-from tacit.policy.declaration import Declaration, key
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import Declaration, key, quoted
 from tacit.policy.source import VARIABLE, is_url
 
 __all__ = ["Dataset", "Engine"]

@@ -9,18 +9,15 @@ from pathlib import Path
 from tacit.base import PolicyError, warn_of_delta
 from tacit.loss import Cost
 from tacit.plan import Program
-from tacit.plan.program import canonical
 from tacit.policy.account import Terms
-from tacit.policy.analyst import Analyst, Group
 from tacit.policy.dataset import Dataset
-from tacit.policy.decide import Grant, decide
-from tacit.policy.declaration import Declaration, listing, section
-from tacit.policy.privacy import Privacy
-from tacit.policy.problem import instead, quoted
+from tacit.policy.decide import Grant, decide, terms
+from tacit.policy.declaration import Declaration, instead, listing, quoted, section
+from tacit.policy.privacy import Analyst, Group, Privacy
 from tacit.policy.source import filled, is_file, is_url, located
 from tacit.policy.table import Table, alike
-from tacit.policy.terms import terms
 from tacit.policy.write import content, written
+from tacit.program.program import canonical
 
 __all__ = ["Policy", "Where", "references"]
 

@@ -6,14 +6,31 @@ paths, users, passwords and default ports do not make a new place; a copy of the
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from tacit.base import PolicyError
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
-__all__ = ["filled", "identity", "is_file", "is_url", "located", "with_password"]
+__all__ = [
+    "EACH_ROW",
+    "EVERY_FILE",
+    "TREE",
+    "WHOLE",
+    "Claim",
+    "ancestors",
+    "by_column",
+    "filled",
+    "identity",
+    "is_file",
+    "is_url",
+    "located",
+    "overlap",
+    "with_password",
+]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 FILES = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".orc", ".avro", ".gz", ".zst")
@@ -84,3 +101,61 @@ def _split(location: str) -> SplitResult:
     except ValueError:
         raise PolicyError("a source looks like a URL and cannot be read as one: check its host and port") from None
     return url
+
+
+WHOLE = ""  # part: all that is at the place, whatever it is called there
+EVERY_FILE = "*"  # part: the files in a folder
+TREE = "**"  # part: the files in a folder and in the folders below it
+EACH_ROW = "each row"  # unit
+PATHS = "file:"
+
+
+@dataclass(frozen=True, order=True)
+class Claim:
+    """`part` is a table at the place, or one of the words above. `unit` says whom a row is counted for.
+
+    A place that is read only through something else, such as the table behind a view, has no unit: what its columns are
+    called there is not known.
+    """
+
+    place: str
+    part: str = WHOLE
+    unit: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.place}#{self.part}" if self.part else self.place
+
+
+def by_column(name: str) -> str:
+    """The unit of a table in which a column names it."""
+    return f"column {dumps(name.casefold(), ensure_ascii=False)}"
+
+
+def overlap(one: Claim, other: Claim) -> bool:
+    """Whether two claims may be of the same data."""
+    if one.place == other.place:
+        return one.part == other.part or WHOLE in (one.part, other.part) or {one.part, other.part} == {EVERY_FILE, TREE}
+    return _inside(one, other) or _inside(other, one)
+
+
+def _inside(one: Claim, folder: Claim) -> bool:
+    """Whether the one lies in the folder of the other. A database in a folder of files is none of them."""
+    if folder.part not in (WHOLE, EVERY_FILE, TREE) or (folder.part != WHOLE and one.part != WHOLE):
+        return False
+    above = list(ancestors(one.place))
+    return folder.place in (above[:1] if folder.part == EVERY_FILE else above)
+
+
+def ancestors(place: str) -> Iterator[str]:
+    """The folders above a file, or above an object in a store of objects; the nearest first."""
+    scheme, found, path = place.partition("://")
+    if place.startswith(PATHS):
+        head, path = PATHS, place.removeprefix(PATHS)
+    elif found and scheme != "postgresql":
+        host, _, path = path.partition("/")
+        head, path = f"{scheme}://{host}", f"/{path}"
+    else:
+        return
+    while path.rstrip("/"):
+        path = path.rpartition("/")[0]
+        yield head + (path or ("/" if head == PATHS else ""))

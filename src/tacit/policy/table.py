@@ -8,9 +8,8 @@ from fractions import Fraction
 from tacit.base import PolicyError
 from tacit.policy import kind
 from tacit.policy.column import Column
-from tacit.policy.declaration import Declaration, key, listing
-from tacit.policy.problem import instead, quoted
-from tacit.policy.types import ColumnType
+from tacit.policy.declaration import Declaration, instead, key, listing, quoted
+from tacit.policy.kind import ColumnType
 
 __all__ = ["Encoding", "Table"]
 

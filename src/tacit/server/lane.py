@@ -14,13 +14,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.base import TacitError
-from tacit.server.api_ask import quoted
-from tacit.server.asked import media
-from tacit.server.identify import recognised
+from tacit.server.auth.identify import RIGHTS, recognised
+from tacit.server.http.ask import media, quoted
 from tacit.server.memory import Answered
+from tacit.server.ops.service import Service
 from tacit.server.problem import Problem, response
-from tacit.server.rights import RIGHTS
-from tacit.server.service import Service
 
 __all__ = ["Lane"]
 

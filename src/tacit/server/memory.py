@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.server.opened import Basis, Opened
+from tacit.desk.key import ChargeKey
+from tacit.server.ask.opened import Basis, Opened
 from tacit.session import Quote
-from tacit.session.charge_key import ChargeKey
 
 __all__ = ["Answered", "Memory", "Quoted"]
 

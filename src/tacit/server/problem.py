@@ -25,8 +25,8 @@ from tacit.base import (
     SourceError,
     TacitError,
 )
-from tacit.server.desk import Cancelled, NoDataset
-from tacit.server.state import Unavailable
+from tacit.server.ask.datasets import Cancelled, NoDataset
+from tacit.server.db import Unavailable
 
 __all__ = ["MEDIA", "TABLE", "Kind", "Problem", "kind_of", "problem_of", "response"]
 

@@ -1,8 +1,8 @@
 """The desk: questions of one analyst about one dataset, from SQL to a release."""
 
-from tacit.session.answer import Release
-from tacit.session.certificate import Certificate
-from tacit.session.quote import Quote
+from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.quote import Quote
+from tacit.desk.release import Release
 from tacit.session.session import Session
 from tacit.session.single import ask, open_session
 

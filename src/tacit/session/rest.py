@@ -6,8 +6,7 @@ from fractions import Fraction
 from tacit.ledger import Standing
 from tacit.loss import Cost
 from tacit.policy import DATASET, Amount, Limit, Policy
-from tacit.policy.decide import holder_of
-from tacit.policy.terms import least_price, limits_of
+from tacit.policy.decide import holder_of, least_price, limits_of
 
 __all__ = ["binding", "least_of", "rest"]
 

@@ -11,9 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
-from tacit.base import InputError, LedgerError, Number, PolicyError, SourceError, TacitError
+from tacit.base import InputError, LedgerError, PolicyError, SourceError, TacitError
+from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.clock import Clock
+from tacit.desk.key import ChargeKey, charge_key
+from tacit.desk.quote import Quote
+from tacit.desk.release import Release
 from tacit.engine import Engine, Limits, Stopped, Watch, claims_of, open_engine
 from tacit.engine.check import check_units
 from tacit.engine.watch import Progress
@@ -23,20 +28,14 @@ from tacit.loss import Cost
 from tacit.plan.bounded import Bounded
 from tacit.plan.price import Priced
 from tacit.policy import Amount, Grant, Limit, Policy, load
-from tacit.session.answer import Release
-from tacit.session.certificate import Certificate
-from tacit.session.charge_key import ChargeKey, charge_key
-from tacit.session.clock import Clock
-from tacit.session.notes import facts_of
-from tacit.session.offer import CONFIDENCE, Offer
-from tacit.session.plans import Plan, Plans
-from tacit.session.quote import Quote
-from tacit.session.release import Released, choose_bound, release, unmeasured, with_bound
 from tacit.session.rest import binding, least_of, rest
-from tacit.session.shown import shown
-from tacit.session.stored import Stored
 from tacit.sql import Catalog
-from tacit.sql.text import sql_text
+from tacit.sql.constants import sql_text
+from tacit.sql.hints import facts_of
+from tacit.sql.noise import Released, Stored, choose_bound, release, unmeasured, with_bound
+from tacit.sql.offer import Offer, Terms
+from tacit.sql.plans import Plan, Plans
+from tacit.sql.shown import shown
 
 __all__ = ["Session"]
 
@@ -188,27 +187,21 @@ class Session:
         self,
         sql: Any,
         *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Number | None = None,
-        confidence: Number = CONFIDENCE,
         dialect: str | None = None,
+        **terms: Unpack[Terms],
     ) -> Quote:
         """What `ask` with the same arguments would cost, the error to expect, and what would be left. Free."""
-        return self.quoting(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, dialect=dialect)()
+        return self.quoting(sql, dialect=dialect, **terms)()
 
     def quoting(
         self,
         sql: Any,
         *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Number | None = None,
-        confidence: Number = CONFIDENCE,
         dialect: str | None = None,
+        **terms: Unpack[Terms],
     ) -> Callable[[], Quote]:
         """The same to be taken again and again, while the policy is what it is: each time with what is left then."""
-        plan, grant = self._planned(sql, Offer.of(epsilon, rho, error, confidence), dialect)
+        plan, grant = self._planned(sql, Offer.of(**terms), dialect)
         privacy = plan.policy.privacy
         cost = grant.amount.cost(privacy.currency, relation=privacy.relation, unit=privacy.unit)
 
@@ -222,29 +215,23 @@ class Session:
         self,
         sql: Any,
         *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Number | None = None,
-        confidence: Number = CONFIDENCE,
         dialect: str | None = None,
+        **terms: Unpack[Terms],
     ) -> tuple[tuple[str, ...], str]:
         """The tables that an answer would be made from, and the version of their data now."""
-        plan, _ = self._planned(sql, Offer.of(epsilon, rho, error, confidence), dialect)
+        plan, _ = self._planned(sql, Offer.of(**terms), dialect)
         return tuple(plan.priced.program.tables), self._version(plan.priced)
 
     def key(
         self,
         sql: Any,
         *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Number | None = None,
-        confidence: Number = CONFIDENCE,
         dialect: str | None = None,
+        **terms: Unpack[Terms],
     ) -> ChargeKey:
         """The name that `ask` without a key would give its charge now. Given to `ask`, it lets a question that was cut
         off be asked again without paying again, also where the data have no version."""
-        plan, grant = self._planned(sql, Offer.of(epsilon, rho, error, confidence), dialect)
+        plan, grant = self._planned(sql, Offer.of(**terms), dialect)
         version = self._version(plan.priced)
         answered = self.ledger.answered(grant.account, plan.priced.program, version)
         return ChargeKey(charge_key(plan.priced, version), answered, versioned=self._version(plan.priced) == version)
@@ -268,13 +255,10 @@ class Session:
         self,
         sql: Any,
         *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Number | None = None,
-        confidence: Number = CONFIDENCE,
         key: str | None = None,
         dialect: str | None = None,
         watch: Watch | None = None,
+        **terms: Unpack[Terms],
     ) -> Release:
         """The answer, after it is paid for. The same program on the same data is answered from the store, free, also
         with another confidence, which only touches what was released.
@@ -285,7 +269,7 @@ class Session:
         from another thread; it then ends with `Stopped`.
         """
         watch = Watch(progress=self._progress) if watch is None else watch
-        offer = Offer.of(epsilon, rho, error, confidence)
+        offer = Offer.of(**terms)
         plan, grant = self._planned(sql, offer, dialect)
         priced, policy = plan.priced, plan.policy
         version = self._version(priced)

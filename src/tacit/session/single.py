@@ -13,10 +13,11 @@ from fractions import Fraction
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, Unpack
 
 from tacit.base import InputError, Number, exact, positive
 from tacit.base.declare import by_arguments
+from tacit.desk.release import Release
 from tacit.engine import Limits, claims_of, read_schema
 from tacit.engine.check import check
 from tacit.engine.duckdb import DuckDBEngine
@@ -28,11 +29,10 @@ from tacit.engine.source.tables import FileSource
 from tacit.engine.watch import Progress
 from tacit.ledger import Ledger
 from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, Engine, Policy, Privacy, Table
-from tacit.policy.types import understood
-from tacit.session.answer import Release
-from tacit.session.offer import CONFIDENCE
+from tacit.policy.kind import understood
 from tacit.session.session import Session
 from tacit.sql import Catalog
+from tacit.sql.offer import Terms
 
 __all__ = ["EACH_ROW", "OneTable", "ask", "open_session"]
 
@@ -61,15 +61,12 @@ def ask(
     steps: Mapping[str, Number] | None = None,
     types: Mapping[str, str] | None = None,
     table: str | None = None,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    error: Number | None = None,
-    confidence: Number = CONFIDENCE,
     delta: Number = DELTA,
     budget: Number = BUDGET,
     clip_rows: Number | str = "private",
     ledger: str | Path | None = None,
     key: str | None = None,
+    **terms: Unpack[Terms],
 ) -> Release:
     """Ask one file (Parquet, CSV) or table in memory (Arrow, pandas, polars). FROM data names it, and so does a file's
     own name.
@@ -86,14 +83,14 @@ def ask(
         steps=steps or {},
         types=types or {},
         table=table,
-        currency=Currency.RHO if rho is not None else Currency.EPSILON,
+        currency=Currency.RHO if terms.get("rho") is not None else Currency.EPSILON,
         delta=delta,
         budget=budget,
         clip_rows=clip_rows,
         ledger=ledger,
     )
     with one.session() as session:
-        return session.ask(sql, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
+        return session.ask(sql, key=key, **terms)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ parser adds a node, or an argument to a node that is listed.
 from sqlglot import exp
 
 from tacit.base import Mistake, Refused
-from tacit.sql.reasons import ARGUMENTS, CLASSES
-from tacit.sql.refusals import place, refused, shown
+from tacit.sql.refusals import ARGUMENTS, CLASSES, place, refused, shown
 
 __all__ = ["ALLOWED", "MOST_DEEP", "MOST_NODES", "check"]
 

@@ -3,10 +3,11 @@
 import re
 from datetime import date, datetime
 from fractions import Fraction
+from typing import Any
 
-from tacit.base import Mistake, Refused
+from tacit.base import InputError, Mistake, Refused
 
-__all__ = ["number", "to_date", "to_timestamp", "whole"]
+__all__ = ["number", "sql_text", "to_date", "to_timestamp", "whole"]
 
 NUMBER = re.compile(r"(?P<digits>\d*\.?\d*)(?:[eE](?P<power>[+-]?\d{1,4}))?", re.ASCII)
 MOST_DIGITS = 40
@@ -60,3 +61,14 @@ def whole(value: Fraction, what: str, *, least: int = 0, most: int = 10**9) -> i
     if value.denominator != 1 or not least <= value <= most:
         raise Refused(f"{what} must be a whole number from {least} to {most:,}")
     return int(value)
+
+
+def sql_text(question: Any) -> str:
+    """SQL as text; an Ibis expression through its own."""
+    if isinstance(question, str):
+        return question
+    if type(question).__module__.split(".")[0] == "ibis":
+        import ibis
+
+        return str(ibis.to_sql(question, dialect="duckdb"))
+    raise InputError(f"ask in SQL, or with an Ibis expression, not with {type(question).__name__}")

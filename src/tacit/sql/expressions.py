@@ -6,10 +6,10 @@ from sqlglot import exp
 
 from tacit.base import InputError, Mistake, Refused
 from tacit.plan.canonical import canonical
+from tacit.plan.describe import SIGNS
 from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
-from tacit.plan.growth import MOST_PARTS
-from tacit.plan.show import SIGNS
+from tacit.plan.node import MOST_PARTS
 from tacit.sql.constants import number
 from tacit.sql.refusals import place, quoted, refused, shown
 from tacit.sql.scope import Scope

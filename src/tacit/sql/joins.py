@@ -13,8 +13,7 @@ from sqlglot import exp
 from tacit.base import Refused
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts
-from tacit.plan.growth import check_rows
-from tacit.plan.node import Filter, Join, Node, Scan
+from tacit.plan.node import Filter, Join, Node, Scan, check_rows
 from tacit.sql.catalog import Catalog
 from tacit.sql.expressions import Expressions, conjuncts
 from tacit.sql.refusals import place, quoted, refused, shown

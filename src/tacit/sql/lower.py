@@ -1,5 +1,7 @@
 """Stage 2: a syntax tree becomes a Question, or is refused. Deny by default; nothing of the text goes further."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -7,25 +9,55 @@ from sqlglot import exp
 from tacit.base import Refused
 from tacit.plan.bounded import Key
 from tacit.plan.expression import Column, Expression
-from tacit.plan.growth import check_work
-from tacit.plan.node import Node
+from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, check_work
 from tacit.plan.question import Order, Question
 from tacit.sql.aggregates import asked, has_aggregate, is_aggregate
 from tacit.sql.allow import check
 from tacit.sql.catalog import Catalog
 from tacit.sql.constants import whole
-from tacit.sql.context import Context
 from tacit.sql.expressions import literal
-from tacit.sql.grouped import Grouped, group_by, items_of, uses_rows
+from tacit.sql.grouped import Aggregates, Grouped, group_by, items_of, uses_rows
 from tacit.sql.options import CLAUSE, Clause
-from tacit.sql.prune import prune, used
 from tacit.sql.refusals import quoted, refused, shown
-from tacit.sql.released import Aggregates
-from tacit.sql.scope import Scope
+from tacit.sql.scope import Context, Scope
 from tacit.sql.sources import read_from
 from tacit.sql.subquery import nested, where
 
-__all__ = ["lower"]
+__all__ = ["lower", "prune", "used"]
+
+
+def used(expressions: Iterable[Expression | None]) -> set[str]:
+    """The columns that expressions name."""
+    found = set()
+    for expression in expressions:
+        if expression is not None:
+            found |= {part.name for part in expression.walk() if isinstance(part, Column)}
+    return found
+
+
+def prune(node: Node, needed: set[str]) -> Node:
+    """The same rows with the needed columns, and with the unit."""
+    match node:
+        case Scan():
+            keep = tuple(s for s in node.columns if s.name in needed or s.name == node.unit_name)
+            return replace(node, columns=keep or node.columns[:1])
+        case Filter():
+            return replace(node, below=prune(node.below, needed | used([node.condition])))
+        case Project():
+            columns = tuple((name, value) for name, value in node.columns if name in needed)
+            if all(isinstance(value, Column) and value.name == name for name, value in columns):
+                return prune(node.below, needed)
+            return replace(node, columns=columns, below=prune(node.below, used(value for _, value in columns)))
+        case Group():
+            kept = tuple(aggregate for aggregate in node.aggregates if aggregate.name in needed)
+            below = used([*(value for _, value in node.keys), *(aggregate.argument for aggregate in kept)])
+            return replace(node, aggregates=kept, below=prune(node.below, below))
+        case Join():
+            left = needed | used(a for a, _ in node.on)
+            right = needed | used(b for _, b in node.on)
+            return replace(node, left=prune(node.left, left), right=prune(node.right, right))
+    raise AssertionError(f"no rule for {type(node).__name__}")
+
 
 MOST_COLUMNS = 200
 OWN_PASS = {"quantile", "min", "max", "mode", "histogram", "count_distinct"}  # for each of which rows are read anew

@@ -8,8 +8,7 @@ from tacit.base import InputError, Mistake, Refused
 from tacit.plan.expression import Expression, constant
 from tacit.plan.facts import Type
 from tacit.sql.expressions import Expressions, Rule, alternatives, column, conjuncts, literal
-from tacit.sql.reasons import FUNCTIONS, SUBQUERY
-from tacit.sql.refusals import place, quoted, refused, shown
+from tacit.sql.refusals import FUNCTIONS, SUBQUERY, place, quoted, refused, shown
 from tacit.sql.rules_text import RULES as TEXT
 from tacit.sql.rules_time import RULES as TIME
 from tacit.sql.rules_time import part_of, shifted

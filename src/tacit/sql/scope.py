@@ -1,17 +1,19 @@
-"""Names: which column of which relation a query means."""
+"""What lowering carries along: the catalog, the WITH queries in sight, and the names given so far."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from functools import cached_property
 
 from sqlglot import exp
 
 from tacit.base import Mistake, Refused
 from tacit.plan.expression import Expression
-from tacit.sql.catalog import nearest
+from tacit.plan.node import Node
+from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.refusals import place, quoted
 
-__all__ = ["Field", "Names", "Relation", "Scope"]
+__all__ = ["Context", "Derived", "Field", "Names", "Relation", "Scope"]
 
 MOST_RELATIONS = 64
 MOST_PARTS = 20_000  # of the question's tree, with WITH and * written out
@@ -161,3 +163,34 @@ class Names:
             found = f"{slug}_{relation}_{again}"
         self.taken.add(found)
         return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived:
+    """A subquery: its rows, and the columns it offers."""
+
+    node: Node
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """`nested` lowers a subquery; it is handed along, since subqueries and FROM each contain the other."""
+
+    catalog: Catalog
+    nested: "Callable[[exp.Select, Context], Derived]"
+    names: Names = dataclass_field(default_factory=Names)
+    queries: "Mapping[str, tuple[exp.CTE, Context]]" = dataclass_field(default_factory=dict)
+
+    def within(self, select: exp.Select) -> "Context":
+        """This context and what the WITH of `select` defines; each query sees those before it."""
+        context = self
+        given = select.args.get("with_")
+        seen: set[str] = set()
+        for query in given.expressions if given is not None else ():
+            name = query.alias.casefold()
+            if name in seen:
+                raise Mistake(f"{place(query)}WITH defines {quoted(query.alias)} twice: give one another name")
+            seen.add(name)
+            context = replace(context, queries={**context.queries, name: (query, context)})
+        return context

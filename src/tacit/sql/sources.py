@@ -10,10 +10,9 @@ from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node, Scan, Source
 from tacit.sql.catalog import Table, nearest
-from tacit.sql.context import Context, Derived
 from tacit.sql.joins import join
 from tacit.sql.refusals import place, quoted, refused
-from tacit.sql.scope import Field, Relation, Scope
+from tacit.sql.scope import Context, Derived, Field, Relation, Scope
 
 __all__ = ["read_from"]
 

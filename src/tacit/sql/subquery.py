@@ -10,11 +10,10 @@ from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Node, Project, SubAggregate
 from tacit.sql.aggregates import asked, has_aggregate
-from tacit.sql.context import Context, Derived
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
 from tacit.sql.refusals import quoted, refused, shown
-from tacit.sql.scope import Field, Relation, Scope
+from tacit.sql.scope import Context, Derived, Field, Relation, Scope
 from tacit.sql.sources import read_from
 
 __all__ = ["nested", "where"]

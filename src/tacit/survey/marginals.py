@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError, Number, positive, whole
-from tacit.mechanism.local import Estimate
 from tacit.mechanism.mechanism import Example
+from tacit.mechanism.response import Estimate
 from tacit.survey.choose import choose
 from tacit.survey.frequency import Frequency
 from tacit.survey.picked import Picked, covariance, normal

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tacit.base import InputError, Number, between
-from tacit.mechanism.local import Estimate
+from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import below
 from tacit.survey.direct import DirectResponse

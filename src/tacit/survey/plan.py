@@ -4,25 +4,29 @@ A forecast is half the width of the bar that the results will show, for the shar
 chance of who answers as well as the noise, and rests on nothing but the survey file.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, log, sqrt
+from fractions import Fraction
+from math import ceil, exp, expm1, log, sqrt
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from tacit.base import InputError, Number, between, positive, whole
-from tacit.policy.problem import number
+from tacit.policy.declaration import number
+from tacit.survey.direct import DirectResponse
 from tacit.survey.frequency import Frequency
-from tacit.survey.one_bit_mean import OneBitMean
+from tacit.survey.mean import OneBitMean
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol, Tally
-from tacit.survey.question_scale import central_error
+from tacit.survey.results import central_error
 from tacit.survey.several import SeveralResponse
+from tacit.survey.shuffle import local_epsilon
 from tacit.survey.square_wave import SquareWave
 from tacit.survey.survey import Survey
 
-__all__ = ["Forecast", "Plan", "margin", "plan", "spelled"]
+__all__ = ["Beside", "Forecast", "Plan", "beside", "margin", "plan", "spelled"]
 
 RISK, CANDIDATES = 0.05, 64 * 190  # of finding a text that nobody has; beginnings that are tried at a level
 
@@ -160,3 +164,40 @@ def spelled(margin: float, unit: str) -> str:
 def _up(value: float) -> str:
     digits = 10.0 ** (2 - len(str(int(value)))) if value >= 1 else 100.0
     return f"{ceil(value * digits) / digits:g}"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Standard deviations of one estimated share (of an answer that is rare) with `reports` respondents.
+
+    `local_epsilon` is what each respondent's own report has in the shuffled survey.
+    """
+
+    reports: int
+    central: float
+    shuffle: float
+    local: float
+    local_epsilon: Fraction
+
+
+def beside(*, categories: int, epsilon: Number, delta: Number, reports: Sequence[int]) -> list[Beside]:
+    """The three errors for each number of respondents, all (ε, δ)-private for a respondent's answer (relation replace).
+
+    Central: discrete Laplace noise on each count, whose guarantee is pure; an answer that changes moves two counts, or
+    the only one of a yes-or-no question. Shuffle: direct response with the largest local epsilon that shuffling brings
+    to (ε, δ). Local: direct response with ε itself.
+    """
+    budget = positive(epsilon, "epsilon", toward="decimal")
+    central, rows = _laplace(budget / min(2, categories - 1)), []
+    for asked in reports:
+        n = whole(asked, "reports", least=2)
+        own = local_epsilon(budget, delta, reports=n, categories=categories)
+        local, hidden = (DirectResponse(epsilon=e, categories=categories) for e in (budget, own))
+        rows.append(Beside(n, central / n, hidden.deviation(reports=n), local.deviation(reports=n), own))
+    return rows
+
+
+def _laplace(rate: Fraction) -> float:
+    """Standard deviation of discrete Laplace noise of scale 1/rate."""
+    step = float(rate)
+    return sqrt(2 * exp(-step)) / -expm1(-step)

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError, Number
-from tacit.mechanism.local import Estimate, Local
 from tacit.mechanism.mechanism import Pmf
+from tacit.mechanism.response import Estimate, Local
 from tacit.noise import Rng, rng_or_default
 
 __all__ = ["Array", "Law", "Protocol", "Tally"]

@@ -7,11 +7,17 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from tacit.base import InputError
+from tacit.base import InputError, PolicyError
 from tacit.policy.declaration import Declaration, key
 from tacit.policy.kind import choice, labels, number, pair, text, whole
+from tacit.survey.choose import choose
+from tacit.survey.mean import OneBitMean
+from tacit.survey.prefix import PrefixText
+from tacit.survey.protocol import Protocol
+from tacit.survey.several import SeveralResponse
+from tacit.survey.square_wave import SquareWave
 
-__all__ = ["EPSILON", "Asked", "Question", "Shown", "plain_name"]
+__all__ = ["EPSILON", "Asked", "Question", "Shown", "plain_name", "protocol_for"]
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MOST_OPTIONS, MOST_SEVERAL, MOST_BINS, LONGEST = 4096, 60, 256, 32
@@ -176,3 +182,27 @@ ENCODERS = {
     Asked.NUMBER: _number,
     Asked.TEXT: _written,
 }
+
+
+FUNCTIONS = 256  # of texts; few, so that a tally stays small
+
+
+def protocol_for(question: Question, epsilon: Fraction) -> Protocol:
+    """The protocol for this question at this ε; a `PolicyError` where there is none."""
+    try:
+        return _protocol(question, epsilon)
+    except InputError as error:
+        raise PolicyError(f"the question {question.ask!r} cannot be answered so: {error}") from None
+
+
+def _protocol(question: Question, epsilon: Fraction) -> Protocol:
+    if question.kind is Asked.SEVERAL:
+        return SeveralResponse(epsilon=epsilon, options=len(question.options))
+    if question.kind is Asked.TEXT:
+        return PrefixText(epsilon=epsilon, longest=question.longest, functions=FUNCTIONS)
+    if question.range is not None:
+        low, high = question.range
+        if question.show is Shown.DISTRIBUTION:
+            return SquareWave(epsilon=epsilon, low=low, high=high, bins=question.bins)
+        return OneBitMean(epsilon=epsilon, low=low, high=high)
+    return choose(categories=max(2, len(question.options)), epsilon=epsilon).protocol

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError, Number, positive, whole
-from tacit.mechanism.local import Estimate, shares
 from tacit.mechanism.mechanism import Example
+from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.frequency import word

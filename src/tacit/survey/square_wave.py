@@ -11,12 +11,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from tacit.base import InputError, Number, between, positive, whole
-from tacit.mechanism.local import Estimate
 from tacit.mechanism.mechanism import Example
+from tacit.mechanism.response import Estimate
 from tacit.survey.mean import declared, interval, parts
-from tacit.survey.piecewise import guesses
 from tacit.survey.protocol import Array, Tally
-from tacit.survey.window import Window
+from tacit.survey.window import Window, guesses
 
 __all__ = ["SquareWave"]
 

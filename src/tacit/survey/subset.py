@@ -13,9 +13,8 @@ import numpy as np
 from tacit.base import InputError, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, uniform
-from tacit.survey.bits import WIDEST, Bits
 from tacit.survey.coin import Coin, below, keeping
-from tacit.survey.frequency import total_error
+from tacit.survey.frequency import WIDEST, Bits, total_error
 from tacit.survey.protocol import Array, Law
 
 __all__ = ["SubsetSelection"]

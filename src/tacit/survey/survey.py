@@ -11,14 +11,12 @@ from types import MappingProxyType
 from typing import Any
 
 from tacit.base import InputError
-from tacit.policy.declaration import Declaration, key, listing
+from tacit.policy.declaration import Declaration, key, listing, number
 from tacit.policy.kind import Kind, choice, text, whole, yes
-from tacit.policy.problem import number
 from tacit.survey.device_terms import terms_of
 from tacit.survey.invitation import Invitations
 from tacit.survey.protocol import Protocol
-from tacit.survey.question import EPSILON, Asked, Question, plain_name
-from tacit.survey.question_protocol import protocol_for
+from tacit.survey.question import EPSILON, Asked, Question, plain_name, protocol_for
 
 __all__ = ["Survey"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng
-from tacit.survey.bits import WIDEST, Bits
 from tacit.survey.coin import ONE, Coin, keeping
+from tacit.survey.frequency import WIDEST, Bits
 from tacit.survey.protocol import Array, Law
 
 __all__ = ["OptimizedUnary", "SymmetricUnary", "Unary"]

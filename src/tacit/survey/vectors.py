@@ -22,7 +22,7 @@ from tacit.survey.direct import DirectResponse
 from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.hash_family import bucket_of
 from tacit.survey.local_hashing import LocalHashing
-from tacit.survey.one_bit_mean import OneBitMean
+from tacit.survey.mean import OneBitMean
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
 from tacit.survey.several import SeveralResponse

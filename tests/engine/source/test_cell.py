@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.engine.source.cell import Caster, proposed
-from tacit.policy.types import ColumnType
+from tacit.policy.kind import ColumnType
 
 CELLS: dict[ColumnType, dict[str, Any]] = {
     ColumnType.INTEGER: {

@@ -11,7 +11,7 @@ from tacit.engine.source.copies import Copies, Entry, state_folder
 from tacit.engine.source.form import TextForm
 from tacit.engine.source.listing import stamped
 from tacit.engine.source.reading import TextReading
-from tacit.policy.types import ColumnType
+from tacit.policy.kind import ColumnType
 
 READING = TextReading(
     form=TextForm(), kinds={"who": ColumnType.TEXT, "age": ColumnType.INTEGER}, declared=("who", "age")

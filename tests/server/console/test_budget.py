@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from support.browser import PATIENCE, overflow, unnamed, visit
 from support.service import COUNT, Running
-from tacit.server.people import Identity
+from tacit.server.auth.people import Identity
 
 expect.set_options(timeout=PATIENCE)
 TOTAL = "SELECT COUNT(*) AS n FROM visits"

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from support.browser import PATIENCE, overflow, unnamed, visit
 from support.service import Running
-from tacit.server.console.static import FOLDER
+from tacit.server.console.render import FOLDER
 
 expect.set_options(timeout=PATIENCE)
 

@@ -12,8 +12,7 @@ from support.tree import ROOT
 from tacit.attack.registry import ATTACKS
 from tacit.base import InputError
 from tacit.loss import Approx
-from tacit.server.console.lab_densities import Play, densities, playground
-from tacit.server.console.lab_tradeoff import explored
+from tacit.server.console.lab import Play, densities, explored, playground
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

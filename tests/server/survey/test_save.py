@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from support.service import Running, running
-from tacit.server.backup import back_up
-from tacit.server.backup_restore import check
-from tacit.server.service import Service
+from tacit.server.ops.backup import back_up
+from tacit.server.ops.restore import check
+from tacit.server.ops.service import Service
 from tacit.server.survey.draft import SurveyDraft
 from tacit.server.survey.save import checked
 from tacit.survey.device import Device

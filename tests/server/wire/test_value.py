@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from psycopg.adapt import PyFormat, Transformer
 
 from tacit.server.wire.fault import Fault
-from tacit.server.wire.parameter import decoded, listed, literal
-from tacit.server.wire.value import KINDS, encoded, kind_of
+from tacit.server.wire.value import KINDS, decoded, encoded, kind_of, listed, literal
 
 FORMS = (psycopg.pq.Format.TEXT, psycopg.pq.Format.BINARY)
 moments = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30))

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from tacit.policy.types import ColumnType
+from tacit.policy.kind import ColumnType
 
 __all__ = ["Caster", "proposed", "stored_type"]
 

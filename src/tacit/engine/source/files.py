@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tacit.base import PolicyError
 from tacit.engine.source.listing import stamped
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["HIDDEN", "File", "digest", "local_files"]
 

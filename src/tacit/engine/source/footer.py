@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 from tacit.base import PolicyError
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["Kind", "Tail", "columns_in", "misfit", "tail_of"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tacit.base import PolicyError
 from tacit.policy import Table
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["DELIMITERS", "TextForm"]
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from tacit.base import PolicyError
 from tacit.engine.source.files import HIDDEN, File, local_files
 from tacit.engine.source.footer import Tail, tail_of
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 from tacit.policy.source import is_url
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.policy.types import understood
+from tacit.policy.kind import understood
 
 __all__ = ["held", "held_table"]
 

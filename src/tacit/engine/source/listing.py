@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tacit.base import SourceError
 from tacit.engine.source.form import DELIMITERS
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["DATABASES", "PARQUET", "Listing", "Stamp", "listed", "settled", "stamped"]
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from tacit.base import InputError, SourceError
 from tacit.engine.engine import opening
 from tacit.engine.source.held import held_table
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["arrow_schema", "arrow_table"]
 

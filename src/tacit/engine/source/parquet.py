@@ -20,7 +20,7 @@ from tacit.engine.source.copies import Copies, Entry
 from tacit.engine.source.footer import Kind, columns_in, tail_of
 from tacit.engine.source.held import held_table
 from tacit.engine.source.listing import settled, stamped
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["common_columns", "footer", "held_copy"]
 

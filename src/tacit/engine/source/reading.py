@@ -20,8 +20,8 @@ from tacit.engine.source.copies import Copies, Entry
 from tacit.engine.source.form import TextForm
 from tacit.engine.source.listing import Stamp, settled, stamped
 from tacit.engine.source.text import Readable, TextReader
-from tacit.policy.problem import quoted
-from tacit.policy.types import ColumnType
+from tacit.policy.declaration import quoted
+from tacit.policy.kind import ColumnType
 
 __all__ = ["TextReading", "column_names", "propose_types"]
 

@@ -19,7 +19,7 @@ from tacit.engine.source.files import File, digest
 from tacit.engine.source.footer import Kind, columns_in, misfit
 from tacit.engine.source.hadoop import Hadoop, name_only
 from tacit.noise import SecureRng
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

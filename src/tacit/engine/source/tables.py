@@ -26,7 +26,7 @@ from tacit.engine.source.reading import TextReading
 from tacit.engine.views.duckdb import is_steady
 from tacit.noise import SecureRng
 from tacit.policy import ColumnType, Table
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["DatabaseSource", "DuckDBTables", "FileSource"]
 

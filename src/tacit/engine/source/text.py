@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from tacit.base import SourceError
 from tacit.engine.source.form import TextForm
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["Readable", "TextReader"]
 

@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tacit.base import PolicyError
 from tacit.engine.dialect import text_sql
 from tacit.engine.views.shape import View, check_shape
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["is_steady"]
 

@@ -18,7 +18,7 @@ from tacit.engine.engine import Fetch
 from tacit.engine.relation import columns_of
 from tacit.engine.views.shape import View, check_shape
 from tacit.plan.node import Node
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["PostgresViews", "Sight", "see"]
 

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from tacit.base import PolicyError
 from tacit.engine.dialect import Dialect
-from tacit.policy.problem import quoted
+from tacit.policy.declaration import quoted
 
 __all__ = ["Definition", "View", "check_shape"]
 

@@ -3,18 +3,22 @@
 A page of ours runs scripts and styles from `/static` alone, so nothing here may write either into the page itself.
 """
 
+import re
 from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from fastapi import Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tacit.server.identify import COOKIE, guard_of
-from tacit.server.people import Identity
-from tacit.server.rights import RIGHTS, Right
+from tacit.base import TacitError
+from tacit.server.auth.identify import COOKIE, RIGHTS, Right, guard_of
+from tacit.server.auth.people import Identity
+from tacit.server.problem import Problem
 
-__all__ = ["NAVIGATION", "Entry", "page", "wants_page"]
+__all__ = ["NAVIGATION", "Entry", "page", "router", "wants_page"]
 
 
 class Entry(NamedTuple):
@@ -68,3 +72,41 @@ def page(
 def wants_page(request: Request) -> bool:
     """Whether a person with a browser is looking, and not a program."""
     return "text/html" in request.headers.get("accept", "").lower()
+
+
+router = APIRouter(include_in_schema=False)
+
+FOLDER = Path(__file__).parent / "static"
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,60}\.(js|css|svg)")
+KINDS = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
+
+
+@router.get("/static/vega.js")
+def vega(request: Request) -> Response:
+    """What draws charts in the browser: the bundle that was installed with the package."""
+    try:
+        from tacit.plot.page import script
+
+        return kept(request, script(), KINDS["js"])
+    except (ImportError, TacitError):
+        detail = "charts need more on the service: pip install 'tacit[plot]'"
+        raise Problem(501, "no-plot", "No charts here", detail) from None
+
+
+@router.get("/static/{name}")
+def static(name: str, request: Request) -> Response:
+    """One file. A browser may keep it, and asks whether it is still the same."""
+    found = NAME.fullmatch(name)
+    path = FOLDER / name
+    if found is None or not path.is_file():
+        raise Problem(404, "no-route", "There is nothing here", "there is no such file")
+    return kept(request, path.read_bytes(), KINDS[found[1]])
+
+
+def kept(request: Request, content: bytes, kind: str) -> Response:
+    """Bytes that are sent once and again only when they changed."""
+    tag = f'"{sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=kind, headers=headers)

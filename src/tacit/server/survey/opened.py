@@ -13,16 +13,14 @@ from typing import Any, Literal
 from starlette.concurrency import run_in_threadpool
 
 from tacit.base import PolicyError
-from tacit.server.collect import Collector
-from tacit.server.collect_invited import Refusal
-from tacit.server.collect_store import ReportStore
-from tacit.server.declare_folder import Folder
-from tacit.server.limits import Rate
-from tacit.server.log import event
+from tacit.server.curate.sources import Folder
+from tacit.server.db import Unavailable
+from tacit.server.http.rate import Rate
+from tacit.server.ops.log import event
 from tacit.server.problem import Problem
-from tacit.server.state import Unavailable
-from tacit.server.survey.body import delivery_of, exchange_of, uninvited, used_up
-from tacit.server.survey.signer import TokenSigner
+from tacit.server.survey.collect import Collector, delivery_of, exchange_of, uninvited, used_up
+from tacit.server.survey.invited import Refusal, TokenSigner
+from tacit.server.survey.store import ReportStore
 from tacit.survey.invitation import Invitations, code_digest, new_codes
 from tacit.survey.results import Results, results_of
 from tacit.survey.survey import Survey

@@ -1,17 +1,24 @@
 """A draft becomes a survey: its file is written whole or not at all, and it is served from then on."""
 
 from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 
 from tacit.base import InputError, PolicyError
-from tacit.server.declare_file import create, locked, trial
-from tacit.server.log import event
-from tacit.server.people import Identity
+from tacit.noise import rng_or_default
+from tacit.server.auth.people import Identity
+from tacit.server.curate.edit import create, locked, trial
+from tacit.server.ops.log import event
 from tacit.server.problem import Problem
-from tacit.server.survey.check import Checked, Flaw, check
-from tacit.server.survey.draft import SurveyDraft
+from tacit.server.survey.draft import Checked, Flaw, SurveyDraft, check
 from tacit.server.survey.opened import Surveys
+from tacit.server.survey.store import Delivery, ReportStore
+from tacit.survey.demo import DEMO, simulate
+from tacit.survey.protocol import Array
+from tacit.survey.survey_file import load
 
-__all__ = ["checked", "save"]
+__all__ = ["checked", "save", "seeded"]
 
 TAKEN = "a survey has or had this name, and its reports do not mix with these: choose another"
 
@@ -62,3 +69,39 @@ def _named(found: Flaw) -> str:
     """A problem with its place before it, for whoever has no form to look at."""
     place = " ".join(str(step + 1) if isinstance(step, int) else step for step in found.place)
     return f"{place}: {found.text}" if place else found.text
+
+
+PEOPLE, AT_ONCE, NAME = 3000, 1000, 16
+
+
+def seeded(folder: Path, where: str | Path) -> Path:
+    """The demo survey's file, written the first time, and its store with made-up reports."""
+    path = folder / "survey.toml"
+    if not path.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(DEMO, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f'the demo cannot be written to "{folder}": {error.strerror}') from None
+    survey = load(path)
+    store = ReportStore(where)
+    try:
+        store.enter(survey)
+        if not store.size(survey):
+            made = simulate(survey, answers=PEOPLE).reports
+            columns = {name: _each(made[name], survey.sizes[name]) for name in survey.questions}
+            names = bytes(rng_or_default(None).read(NAME * PEOPLE))
+            sent = [
+                Delivery(names[NAME * n : NAME * (n + 1)], {name: column[n] for name, column in columns.items()})
+                for n in range(PEOPLE)
+            ]
+            for start in range(0, PEOPLE, AT_ONCE):
+                store.add(survey, sent[start : start + AT_ONCE])
+    finally:
+        store.close()
+    return path
+
+
+def _each(reports: Array, size: int) -> list[bytes]:
+    data = np.ascontiguousarray(reports).tobytes()
+    return [data[at : at + size] for at in range(0, len(data), size)]

@@ -7,9 +7,9 @@ from typing import Any
 
 from tacit.base import TacitError
 from tacit.engine import Watch
-from tacit.server.hangup import asking
-from tacit.server.people import People
-from tacit.server.wire import reply
+from tacit.server.auth.people import People
+from tacit.server.http.guard import asking
+from tacit.server.wire import message as reply
 from tacit.server.wire.copying import Copy
 from tacit.server.wire.cursor import Declare
 from tacit.server.wire.enter import Call, Entered
@@ -31,13 +31,11 @@ from tacit.server.wire.message import (
     broken,
     read,
 )
-from tacit.server.wire.parameter import decoded, literal, samples
 from tacit.server.wire.portal import Portal, Prepared
-from tacit.server.wire.setting import REPORTED
+from tacit.server.wire.setting import REPORTED, alarm
 from tacit.server.wire.statement import Command, Statement, read_statement
 from tacit.server.wire.tally import Tally
-from tacit.server.wire.timeout import alarm
-from tacit.server.wire.value import Field, encoded
+from tacit.server.wire.value import Field, decoded, encoded, literal, samples
 
 __all__ = ["Conversation"]
 

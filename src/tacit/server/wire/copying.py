@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.server.wire import reply
+from tacit.server.wire import message as reply
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.lex import Piece
 from tacit.server.wire.value import Field, encoded

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.base import CorruptLedger, KeyUsed, LedgerError, TacitError
+from tacit.desk.show import spelled
 from tacit.engine import Watch
-from tacit.server.desk import Cancelled, Desk
-from tacit.server.people import Identity
-from tacit.server.shelf import Shelf
-from tacit.server.wire.catalog import look_up
-from tacit.server.wire.catalog_type import fields_of
+from tacit.server.ask.datasets import Cancelled, Desk
+from tacit.server.ask.shelf import Shelf
+from tacit.server.auth.people import Identity
+from tacit.server.wire.catalog.answer import look_up
+from tacit.server.wire.catalog.types import fields_of
 from tacit.server.wire.copying import Copy, copied
 from tacit.server.wire.cursor import CloseCursor, Cursors, Declare, Fetch
 from tacit.server.wire.fault import Fault, keyed
@@ -21,7 +22,6 @@ from tacit.server.wire.setting import Settings
 from tacit.server.wire.statement import Catalogued, Command, Explain, Question, Reset, Set, Show, Statement
 from tacit.server.wire.value import KINDS, Field, kind_of
 from tacit.session import Quote, Release
-from tacit.session.show import spelled
 
 __all__ = ["Door", "Result"]
 

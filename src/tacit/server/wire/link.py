@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.server.hangup import hung_up
+from tacit.server.http.guard import hung_up
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.message import Opening, broken, read_opening
 

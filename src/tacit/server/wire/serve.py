@@ -11,11 +11,11 @@ from itertools import count
 from socket import socket
 from typing import Any
 
-from tacit.server.desk import Desk
-from tacit.server.people import People
-from tacit.server.shelf import Shelf
-from tacit.server.tokens import random_bytes
-from tacit.server.wire import reply
+from tacit.server.ask.datasets import Desk
+from tacit.server.ask.shelf import Shelf
+from tacit.server.auth.people import People
+from tacit.server.auth.tokens import random_bytes
+from tacit.server.wire import message as reply
 from tacit.server.wire.conversation import Conversation
 from tacit.server.wire.enter import enter, first_message
 from tacit.server.wire.fault import Fault, fault_of

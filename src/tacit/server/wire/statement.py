@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.server.wire.catalog_sets import check_tables, is_catalog
-from tacit.server.wire.catalog_sql import read_catalog
+from tacit.server.wire.catalog.translate import read_catalog
+from tacit.server.wire.catalog.types import check_tables, is_catalog
 from tacit.server.wire.copying import Copy, read_copy
 from tacit.server.wire.cursor import CloseCursor, Declare, Fetch, read_close, read_declare, read_fetch
 from tacit.server.wire.fault import Fault

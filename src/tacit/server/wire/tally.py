@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tacit.base import TacitError
-from tacit.server.limits import Rate
-from tacit.server.metrics import Metrics
+from tacit.server.http.rate import Rate
+from tacit.server.ops.log import Metrics
 from tacit.server.problem import Problem, kind_of
 from tacit.server.wire.copying import Copy
 from tacit.server.wire.cursor import Declare

@@ -1,0 +1,266 @@
+"""Is a certificate true? Checked offline, from what is in it; and against a key, a ledger, an answer, where given.
+
+By itself a certificate shows that it agrees with itself: that the program which it holds is the one that was charged,
+that the charge covers what the program costs by the proofs of this release, that the entry of the ledger has the hash
+that is stated, and that bounds, noise and odds are those of the program. Who says so is shown by the signature alone,
+under a key that came from elsewhere; that the ledger really has the entry, by the ledger alone. Sentences are the
+issuer's own: only the signature holds them.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import exp, inf
+from pathlib import Path
+from typing import Any
+
+from tacit.base import LossError, TacitError
+from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.certificate.content import FORMAT, step_costs
+from tacit.desk.certificate.evidence import charge_body, file_hash
+from tacit.ledger.chain import digest
+from tacit.ledger.checkpoint import fingerprint, vouched
+from tacit.ledger.export import is_export, verify_export
+from tacit.ledger.reader import on_server
+from tacit.ledger.verify import Known, verify
+from tacit.loss import Cost, cost_at
+from tacit.loss.meaning import power
+from tacit.policy import Amount, Currency
+from tacit.program.program import Program
+
+__all__ = ["Check", "Found", "check", "looked_at", "signature_check"]
+
+Found = tuple[bool | None, str]
+WRONG = (TacitError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+SLACK = 1e-9  # of a float that another machine worked out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing that was looked at. `ok` is None where it could not be, for the reason that `words` give."""
+
+    name: str
+    ok: bool | None
+    words: str
+
+    def json(self) -> dict[str, Any]:
+        return {"check": self.name, "ok": self.ok, "words": self.words}
+
+
+def check(
+    certificate: Certificate,
+    *,
+    public_key: str | None = None,
+    ledger: Path | str | None = None,
+    answer: Path | None = None,
+) -> list[Check]:
+    """Everything that can be checked with what is given; it is true as far as no check has `ok` False.
+
+    `public_key` is in PEM, from somewhere else than the certificate. InputError if what is given cannot be read.
+    """
+    content: Any = certificate.content
+    expected = None if answer is None else file_hash(answer)
+    looked: list[tuple[str, Callable[[], Found]]] = [
+        ("signature", lambda: signature_check(content, certificate.public_key, certificate.signature, public_key)),
+        ("program", lambda: _program(content)),
+        ("cost", lambda: _cost(content)),
+        ("statements", lambda: _statements(content)),
+        ("odds", lambda: _odds(content)),
+        ("chain", lambda: _chain(content)),
+    ]
+    if expected is not None:
+        looked.append(("answer", lambda: _answer(content, expected)))
+    if ledger is not None:
+        looked.append(("ledger", lambda: _ledger(content, ledger)))
+    return [Check(name="form", ok=True, words="every section is there, and nothing else"), *map(looked_at, looked)]
+
+
+def looked_at(one: tuple[str, Callable[[], Found]]) -> Check:
+    """A check that was made; one that ends in an error is not passed."""
+    name, work = one
+    try:
+        ok, words = work()
+    except WRONG as problem:
+        if name == "ledger" and isinstance(problem, TacitError):
+            raise
+        ok, words = False, "it is not as a certificate has it, or this release cannot read it"
+    return Check(name=name, ok=ok, words=words)
+
+
+def signature_check(
+    content: Any, named: str | None, signature: str | None, public_key: str | None, *, kind: str = FORMAT
+) -> Found:
+    """Who vouches for it: the key it names, and whether that is the one that was given."""
+    if signature is None or named is None:
+        if public_key is None and signature is None and named is None:
+            return None, "it is not signed, so nobody vouches for it"
+        return False, "it is not signed"
+    if public_key is not None and fingerprint(named) != fingerprint(public_key):
+        return False, "it is signed with another key than the one you hold"
+    if not vouched(dict(content), signature, named, kind=kind):
+        return False, "it was altered after it was signed, or the signature is another's"
+    if public_key is None:
+        return None, f"it fits the key {fingerprint(named)} that it names itself: who that is, --key shows"
+    return True, f"signed with the key {fingerprint(named)}, and not altered since"
+
+
+def _read(content: Any) -> Program:
+    return Program.from_json(content["program"]["content"])
+
+
+def _program(content: Any) -> Found:
+    program, named = _read(content), content["program"]["hash"]
+    if program.hash == named:
+        return True, "the program in it is the one that was charged"
+    if "entry" not in content["ledger"] and program.query is None:
+        return None, "what was asked is left out of the program, so its hash cannot be worked out"
+    return False, "the program in it is not the one that was charged"
+
+
+def _cost(content: Any) -> Found:
+    """Never above what was charged, by the sum of the steps or as one mechanism at the δ that was paid."""
+    program, said = _read(content), content["guarantee"]
+    currency = Currency(said["currency"])
+    paid = Cost(
+        epsilon=None if said["epsilon"] is None else Fraction(said["epsilon"]),
+        rho=None if said["rho"] is None else Fraction(said["rho"]),
+        delta=Fraction(said["delta"]),
+        relation=program.relation,
+        unit=program.unit,
+    )
+    other = {"epsilon": "rho", "rho": "epsilon"}[currency.value]
+    if said[other] is not None:
+        return False, f"it was paid in {currency}, and states a {other} beside it"
+    charged = Amount.of(paid, currency)
+    entry = content["ledger"].get("entry")
+    if entry is not None and (charged.spend, charged.delta) != (int(entry["spend"]), int(entry["delta"])):
+        return False, "what it says was charged is not what the entry of the ledger says"
+    for cost in _prices(program, paid.delta):
+        with suppress(TacitError):
+            if Amount.of(cost, currency).fits(charged):
+                return True, f"worked out again, the program costs no more than the {currency} that was charged"
+    return False, "the program costs more than was charged for it, by the proofs of this release"
+
+
+def _prices(program: Program, delta: Fraction) -> Iterator[Cost]:
+    with suppress(LossError):
+        yield program.cost
+    if 0 < delta < 1:
+        with suppress(LossError):
+            yield cost_at(program.loss, delta)
+
+
+def _statements(content: Any) -> Found:
+    """Bounds, noise, keys and names are those of the program and of the entry."""
+    program, wrong = _read(content), []
+    stored, place = content["program"]["content"], content["ledger"]
+    protects, data, release = content["protects"], content["data"], content["release"]
+    if (protects["unit"], protects["relation"]) != (program.unit, program.relation.value):
+        wrong.append("unit or relation")
+    if data["tables"] != list(program.tables):
+        wrong.append("tables")
+    if [[step[name] for name in ("name", "mechanism", "sensitivity")] for step in content["steps"]] != [
+        [step[name] for name in ("name", "mechanism", "sensitivity")] for step in stored["steps"]
+    ]:
+        wrong.append("steps")
+    wrong += [
+        f"costs of {step.name}"
+        for step, said in zip(program.steps, content["steps"], strict=False)
+        if said["costs"] != step_costs(program, step)
+    ]
+    if isinstance(program.query, dict):
+        wrong += _of_query(content, program.query)
+    if "entry" in place:
+        entry = place["entry"]
+        time = datetime.fromtimestamp(place["time"] / 1e6, UTC).isoformat()
+        pairs = {"analyst": release["analyst"], "key": release["key"], "policy": data["policy"]}
+        wrong += [name for name, value in pairs.items() if entry[name] != value]
+        wrong += ["time"] if release["time"] != time else []
+    if wrong:
+        return False, f"not as the program and the ledger say: {', '.join(str(one)[:60] for one in wrong[:5])}"
+    return True, "unit, relation, tables, bounds, noise and keys are those of the program"
+
+
+def _of_query(content: Any, query: dict[str, Any]) -> Iterator[str]:
+    clips = [clip for part in query["parts"] for clip in part["clips"]]
+    if len(clips) != len(content["bounds"]):
+        yield "bounds"
+        return
+    for clip, said in zip(clips, content["bounds"], strict=True):
+        origin = "none needed" if clip["exempt"] else "chosen privately" if clip["bound"] is None else "declared"
+        same = said["measures"] == clip["names"] and said["norm"] == clip["norm"] and said["origin"] == origin
+        if not same or (clip["bound"] is not None and said["bound"] != clip["bound"]):
+            yield f"bound of {', '.join(map(str, clip['names']))}"
+    ways = set(content["keys"].values())
+    if ways - {"declared", "selected privately"} or ("selected privately" in ways) != (
+        query["parts"][0]["presence"] is not None
+    ):
+        yield "keys"
+
+
+def _odds(content: Any) -> Found:
+    """Not better than the program gives: an upper bound may be rough, but not too small."""
+    loss, said = _read(content).loss, content["meaning"]
+    epsilon = inf if said["epsilon"] is None else float(said["epsilon"])
+    delta, prior = float(said["delta"]), float(said["prior"])
+    true = loss.epsilon(Fraction(said["delta"])).upper
+    low, high = (float(said["posterior"][end]) for end in ("lower", "upper"))
+    factor = exp(min(epsilon, 700.0))
+    claimed = [
+        0 <= delta < 1 and true <= epsilon * (1 + SLACK),
+        said["odds_factor"] is None or float(said["odds_factor"]) >= factor * (1 - SLACK),
+        high >= prior * factor / (prior * factor + 1 - prior) * (1 - SLACK),
+        low <= prior / (prior + (1 - prior) * factor) * (1 + SLACK),
+        (said["unit"], said["relation"]) == (loss.unit, loss.relation.value),
+    ]
+    claimed += [
+        float(line["at_most"]) >= power(loss, float(line["false_positives"])) * (1 - 1e-6)
+        for line in said["membership_power"]
+    ]
+    if all(claimed):
+        return True, "the odds and beliefs that it states are no better than the program's"
+    return False, "it promises more than the program gives"
+
+
+def _chain(content: Any) -> Found:
+    place = content["ledger"]
+    if "entry" not in place:
+        return None, "it has the place of the charge, and not what the hash there is made of"
+    before, after = place["before"], place["after"]
+    body = charge_body(place["entry"], content["program"]["content"])
+    made = digest(bytes.fromhex(before["digest"]), after["seq"], place["time"], body)
+    if before["seq"] + 1 != after["seq"] or made.hex() != after["digest"] or place["entry"]["kind"] != "charge":
+        return False, "the entry of the ledger does not have the hash that is stated"
+    if len(bytes.fromhex(place["opening"])) != len(made) or not isinstance(place["people"], str):
+        return False, "it does not say which account it was paid from"
+    return True, f"the entry has the hash that is stated, as number {after['seq']} of its account"
+
+
+def _answer(content: Any, found: str) -> Found:
+    if content["answer"]["csv_sha256"] == found:
+        return True, "it is the answer that was certified"
+    return False, "it is not the answer that was certified, or it was written anew since"
+
+
+def _ledger(content: Any, where: Path | str) -> Found:
+    place = content["ledger"]
+    if "entry" not in place:
+        return None, "the certificate does not say which account of the ledger it is about"
+    after = place["after"]
+    entry = Known(
+        people=str(place["people"]),
+        opening=bytes.fromhex(place["opening"]),
+        seq=int(after["seq"]),
+        digest=bytes.fromhex(after["digest"]),
+    )
+    if not on_server(where) and is_export(Path(where)):
+        report = verify_export(Path(where), known=(entry,))
+    else:
+        report = verify(where, known=(entry,))
+    if report.ledger != place["id"]:
+        return False, "this is another ledger than the one it was paid from"
+    if not report.ok:
+        return False, f"the ledger is not whole, or does not have the entry ({report.findings[0]})"
+    return True, "the ledger is whole and has the entry"

@@ -1,0 +1,358 @@
+"""What stands in a certificate: everything a reader needs to judge an answer, as plain data without floats."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isinf
+from statistics import median
+from typing import Any
+
+from tacit.base import InputError, LossError, Relation, TacitError
+from tacit.desk.certificate.evidence import Charged, table_hash
+from tacit.desk.release import Release
+from tacit.loss import ZCDP, Approx, Loss, Pure, explain
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.policy import Amount, Currency
+from tacit.program.program import Program, Step
+
+__all__ = [
+    "FORMAT",
+    "SECTIONS",
+    "after_words",
+    "bound_words",
+    "content_of",
+    "meaning_of",
+    "neighbours_words",
+    "noise_words",
+    "step_costs",
+    "variant_words",
+]
+
+Noise = BinnedQuantiles | DiscreteLaplace | DiscreteGaussian
+NOISED = re.compile(r"(?:noise on|(?:intervals round )?quantiles from) (.+?)(, in units of the chosen bound)?")
+FOLLOWS = {
+    "avg": "a noisy sum divided by a noisy count",
+    "sum": "a noisy sum",
+    "count": "a noisy count",
+    "quantile": "drawn from noisy ranks",
+    "histogram": "noisy counts, rounded, and none below 0",
+    "mode": "the value of the largest noisy count",
+}
+
+
+def neighbours_words(relation: Relation, unit: str) -> str:
+    """What is hidden."""
+    if relation is Relation.ADD_REMOVE:
+        return f"whether any one {unit} is in the data at all, with everything the data says of that {unit}"
+    return f"what the data says of any one {unit}; how many there are is public"
+
+
+def variant_words(currency: str, spend: str, delta: str) -> tuple[str, str]:
+    """The kind of differential privacy, and the whole statement."""
+    free = delta == "0"
+    if currency == "epsilon":
+        kind = "pure differential privacy" if free else "approximate differential privacy"
+        return kind, f"ε = {spend}" if free else f"ε = {spend}, δ = {delta}"
+    kind = "zero-concentrated differential privacy" if free else "approximate zero-concentrated differential privacy"
+    return kind, f"ρ = {spend}" if free else f"ρ = {spend}, δ = {delta}"
+
+
+def noise_words(program: Program, step: Step, clips: Sequence[Mapping[str, Any]]) -> str:
+    """One step: which noise, how much of it in the units of the answer where they are known, and on what."""
+    mechanism, unit = step.mechanism, program.unit
+    if isinstance(mechanism, KeySelection):
+        return (
+            f"{_kind(mechanism.noise)} noise of {_size(mechanism.noise, Fraction(1, mechanism.one))} {unit}s on the "
+            f"number of {unit}s in a group; a group is shown if that passes a threshold of "
+            f"{_short(Fraction(mechanism.threshold(), mechanism.one))}"
+        )
+    if isinstance(mechanism, Exponential):
+        return f"the exponential mechanism, with a scale of {_short(mechanism.scale)} {unit}s"
+    if not isinstance(mechanism, BinnedQuantiles | DiscreteLaplace | DiscreteGaussian):
+        return f"{type(mechanism).__name__}, with parameters as stated"
+    named = NOISED.fullmatch(step.name)
+    names = named[1].split(", ") if named else []
+    chosen = _chosen(names, clips) if named and named[2] else Fraction(1)
+    found = [] if chosen is None else [_measured(program, name, mechanism, chosen) for name in names]
+    noise = f"{_kind(mechanism)} noise"
+    if isinstance(mechanism, BinnedQuantiles):
+        noise = f"the exponential mechanism on ranks, over {mechanism.cells:,} cells"
+    known = [each for each in found if each is not None]
+    if not known or len(known) < len(found):
+        return f"{noise}: {_size(mechanism, Fraction(1))} steps of what it is for"
+    used = [recipe["text"] for recipe in _recipes(program) if set(names) & set(recipe["inputs"]) and recipe["text"]]
+    what = f", for {', '.join(dict.fromkeys(used))}" if used else ""
+    return f"{noise}: {'; '.join(dict.fromkeys(known))}{what}"
+
+
+def _recipes(program: Program) -> list[Any]:
+    return list(program.query["recipes"]) if isinstance(program.query, dict) else []
+
+
+def _chosen(names: list[str], clips: Sequence[Mapping[str, Any]]) -> Fraction | None:
+    """The bound that was chosen privately, which such noise is measured in."""
+    for clip in clips:
+        if list(clip["measures"]) == names and clip["bound"] not in (None, "None"):
+            return Fraction(clip["bound"])
+    return None
+
+
+def _measured(program: Program, name: str, noise: Noise, times: Fraction) -> str | None:
+    """The noise on one measure, in rows, units or the units of a column."""
+    parts = program.query["parts"] if isinstance(program.query, dict) else []
+    for part in parts:
+        for ranks in part["ranks"]:
+            if ranks["name"] == name:
+                return f"{_size(noise, times / ranks['one'])} rows"
+        for measure in part["measures"]:
+            if measure["name"] != name:
+                continue
+            if measure["kind"] == "distinct":
+                return f"{_size(noise, times)} values"
+            if measure["value"] is None or measure["kind"] == "units":
+                of = "rows" if measure["kind"] == "sum" else f"{program.unit}s"
+                return f"{_size(noise, times / (measure['high'] or 1))} {of}"
+            if any(name in recipe["inputs"][:2] for recipe in _recipes(program)):  # a sum; what follows are moments
+                return f"{_size(noise, times * Fraction(measure['step']))} in the units of the values"
+            return f"{_size(noise, times)} steps of a further moment"
+    return None
+
+
+def _kind(noise: Noise) -> str:
+    return "discrete Gaussian" if isinstance(noise, DiscreteGaussian) else "discrete Laplace"
+
+
+def _size(noise: Noise, each: Fraction) -> str:
+    if isinstance(noise, DiscreteGaussian):
+        return f"standard deviation {_short(noise.sigma * each)}"
+    return f"scale {_short(noise.scale * each)}"
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):,.4g}" if value < 10_000 else f"{float(value):,.0f}"
+
+
+def bound_words(clip: Mapping[str, Any], unit: str) -> str:
+    """How far one unit counts, and who said so."""
+    rows = None if clip["rows"] is None else _short(Fraction(str(clip["rows"])))
+    origin = {
+        "declared": "declared in the policy or the question, before anything was looked at",
+        "chosen privately": "chosen by a step of its own, which was paid for",
+        "none needed": "nothing is clipped: no unit can count more, by the table's shape or as its curator vouches",
+    }.get(clip["origin"], clip["origin"])
+    much = f"as much as {rows} rows" if rows is not None else f"a {clip['norm']} norm of {clip['bound']} steps"
+    return f"one {unit} counts for at most {much}; {origin}"
+
+
+def after_words(program: Program, sql: str | None) -> list[str]:
+    """What was made of the noisy numbers, which costs nothing more."""
+    found = []
+    for recipe in _recipes(program):
+        made = FOLLOWS.get(recipe["function"], f"made of noisy sums and counts ({recipe['function']})")
+        low, high = recipe["low"], recipe["high"]
+        kept = [f"at least {low}" if low is not None else "", f"at most {high}" if high is not None else ""]
+        limits = " and ".join(part for part in kept if part)
+        text = f"{recipe['text'] or recipe['name']}: {made}" + (f", kept {limits}" if limits else "")
+        found.append(text + (", rounded to a whole number" if recipe["whole"] else ""))
+    said = "" if sql is None else ", as the question says"
+    found.append(f"expressions of these, HAVING, ORDER BY, LIMIT and intervals are worked out from noisy numbers{said}")
+    return found
+
+
+CURVED = 700  # ε or ρ up to which a loss is explained by its own curve
+FORMAT = "tacit certificate 1"
+SECTIONS = (
+    "format", "release", "data", "protects", "trust", "guarantee", "meaning", "accountant", "steps", "bounds", "keys",
+    "postprocessing", "answer", "utility", "ledger", "program", "software",
+)  # fmt: skip
+NEEDED = ("dataset", "people", "unit", "relation", "cost", "ledger", "program", "policy", "time", "clips", "keys")
+TRUST = (
+    "central: whoever runs tacit holds the data in the clear and is trusted to run this very program; those who read "
+    "the answer need not be trusted at all"
+)
+WITHIN = "all parameters were fixed before the first step ran, so the losses of the steps compose"
+ACROSS = "the ledger adds up costs, which holds also when each question was chosen after seeing all earlier answers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """What an answer's facts and its ledger say, whichever has it."""
+
+    program: Program
+    stored: dict[str, Any]
+    currency: Currency
+    delta: Fraction
+    amount: Amount
+
+
+def content_of(release: Release, charged: Charged | None, *, sql: str | None) -> dict[str, Any]:
+    """All sections, in the order of `SECTIONS`."""
+    facts = release.facts
+    missing = [name for name in NEEDED if name not in facts]
+    if missing:
+        raise InputError(
+            f"this release does not say how it was made ({missing[0]} is missing), so nobody can certify it"
+        )
+    known = _known(facts, charged)
+    program, unit = known.program, known.program.unit
+    paid = known.amount.cost(known.currency, relation=program.relation, unit=unit).json()
+    variant, statement = variant_words(known.currency.value, paid[known.currency.value], paid["delta"])
+    found = {
+        "format": FORMAT,
+        "release": {
+            "id": release.name or None,
+            "analyst": facts.get("analyst") if charged is None else charged.proof["entry"]["analyst"],
+            "sql": sql,
+            "time": facts["time"],
+            "key": facts["ledger"]["key"],
+        },
+        "data": {
+            "dataset": facts["dataset"],
+            "people": facts["people"],
+            "population": facts.get("population"),
+            "tables": list(program.tables),
+            "policy": facts["policy"],
+        },
+        "protects": {
+            "unit": unit,
+            "relation": program.relation.value,
+            "words": neighbours_words(program.relation, unit),
+        },
+        "trust": {"model": "central", "words": TRUST},
+        "guarantee": {
+            "variant": variant,
+            "currency": known.currency.value,
+            "epsilon": paid["epsilon"],
+            "rho": paid["rho"],
+            "delta": paid["delta"],
+            "words": f"{variant}: {statement}, for one {unit}",
+        },
+        "meaning": meaning_of(program, known.delta),
+        "accountant": {
+            "name": "tacit.loss",
+            "version": (facts.get("software") or {}).get("version"),
+            "within": WITHIN if program.delta is None else f"{WITHIN}; priced as one mechanism at δ = {program.delta}",
+            "across": ACROSS,
+        },
+        "steps": [_step(program, step, facts["clips"]) for step in program.steps],
+        "bounds": [{**clip, "words": bound_words(clip, unit)} for clip in facts["clips"]],
+        "keys": _keys(program, facts["keys"]),
+        "postprocessing": after_words(program, sql),
+        "answer": _answer(release),
+        "utility": _utility(release),
+        "ledger": _unproven(facts) if charged is None else charged.proof,
+        "program": {"hash": facts["program"], "content": known.stored},
+        "software": facts.get("software"),
+    }
+    plain: dict[str, Any] = _texts(found)
+    return plain
+
+
+def _known(facts: Mapping[str, Any], charged: Charged | None) -> _Known:
+    """The program and what was paid: from the ledger, or from the facts, which leave out what was asked."""
+    try:
+        if charged is not None:
+            program, entry = Program.from_json(charged.program), charged.proof["entry"]
+            amount = Amount(int(entry["spend"]), int(entry["delta"]))
+            return _Known(program=program, stored=charged.program, currency=charged.currency, delta=charged.delta,
+                          amount=amount)  # fmt: skip
+        program = Program(
+            steps=tuple(Step.from_json(step) for step in facts["steps"]),
+            tables=tuple(facts["tables"]),
+            relation=facts["relation"],
+            unit=facts["unit"],
+            delta=None if facts["whole"] is None else Fraction(facts["whole"]),
+        )
+        currency = Currency(facts["currency"])
+        scales = {currency.value: currency.decimals, "delta": 30}
+        spend, own = (int(Fraction(facts["cost"][name]) * 10**digits) for name, digits in scales.items())
+        return _Known(program=program, stored=program.json(), currency=currency, delta=Fraction(facts["delta"]),
+                      amount=Amount(spend, own))  # fmt: skip
+    except (KeyError, TypeError, ValueError, TacitError):
+        pass
+    if charged is None:
+        raise InputError("this release was made by an older tacit: name the ledger that it was paid from, as ledger=…")
+    raise InputError("the program of this answer cannot be read by this release of tacit: install a newer one")
+
+
+def meaning_of(program: Program, delta: Fraction) -> dict[str, Any]:
+    """What the whole program means for one unit, in odds and beliefs, stated at the dataset's δ."""
+    # e^-700 is about the least double: of such losses there is no curve to look at, and nothing is promised anyway
+    whole = max(program.cost.epsilon or 0, program.cost.rho or 0) <= CURVED
+    plain: dict[str, Any] = _texts(explain(program.loss if whole else _charged(program), delta=delta).json())
+    return plain
+
+
+def _charged(program: Program) -> Loss:
+    """The guarantee that was charged, which is never better than the program's own."""
+    cost, relation, unit = program.cost, program.relation, program.unit
+    if cost.epsilon is None:
+        assert cost.rho is not None  # a cost has one of the two
+        return ZCDP(cost.rho, delta=cost.delta, relation=relation, unit=unit)
+    if cost.delta:
+        return Approx(cost.epsilon, cost.delta, relation=relation, unit=unit)
+    return Pure(cost.epsilon, relation=relation, unit=unit)
+
+
+def _step(program: Program, step: Step, clips: Any) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "mechanism": step.json()["mechanism"],
+        "sensitivity": step.json()["sensitivity"],
+        "words": noise_words(program, step, clips),
+        "costs": step_costs(program, step),
+        "theory": f"docs/theory/{step.mechanism.theory}.md",
+    }
+
+
+def _keys(program: Program, said: Mapping[str, str]) -> dict[str, str]:
+    """Where each group key's values come from. An answer of old may call keys selected that were all listed."""
+    known = isinstance(program.query, dict) and program.query["parts"][0]["presence"] is None
+    return {name: "declared" if known or how == "declared" else "selected privately" for name, how in said.items()}
+
+
+def step_costs(program: Program, step: Step) -> dict[str, str | None]:
+    """What a step would cost alone, in each currency that it has; none where it has no cost that adds up."""
+    try:
+        cost = step.loss(relation=program.relation, unit=program.unit).cost().json()
+    except LossError:
+        return {"epsilon": None, "rho": None, "delta": None}
+    return {name: cost[name] for name in ("epsilon", "rho", "delta")}
+
+
+def _answer(release: Release) -> dict[str, Any]:
+    columns = [
+        {"name": name, "type": str(release.table.schema.field(place).type), "noisy": name in release.intervals}
+        for place, name in enumerate(release.table.column_names)
+    ]
+    return {"columns": columns, "rows": release.table.num_rows, "csv_sha256": table_hash(release)}
+
+
+def _utility(release: Release) -> dict[str, Any]:
+    """How wide the intervals are, and what no interval covers."""
+    found = []
+    for name, (lows, highs) in release.intervals.items():
+        halves = [
+            (high - low) / 2 for low, high in zip(lows, highs, strict=True) if low is not None and high is not None
+        ]
+        sizes = {"least": min(halves), "median": median(halves), "most": max(halves)} if halves else None
+        found.append({"column": name, "half_widths": sizes, "unknown": len(list(lows)) - len(halves)})
+    return {"confidence": release.confidence, "intervals": found, "biases": list(release.notes)}
+
+
+def _unproven(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Its place alone: what the hash there is made of is in the ledger."""
+    place = facts["ledger"]
+    return {"id": place["id"], "people": facts["people"], "after": {"seq": place["entry"], "digest": place["digest"]}}
+
+
+def _texts(data: Any) -> Any:
+    """The same with floats as texts that read back as themselves; what is without limit is nothing."""
+    if isinstance(data, float):
+        return None if isinf(data) else repr(data)
+    if isinstance(data, Mapping):
+        return {str(name): _texts(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_texts(value) for value in data]
+    return data

@@ -1,0 +1,3 @@
+"""A ledger in PostgreSQL."""
+
+__all__: list[str] = []

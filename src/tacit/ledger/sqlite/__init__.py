@@ -1,0 +1,3 @@
+"""A ledger in one SQLite file."""
+
+__all__: list[str] = []

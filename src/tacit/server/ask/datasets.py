@@ -1,0 +1,349 @@
+"""The one desk behind every door: each dataset is opened once, and everybody asks through it.
+
+Whoever asks sees the datasets whose policy names them, and in those the tables they may ask; a dataset that is not
+theirs does not exist for them. A policy is read again when its file changes, and if that fails nobody is answered.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from logging import WARNING
+from math import ceil
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Unpack
+
+from tacit.base import Denied, InputError, PolicyError, TacitError
+from tacit.desk.key import ChargeKey
+from tacit.engine import Limits, Stopped, Watch
+from tacit.ledger import Standing
+from tacit.loss import Cost
+from tacit.policy import Policy
+from tacit.policy.account import DATASET, analyst_holder, group_holder
+from tacit.server.ask.opened import Basis, Opened, catalog_of, holder_of, known_to, places_of, read_policy, stamp_of
+from tacit.server.ask.running import Running
+from tacit.server.auth.people import Identity
+from tacit.server.curate.sources import Folder
+from tacit.server.db import Unavailable
+from tacit.server.ops.log import event
+from tacit.session import Quote, Release
+from tacit.sql import lower, parse
+from tacit.sql.expect import columns_of
+from tacit.sql.offer import Terms
+
+__all__ = ["Cancelled", "Desk", "NoDataset"]
+
+PATIENCE = 10.0  # seconds that closing waits for questions to stop
+AT_ONCE = 4  # questions of one dataset
+
+
+class NoDataset(Denied):
+    """There is no such dataset, or not for whoever asks; which of the two is not told."""
+
+
+class Cancelled(TacitError):  # noqa: N818 - says what is the case, as Denied does
+    """The question was stopped. What was charged for it stays charged."""
+
+
+class Desk:
+    """Open datasets by name. Thread safe; close it when the service ends.
+
+    `padding` in seconds: the time of an answer for which data was read is rounded up to a multiple of it, where no
+    policy declares a clock. `folder` holds further policies: those that are there now, and those that this or another
+    worker adds later. `limits` are of each question, and `running` knows those that are being answered.
+    """
+
+    def __init__(
+        self,
+        policies: Iterable[Path],
+        *,
+        padding: float = 0.0,
+        folder: Path | None = None,
+        limits: Limits | None = None,
+        running: Running | None = None,
+    ) -> None:
+        self.padding, self.limits, self._running = padding, limits or Limits(at_once=AT_ONCE), running
+        self._folder = Folder(folder)
+        self._lock = threading.Lock()
+        self._opened: dict[str, Opened] = {}
+        self._retired: list[Opened] = []
+        self._door, self._asking, self._closed = threading.Condition(), set[Watch](), False
+        try:
+            for path in policies:
+                self._take(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Stop what is being asked, as after a crash: charges stand, and their keys find them again. Then let go.
+
+        An engine is not closed under a question: that would look like a failure of its own, which is stored.
+        """
+        with self._door:
+            self._closed = True
+            asking = list(self._asking)
+        for watch in asking:
+            watch.stop()
+        with self._door:
+            self._door.wait_for(lambda: not self._asking, timeout=PATIENCE)
+        with self._lock:
+            every, self._opened, self._retired = [*self._opened.values(), *self._retired], {}, []
+        for opened in every:
+            opened.close()
+
+    def add(self, path: Path) -> str:
+        """Serve one more policy, from now on; its dataset's name. It is no harm if it was noticed already."""
+        with self._lock:
+            there = {opened.path: name for name, opened in self._opened.items()}
+            return there.get(path) or self._take(path)
+
+    def _take(self, path: Path) -> str:
+        opened = Opened(path, self.limits)
+        name = opened.policy.dataset.name
+        if self._closed or name in self._opened:
+            opened.close()
+            raise InputError(f'two policies are of a dataset "{name}": give one of them another name')
+        self._opened[name] = opened
+        return name
+
+    def known(self) -> dict[str, Policy]:
+        """Every dataset with the rules it had last, also where they cannot be read now: for whoever adds one."""
+        self._notice()
+        with self._lock:
+            return {name: opened.policy for name, opened in self._opened.items()}
+
+    def every(self) -> list[tuple[str, Opened | None]]:
+        """Every dataset by name; None where its rules cannot be read now."""
+        found: list[tuple[str, Opened | None]] = []
+        for name in sorted(self._opened):
+            try:
+                found.append((name, self._current(name)))
+            except Unavailable:
+                found.append((name, None))
+        return found
+
+    def _notice(self) -> None:
+        """Take in what was declared since. One that cannot be read or opened is left out until it changes."""
+        if not self._folder.changed():
+            return
+        with self._lock:
+            there = {opened.path for opened in self._opened.values()}
+            for path in self._folder.files():
+                if path in there:
+                    continue
+                try:
+                    self._take(path)
+                except Exception as error:  # whatever is wrong with it, the others are served
+                    self._folder.broken(path)
+                    event("policy left out", level=WARNING, file=path.name, error=type(error).__name__)
+
+    # --- what there is
+
+    def datasets(self, who: Identity) -> list[str]:
+        """The datasets that this person may know of."""
+        self._notice()
+        found = []
+        for name in sorted(self._opened):
+            with suppress(NoDataset, Unavailable):  # one whose rules are broken hides no other
+                self.opened(who, name)
+                found.append(name)
+        return found
+
+    def opened(self, who: Identity, dataset: str) -> Opened:
+        """The dataset as its policy says now, if this person may know of it."""
+        opened = self._current(dataset)
+        if opened is None or (who.role == "analyst" and holder_of(opened.policy, who.name) is None):
+            raise NoDataset(f'there is no dataset "{dataset}" that you may ask: a curator can add you to its policy')
+        return opened
+
+    def _current(self, dataset: str) -> Opened | None:
+        opened = self._opened.get(dataset)
+        if opened is None:
+            self._notice()
+            opened = self._opened.get(dataset)
+        if opened is None or stamp_of(opened.path) == opened.stamp:
+            return opened
+        with self._lock:
+            opened = self._opened.get(dataset)
+            if opened is None:
+                return None
+            stamp = stamp_of(opened.path)
+            if stamp != opened.stamp:
+                try:
+                    self._opened[dataset] = self._renewed(opened, stamp)
+                except TacitError:
+                    pass
+                else:
+                    return self._opened[dataset]
+                raise Unavailable(f'the policy of "{dataset}" cannot be read now: ask its curator to run `tacit check`')
+            return opened
+
+    def _renewed(self, opened: Opened, stamp: tuple[int, ...]) -> Opened:
+        policy = read_policy(opened.path)
+        if policy.dataset.name != opened.policy.dataset.name:
+            raise PolicyError("the dataset has another name now: start the service again")
+        if places_of(policy) == opened.places():
+            return opened.renewed(policy, stamp)
+        fresh = Opened(opened.path, self.limits)
+        self._retired.append(opened)  # somebody may be using it: it is closed at the end
+        return fresh
+
+    def policy(self, who: Identity, dataset: str) -> Policy:
+        """What is declared, as far as this person may know: no places, no hidden columns, nobody else's limits."""
+        return known_to(who, self.opened(who, dataset).policy)
+
+    # --- asking
+
+    def quote(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        **terms: Unpack[Terms],
+    ) -> Quote:
+        """What `ask` would cost and how well it would be answered. Free; nothing is looked at."""
+        return self.quoting(who, dataset, sql, **terms)()
+
+    def quoting(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        **terms: Unpack[Terms],
+    ) -> Callable[[], Quote]:
+        """The same to be taken again, while the dataset is `opened` as it is now."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy))
+        return session.quoting(sql, **terms)
+
+    def ask(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        *,
+        key: str | None = None,
+        watch: Watch | None = None,
+        **terms: Unpack[Terms],
+    ) -> Release:
+        """The answer, after it is paid for. `watch` can stop it, and is told how far it is."""
+        _may_ask(who)
+        began, watch = monotonic(), watch or Watch()
+        watch.owner = who.name
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy))
+        padding = 0.0 if opened.policy.privacy.deadline is not None else self.padding
+        release = None
+        try:
+            if not watch.stopped:
+                with self._inside(who, dataset, sql, watch):
+                    release = session.ask(sql, key=key, watch=watch, **terms)
+        except Stopped:
+            pass
+        finally:
+            if watch.ran and padding:
+                spent = monotonic() - began
+                sleep(max(0.0, ceil(spent / padding) * padding - spent))
+        # a stop that comes while an answer waits for the grid counts: else it would tell when the answer was ready
+        if release is not None and not (watch.stopped and watch.ran and padding):
+            return release
+        raise Cancelled(
+            "this question was stopped: what was charged stays charged, and under the same key is not again"
+        )
+
+    def key(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        **terms: Unpack[Terms],
+    ) -> ChargeKey:
+        """The name of the charge that this question would make now, for whoever wants to ask it again under it."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy))
+        return session.key(sql, **terms)
+
+    def basis(
+        self,
+        who: Identity,
+        dataset: str,
+        sql: str,
+        **terms: Unpack[Terms],
+    ) -> Basis:
+        """What an answer to this question would rest on now."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        session = opened.session(who.name, catalog_of(who, opened.policy))
+        tables, version = session.basis(sql, **terms)
+        return Basis(opened=opened, tables=tables, version=version)
+
+    def inline(self, dataset: str) -> bool:
+        """Whether looking at this dataset's account and version takes no time worth another thread."""
+        opened = self._opened.get(dataset)
+        return opened is not None and opened.inline
+
+    @contextmanager
+    def _inside(self, who: Identity, dataset: str, sql: str, watch: Watch) -> Iterator[None]:
+        """Counted among those who are being answered."""
+        known = nullcontext() if self._running is None else self._running.question(who.name, dataset, sql, watch)
+        with self._door:
+            if self._closed:
+                raise Unavailable("the service is stopping: ask again in a moment")
+            self._asking.add(watch)
+        try:
+            with known:
+                yield
+        finally:
+            with self._door:
+                self._asking.discard(watch)
+                self._door.notify_all()
+
+    def columns(self, who: Identity, dataset: str, sql: str) -> list[tuple[str, str]]:
+        """Names and types of the answer's columns, from the plan: nothing runs and nothing is charged. A list's type
+        ends in `[]`."""
+        _may_ask(who)
+        question = lower(parse(sql), catalog_of(who, self.opened(who, dataset).policy))
+        return list(columns_of(question))
+
+    # --- what was spent
+
+    def left(self, who: Identity, dataset: str) -> Cost:
+        """What this person may still spend; `Denied` if the policy lets them spend nothing."""
+        _may_ask(who)
+        opened = self.opened(who, dataset)
+        return opened.session(who.name, catalog_of(who, opened.policy)).left()
+
+    def standing(self, who: Identity, dataset: str) -> Standing:
+        """The whole account, for those who watch over it."""
+        if who.role == "analyst":
+            raise Denied("only curators and auditors see what others spent")
+        opened = self.opened(who, dataset)
+        return opened.ledger.standing(opened.policy.dataset.identity)
+
+    def budget(self, who: Identity, dataset: str) -> Standing:
+        """The account, with the balances that bind this person; curators and auditors see all of them.
+
+        What others spent together shows in the dataset's own balance, which everybody is bound by.
+        """
+        opened = self.opened(who, dataset)
+        whole = opened.ledger.standing(opened.policy.dataset.identity)
+        if who.role != "analyst":
+            return whole
+        holder = holder_of(opened.policy, who.name)
+        groups = () if holder is None else holder.groups
+        mine = {DATASET, analyst_holder(who.name), *(group_holder(group) for group in groups)}
+        balances = tuple(
+            balance if balance.holder == analyst_holder(who.name) else replace(balance, last=None)
+            for balance in whole.balances
+            if balance.holder in mine
+        )
+        return replace(whole, balances=balances, claims=())
+
+
+def _may_ask(who: Identity) -> None:
+    if who.role == "auditor":
+        raise Denied("auditors cannot ask: sign in as an analyst, under another name")

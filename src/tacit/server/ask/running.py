@@ -1,0 +1,154 @@
+"""What runs now: who asked which question of which dataset, and since when. Curators see it, and can stop it.
+
+A question is known to the worker that runs it. One that takes longer than a moment is also written into the service's
+database, where the other workers see it, and can write down the wish to stop it.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from sqlalchemy import BigInteger, Boolean, Column, Table, Text, delete, insert, select, update
+
+from tacit.base import TacitError
+from tacit.engine import Watch
+from tacit.server.auth.tokens import short_name
+from tacit.server.db import State, metadata, now
+
+__all__ = ["Running", "RunningQuestion"]
+
+OFTEN = 0.5  # seconds between two looks at what others wish, and until a question is written down
+LOST = 60_000_000  # µs without a sign of life, after which a worker is taken for dead
+BEAT = 5_000_000  # µs between two signs of life
+
+questions = Table(
+    "tacit_running",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("process", Text, nullable=False),
+    Column("dataset", Text, nullable=False, index=True),
+    Column("owner", Text, nullable=False),
+    Column("sql", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("seen", BigInteger, nullable=False),
+    Column("stop", Boolean, nullable=False),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningQuestion:
+    """One of them. `since` is in µs."""
+
+    id: str
+    dataset: str
+    owner: str
+    sql: str
+    since: int
+    watch: Watch | None = field(default=None, compare=False, repr=False)
+
+
+class Running:
+    """Those of this worker, and sight of all others."""
+
+    def __init__(self, state: State) -> None:
+        self._state, self._process = state, short_name()
+        self._lock = threading.Lock()
+        self._mine: dict[str, RunningQuestion] = {}
+        self._closing = threading.Event()
+        self._listener: threading.Thread | None = None
+
+    @contextmanager
+    def question(self, owner: str, dataset: str, sql: str, watch: Watch) -> Iterator[None]:
+        """Known while the block runs."""
+        made = RunningQuestion(id=short_name(), dataset=dataset, owner=owner, sql=sql, since=now(), watch=watch)
+        with self._lock:
+            self._mine[made.id] = made
+            if self._listener is None or not self._listener.is_alive():
+                self._listener = threading.Thread(target=self._listen, name="tacit-running", daemon=True)
+                self._listener.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._mine[made.id]
+
+    def listed(self, dataset: str | None) -> list[RunningQuestion]:
+        """What runs in any worker, of one dataset or of all, the oldest first."""
+        with self._lock:
+            found = [each for each in self._mine.values() if dataset in (None, each.dataset)]
+        query = select(questions).where(questions.c.process != self._process, questions.c.seen > now() - LOST)
+        query = query if dataset is None else query.where(questions.c.dataset == dataset)
+        with self._state.reading() as connection:
+            found += [
+                RunningQuestion(id=row.id, dataset=row.dataset, owner=row.owner, sql=row.sql, since=row.since)
+                for row in connection.execute(query)
+            ]
+        return sorted(found, key=lambda each: each.since)
+
+    def stop(self, dataset: str | None, name: str) -> RunningQuestion | None:
+        """Stop one, here or wherever it runs, soon; None if there is none of that name."""
+        found = next((each for each in self.listed(dataset) if each.id == name), None)
+        if found is not None and found.watch is not None:
+            found.watch.stop()
+        elif found is not None:
+            with self._state.writing() as connection:
+                connection.execute(update(questions).where(questions.c.id == name).values(stop=True))
+        return found
+
+    def _listen(self) -> None:
+        """While something runs here: write down what takes long, and stop what others wish to be stopped."""
+        written: set[str] = set()
+        beat = now()
+        while not self._closing.wait(OFTEN):
+            with self._lock:
+                mine = dict(self._mine)
+                if not mine and not written:
+                    self._listener = None
+                    return
+            with suppress(TacitError):  # the database is away: it is tried again
+                written = self._write(mine, written)
+                if written and now() - beat > BEAT:
+                    self._beat()
+                    beat = now()
+                self._obey(mine, written)
+        with suppress(TacitError), self._state.writing() as connection:
+            connection.execute(delete(questions).where(questions.c.process == self._process))
+
+    def _write(self, mine: dict[str, RunningQuestion], written: set[str]) -> set[str]:
+        """Have the database know of those that run for a moment already, and of no others; their names."""
+        time = now()
+        over = written - mine.keys()
+        new = [each for each in mine.values() if each.id not in written and time - each.since > OFTEN * 1e6]
+        if over or new:
+            with self._state.writing() as connection:
+                connection.execute(delete(questions).where(questions.c.id.in_(over)))
+                for each in new:
+                    names = {"id": each.id, "dataset": each.dataset, "owner": each.owner, "process": self._process}
+                    connection.execute(
+                        insert(questions).values(**names, sql=each.sql, since=each.since, seen=time, stop=False)
+                    )
+        return (written - over) | {each.id for each in new}
+
+    def _beat(self) -> None:
+        with self._state.writing() as connection:
+            mine = questions.c.process == self._process
+            connection.execute(update(questions).where(mine).values(seen=now()))
+            connection.execute(delete(questions).where(questions.c.seen < now() - 10 * LOST))  # of workers that died
+
+    def _obey(self, mine: dict[str, RunningQuestion], written: set[str]) -> None:
+        if not written:
+            return
+        wished = select(questions.c.id).where(questions.c.process == self._process, questions.c.stop)
+        with self._state.reading() as connection:
+            for name in connection.execute(wished).scalars():
+                watch = mine[name].watch if name in mine else None
+                if watch is not None:
+                    watch.stop()
+
+    def close(self) -> None:
+        """Take what is written down of this worker away."""
+        self._closing.set()
+        listener = self._listener
+        if listener is not None:
+            listener.join()

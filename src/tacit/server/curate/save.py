@@ -1,0 +1,208 @@
+"""What a curator changes through the service: a new dataset, who may ask one and how much. Each change is written down.
+
+The order is always: the policy's file, then the ledger. Whatever stops in between leaves the smaller limit binding.
+"""
+
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Index, Table, Text, insert, select
+
+from tacit.base import InputError, LedgerError, PrivacyWarning, TacitError
+from tacit.base.private_file import private_folder
+from tacit.engine import claims_of, import_tables
+from tacit.ledger import Standing
+from tacit.ledger.receipt import spelled
+from tacit.policy import Policy, parse
+from tacit.policy.account import DATASET
+from tacit.policy.declaration import quoted
+from tacit.policy.source import overlap
+from tacit.server.ask.datasets import Desk
+from tacit.server.ask.opened import Opened
+from tacit.server.auth.people import Identity
+from tacit.server.curate.draft import Checked, Draft, Source, check
+from tacit.server.curate.edit import Edit, changes, create, edited, file_name, locked, replace_text, trial
+from tacit.server.curate.sources import Found, Sources
+from tacit.server.db import Number, State, metadata, now
+from tacit.server.ops.config import Config
+from tacit.server.problem import Problem
+
+__all__ = ["Curating", "Journal", "change_log"]
+
+change_log = Table(
+    "tacit_changes",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=True),
+    Column("time", BigInteger, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Index("tacit_changes_dataset", "dataset", "number"),
+)
+
+
+class Journal:
+    """The list of changes."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def write(self, who: Identity, dataset: str, what: str) -> None:
+        """One more line."""
+        with self.state.writing() as connection:
+            connection.execute(insert(change_log).values(time=now(), who=who.name, dataset=dataset, what=what))
+
+    def page(self, dataset: str, *, before: int | None, limit: int) -> list[dict[str, Any]]:
+        """Lines about a dataset, the newest first, older than number `before`."""
+        query = (
+            select(change_log).where(change_log.c.dataset == dataset).order_by(change_log.c.number.desc()).limit(limit)
+        )
+        query = query if before is None else query.where(change_log.c.number < before)
+        with self.state.reading() as connection:
+            rows = connection.execute(query).all()
+        return [{"number": row.number, "time": row.time, "who": row.who, "what": row.what} for row in rows]
+
+
+FRESH = 60.0  # seconds that a schema is remembered for while a draft is being filled in
+
+
+class Curating:
+    """Drafts become policies, and policies are edited; safe to share between threads."""
+
+    def __init__(self, config: Config, desk: Desk, journal: Journal) -> None:
+        self.sources = Sources(config)
+        self.folder, self.ledger, self.desk, self.journal = config.policy_folder, config.ledger, desk, journal
+        self._lock, self._found = threading.Lock(), dict[tuple[str | None, str | None], tuple[float, Found]]()
+
+    # --- a new dataset
+
+    def schema(self, source: Source, *, fresh: bool = True) -> Found:
+        """Names and types; while a draft is filled in, those of a moment ago are good enough."""
+        place, time = (source.file, source.database), monotonic()
+        with self._lock:
+            known = self._found.get(place)
+        if not fresh and known is not None and time - known[0] < FRESH:
+            return known[1]
+        found = self.sources.schema(file=source.file, database=source.database)
+        with self._lock:
+            self._found = {key: seen for key, seen in self._found.items() if time - seen[0] < FRESH}
+            self._found[place] = (time, found)
+        return found
+
+    def check(self, draft: Draft, *, fresh: bool = False) -> Checked:
+        """What is wrong with a draft, and what is missing."""
+        return check(draft, self.schema(draft.source, fresh=fresh), ledger=self.ledger, folder=self.folder)
+
+    def save(self, who: Identity, draft: Draft) -> str:
+        """Write the policy, open the account, serve the dataset; its name. It works, or nothing is left behind."""
+        checked = self.check(draft, fresh=True)
+        if checked.policy is None:
+            told = "; ".join(problem.text for problem in checked.problems[:5])
+            raise Problem(422, "draft", "The draft is not complete", told)
+        name = checked.policy.dataset.name
+        try:
+            private_folder(self.folder)
+        except OSError as error:
+            raise InputError(f"the folder of policies cannot be made: {error.strerror}") from None
+        with locked(self.folder), trial(self.folder, checked.text) as tried:
+            if name in self.desk.known():
+                raise Problem(
+                    409, "dataset-exists", "There is such a dataset", f"{quoted(name)} exists: choose another"
+                )
+            self._nobody_elses(checked.policy)
+            import_tables(checked.policy)  # whoever declares is the curator: text is read here, strictly, once
+            opened = Opened(tried, self.desk.limits)  # with its engine: types that do not suit the data are found here
+            try:
+                opened.ledger.apply(opened.policy.terms())
+            finally:
+                opened.close()
+            path = self.folder / file_name(name)
+            create(tried, path)
+            try:
+                self.desk.add(path)
+            except BaseException:
+                path.unlink()
+                raise
+        self.journal.write(who, name, f"declared the dataset, with a budget of {draft.budget} {draft.currency}")
+        return name
+
+    def _nobody_elses(self, policy: Policy) -> None:
+        """The same data in two ledgers would be paid for twice over: one ledger would not know of the other."""
+        wanted, place = claims_of(policy), policy.ledger()
+        for name, other in self.desk.known().items():
+            if other.ledger() != place and any(overlap(mine, its) for its in claims_of(other) for mine in wanted):
+                raise Problem(
+                    409,
+                    "declared-already",
+                    "This data is served already",
+                    f"dataset {quoted(name)} reads the same data and has a ledger of its own, which this one would not "
+                    "know of: edit that one, or declare this one by hand with the same ledger and people",
+                )
+
+    # --- one that is there
+
+    def edit(
+        self, who: Identity, dataset: str, wanted: Callable[[Policy], Edit], *, preview: bool = False
+    ) -> list[str]:
+        """Change a policy's file and record its limits in the ledger; what changed, in words. A preview only says."""
+        path = self.desk.opened(who, dataset).path.resolve()
+        with locked(path.parent):
+            text = _text(path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PrivacyWarning)
+                old = parse(text, file=path.name, folder=path.parent)
+                edit = wanted(old)
+            fresh, told = edited(text, edit, path), changes(old, edit.policy)
+            if preview or not told:
+                return told
+            with trial(path.parent, fresh) as tried:
+                replace_text(path, tried, before=text)
+        self.journal.write(who, dataset, "; ".join(told))
+        self.apply(who, dataset)
+        return told
+
+    def apply(self, who: Identity, dataset: str) -> int:
+        """Record in the ledger what the policy says now, as `tacit ledger apply` does; how many entries that made."""
+        opened = self.desk.opened(who, dataset)
+        try:
+            made = len(opened.ledger.apply(opened.policy.terms()))
+        except LedgerError:
+            raise
+        except TacitError as error:
+            raise Problem(409, "not-recorded", "The ledger does not take it", str(error)) from None
+        if made:
+            self.journal.write(
+                who, dataset, f"recorded the policy in the ledger, with {made} entr{'y' if made == 1 else 'ies'}"
+            )
+        return made
+
+    def differences(self, who: Identity, dataset: str) -> list[str]:
+        """Where the policy and the ledger say different things, so that the smaller limit binds."""
+        opened = self.desk.opened(who, dataset)
+        standing = opened.ledger.standing(opened.policy.dataset.identity)
+        return list(_differences(standing, opened.policy))
+
+
+def _differences(standing: Standing, policy: Policy) -> list[str]:
+    terms, currency, found = policy.terms(), standing.currency, []
+    for limit in terms.limits:
+        old = standing.balance(limit.holder)
+        who = "everybody together" if limit.holder == DATASET else limit.holder.partition(":")[2]
+        if old is None:
+            found.append(f"{who}: {spelled(limit.total, currency)}, not recorded yet")
+        elif (old.limit, old.each) != (limit.total, limit.each):
+            found.append(f"{who}: {spelled(old.limit, currency)} recorded, {spelled(limit.total, currency)} declared")
+    if (standing.period, standing.lifetime) != (terms.period, terms.lifetime):
+        found.append("the reset window or the lifetime limit")
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path.name} cannot be read: look at its rights on the disk") from None

@@ -1,0 +1,154 @@
+"""How much one caller may take: requests in a minute, and bytes in a request."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Table, Text, case, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.server.db import State, metadata, now
+from tacit.server.problem import Problem, response
+
+__all__ = ["BodyLimit", "Rate", "SharedRate", "rates"]
+
+MOST = 50_000  # callers that are remembered
+
+
+class Rate:
+    """A bucket for each caller, filled evenly: `per_minute` requests, and as many at once after a minute of silence.
+
+    It is in this process's memory: the limit of a service that is one process.
+    """
+
+    inline = True  # whether `take` is so short that an event loop may wait for it
+
+    def __init__(
+        self, per_minute: int, clock: Callable[[], float] = monotonic, *, told: str = "at most {} requests a minute"
+    ) -> None:
+        self.per_minute, self._clock, self._lock = per_minute, clock, threading.Lock()
+        self._told = told.format(per_minute)  # what the limit is
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what is left, and when that was so
+
+    def take(self, caller: str) -> None:
+        """Count a request; a `Problem` if there were too many."""
+        seconds = self._wait(caller)
+        if seconds is not None:
+            wait = max(1, round(seconds + 0.5))
+            raise Problem(
+                429,
+                "rate",
+                "Too many requests",
+                f"wait {wait} s: {self._told}",
+                {"Retry-After": str(wait)},
+            )
+
+    def _wait(self, caller: str) -> float | None:
+        """Count a request, or say in how many seconds one will be let through: a refused one is not counted."""
+        with self._lock:
+            time = self._clock()
+            left, before = self._buckets.pop(caller, (float(self.per_minute), time))
+            left = min(float(self.per_minute), left + (time - before) * self.per_minute / 60) - 1
+            self._buckets[caller] = (left + 1 if left < 0 else left, time)
+            if len(self._buckets) > MOST:
+                self._buckets.popitem(last=False)
+            return -left * 60 / self.per_minute if left < 0 else None
+
+
+class BodyLimit:
+    """Refuses a request whose body is larger than `most` bytes: by what it says, and by what then comes."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self.app, self.most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        said = dict(scope["headers"]).get(b"content-length", b"0")
+        if not said.isdigit() or len(said) > 15 or int(said) > self.most:
+            await response(self._refusal())(scope, receive, send)
+            return
+        seen, begun = 0, False
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > self.most:
+                    raise _TooLarge
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, counted, noted)
+        except _TooLarge:
+            if not begun:
+                await response(self._refusal())(scope, receive, send)
+
+    def _refusal(self) -> Problem:
+        detail = f"send less: a request may have at most {self.most:,} bytes"
+        return Problem(413, "body", "The request is too large", detail, {"Connection": "close"})
+
+
+class _TooLarge(BaseException):
+    """Passes through every handler on its way out."""
+
+
+MINUTE = 60_000_000  # µs
+
+rates = Table(
+    "tacit_rates",
+    metadata,
+    Column("what", Text, primary_key=True),
+    Column("caller", Text, primary_key=True),
+    Column("full", BigInteger, nullable=False),  # when the bucket is full again; from then on the row means nothing
+)
+
+
+class SharedRate(Rate):
+    """The same as `Rate`, for all workers together."""
+
+    inline = False
+
+    def __init__(self, state: State, what: str, per_minute: int, *, told: str = "at most {} requests a minute") -> None:
+        super().__init__(per_minute, told=told)
+        self.state, self.what, self._swept, self._sweeping = state, what, 0, threading.Lock()
+
+    def _wait(self, caller: str) -> float | None:
+        time, each = now(), MINUTE // self.per_minute
+        made: Any = (sqlite if self.state.inline else postgresql).insert(rates)
+        made = made.values(what=self.what, caller=caller, full=time + each)
+        # more than a minute ahead it cannot be, unless a clock was set back: then it counts for nothing
+        there = case((rates.c.full > time + MINUTE, time), (rates.c.full < time, time), else_=rates.c.full)
+        order = made.on_conflict_do_update(
+            index_elements=[rates.c.what, rates.c.caller],
+            set_={"full": there + each},
+            where=there + each <= time + MINUTE,
+        ).returning(rates.c.full)
+        with self.state.writing() as connection:
+            if connection.execute(order).first() is not None:
+                wait = None
+            else:
+                mine = (rates.c.what == self.what) & (rates.c.caller == caller)
+                full = connection.execute(select(func.max(rates.c.full)).where(mine)).scalar_one()
+                wait = (full + each - time - MINUTE) / 1_000_000
+        self._sweep(time)
+        return wait
+
+    def _sweep(self, time: int) -> None:
+        """Once a minute, remove who was silent for long."""
+        with self._sweeping:
+            if time - self._swept < MINUTE:
+                return
+            self._swept = time
+        with self.state.writing() as connection:
+            connection.execute(delete(rates).where(rates.c.full < time))

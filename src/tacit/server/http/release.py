@@ -1,0 +1,189 @@
+"""`/v1/releases`: answers that were given, their certificates, and the proof that they were paid for."""
+
+import json
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel, ConfigDict
+
+from tacit.base import Denied, InputError
+from tacit.desk.certificate.page import CONTENT_POLICY
+from tacit.ledger.chain import genesis
+from tacit.server.ask.opened import Opened, tables_of
+from tacit.server.ask.shelf import Laid, May
+from tacit.server.auth.identify import Asks, Looks, Serving
+from tacit.server.auth.people import Identity
+from tacit.server.http.ask import ANSWERED, HTML, JSON, answered, media
+from tacit.server.ops.service import Service
+from tacit.server.problem import Problem
+from tacit.session import Release
+
+__all__ = ["release_of", "router"]
+
+router = APIRouter(prefix="/v1/releases", tags=["releases"])
+
+Cursor = Annotated[str | None, Query(max_length=64, description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=200)]
+CERTIFIED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Everything that is stated, and a signature over it.",
+        "content": {
+            JSON: {
+                "example": {
+                    "certificate": {"format": "tacit certificate 1", "guarantee": {"epsilon": "0.5", "delta": "0"}},
+                    "public_key": "-----BEGIN PUBLIC KEY-----…",
+                    "signature": "5f2c…",
+                }
+            },
+            HTML: {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+class Sharing(BaseModel):
+    """Whether a release is shown to everybody who may ask the tables it was made from."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"shared": True}]})
+    shared: bool
+
+
+@router.get("")
+def list_releases(
+    who: Looks, service: Serving, cursor: Cursor = None, limit: Limit = 50, shared: bool = False
+) -> JSONResponse:
+    """Your releases, the newest first; with `shared=true`, what others share with you."""
+    if shared:
+        found = service.shelf.shared(who, _may(service, who), after=cursor, limit=limit)
+    else:
+        found = service.shelf.listed(who, after=cursor, limit=limit)
+    more = found[-1].id if len(found) == limit else None
+    return JSONResponse({"items": [laid.head() for laid in found], "next": more})
+
+
+@router.get("/{release}", responses=ANSWERED)
+def one_release(release: str, request: Request, who: Looks, service: Serving) -> Response:
+    """An answer again, as JSON, CSV or Arrow. Free."""
+    form = media(request)
+    laid = release_of(service, who, release)
+    return answered(laid.release, form, name=laid.id, cached=True, sql=laid.sql, shared=laid.shared, owner=laid.owner)
+
+
+@router.get("/{release}/certificate", responses=CERTIFIED)
+def certificate(release: str, request: Request, who: Looks, service: Serving) -> Response:
+    """How an answer was made and what it promises, signed; `GET /v1/keys` has the key. A browser gets a page.
+
+    It is always the same for the same release and key, and `tacit verify` checks it without a network.
+    """
+    form = media(request, (JSON, HTML))
+    laid = release_of(service, who, release)
+    opened = _paid_from(service, who, laid)
+    named = replace(laid.release, name=laid.id)
+    try:
+        made = named.certificate(ledger=opened.ledger, key=service.signer, sql=laid.sql)
+    except InputError as error:
+        raise Problem(409, "no-certificate", "This cannot be certified", str(error)) from None
+    if form == HTML:
+        page = {"Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'", "Vary": "Accept"}
+        return HTMLResponse(made.html(), headers=page)
+    return JSONResponse(made.json(), headers={"Vary": "Accept"})
+
+
+@router.get("/{release}/proof")
+def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
+    """The entry of the ledger that paid for your release, with what its hash is made of.
+
+    SHA-256 of `before`, `seq`, `time` and the hash of `body` is `digest`; whoever keeps the digest can later ask an
+    auditor whether the chain still has it.
+    """
+    laid = release_of(service, who, release)
+    if laid.owner != who.name:
+        raise Problem(403, "not-yours", "Not your release", "only its owner sees the proof of a charge")
+    opened = _paid_from(service, who, laid)
+    people = opened.policy.dataset.identity
+    entries = list(opened.ledger.log(people, after=max(0, laid.entry - 2), limit=2))
+    own = next((entry for entry in entries if entry.seq == laid.entry), None)
+    if own is None or json.loads(own.body).get("analyst") != who.name:
+        raise Problem(409, "no-entry", "Not in the ledger", "the ledger has no such charge of yours: tell an auditor")
+    before = next((e.digest for e in entries if e.seq == laid.entry - 1), genesis(opened.ledger.store.ledger, people))
+    head = opened.ledger.standing(people)
+    found: dict[str, Any] = {"ledger": opened.ledger.store.ledger, "people": people, "seq": own.seq, "time": own.time}
+    found |= {"body": own.body, "before": before.hex(), "digest": own.digest.hex()}
+    return JSONResponse({**found, "head": {"seq": head.seq, "digest": head.head.hex()}})
+
+
+@router.put("/{release}/sharing")
+def share(release: str, wish: Sharing, who: Asks, service: Serving) -> JSONResponse:
+    """Show your release to everybody who may ask the tables it was made from, or no longer."""
+    laid = release_of(service, who, release)
+    if laid.owner != who.name:
+        raise Problem(403, "not-yours", "Not your release", "only its owner can share a release")
+    tables = _tables(service, who, laid) if wish.shared else set()
+    service.shelf.share(who, release, shared=wish.shared, tables=tables)
+    return JSONResponse({"id": release, "shared": wish.shared})
+
+
+def release_of(service: Service, who: Identity, release: str) -> Laid:
+    """A release that this person may see."""
+    return service.shelf.find(who, release, _may(service, who))
+
+
+def _paid_from(service: Service, who: Identity, laid: Laid) -> Opened:
+    """The dataset of a release, if it still has the ledger that the release was paid from."""
+    opened = service.desk.opened(who, laid.dataset)
+    if laid.release.facts.get("ledger", {}).get("id") != opened.ledger.store.ledger:
+        raise Problem(409, "other-ledger", "Paid for elsewhere", "the dataset has another ledger now than it had then")
+    return opened
+
+
+def _may(service: Service, who: Identity) -> May:
+    def may(dataset: str, tables: set[str]) -> bool:
+        try:
+            policy = service.desk.opened(who, dataset).policy
+        except Denied:
+            return False
+        return who.role != "analyst" or tables <= tables_of(policy, who.name)
+
+    return may
+
+
+def _tables(service: Service, who: Identity, laid: Laid) -> set[str]:
+    """The tables a release was made from, as the ledger has them in the program that was paid for."""
+    opened = service.desk.opened(who, laid.dataset)
+    entries = opened.ledger.log(opened.policy.dataset.identity, after=laid.entry - 1, limit=1)
+    own = next(iter(entries), None)
+    try:
+        if own is not None:
+            return {str(table) for table in json.loads(own.body)["program"]["tables"]}
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise Problem(409, "no-entry", "Not in the ledger", "the ledger does not say what this release was made from")
+
+
+Width = Annotated[int, Query(ge=200, le=2000, description="Pixels, with the labels.")]
+Colour = Annotated[str, Query(pattern="^[0-9a-f]{6}$", description="Six hexadecimal digits.")]
+
+
+@router.get("/{release}/chart")
+def chart(
+    release: str, who: Looks, service: Serving, width: Width = 640, accent: Colour = "0072b2", ink: Colour = "333333"
+) -> JSONResponse:
+    """Each noisy number with the interval that covers its noise. Free: it is made from the release alone."""
+    found = release_of(service, who, release).release
+    if not found.intervals or not found.table.num_rows:
+        raise Problem(404, "no-chart", "Nothing to draw", "this answer has no rows, or no noisy numbers in it")
+    return JSONResponse(_drawn(found, width, f"#{accent}", f"#{ink}"))
+
+
+def _drawn(found: Release, width: int, accent: str, ink: str) -> dict[str, object]:
+    try:
+        from tacit.plot.answers import fitted
+    except ImportError as missing:
+        detail = f"charts need {missing.name}, which is not installed on the service: pip install 'tacit[plot]'"
+        raise Problem(501, "no-plot", "No charts here", detail) from None
+    rows = [
+        {name: str(value) if isinstance(value, list) else value for name, value in row.items()} for row in found.rows()
+    ]
+    return fitted(rows, found.intervals, width=width, accent=accent, ink=ink)

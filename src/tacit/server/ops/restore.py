@@ -1,0 +1,196 @@
+"""A backup looked at again: is it whole, and what is in it put into a folder, from which nothing opens by accident."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import tarfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
+
+from tacit.base import InputError, LedgerError
+from tacit.base.private_file import open_private, private_folder
+from tacit.server.db import SCHEMA, now
+from tacit.server.ops.backup import FORMAT, MANIFEST, Part, digest_of, report_of
+from tacit.server.survey import store as collect_store
+
+__all__ = ["Checked", "check", "restore"]
+
+NAME = re.compile(r"(?:state|config|ledgers/\d+|policies/\d+|keys/\d+)/[^/\\\0]+")
+MOST = 1 << 24  # bytes of a manifest
+IN_SCHEMA = re.compile(r"^COPY ([^.]+)\.tacit_tokens ", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A backup that was read: when it was made, by which version, and what is wrong with it, by part."""
+
+    made: int
+    version: str
+    parts: tuple[Part, ...]
+    findings: tuple[tuple[str, str], ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+def check(file: Path) -> Checked:
+    """Read all of it: every part is there as it was, and every ledger verifies up to the entries noted at the time."""
+    with _unpacked(file, file.absolute().parent) as (folder, found):
+        return found_out(folder, found)
+
+
+def found_out(folder: Path, content: dict[str, Any]) -> Checked:
+    parts, findings = _parts(content), list[tuple[str, str]]()
+    for part in parts:
+        path = folder / part.name
+        if not path.is_file():
+            findings.append((part.name, "is missing"))
+        elif path.stat().st_size != part.size or digest_of(path) != part.sha256:
+            findings.append((part.name, "is not what was copied"))
+        elif part.kind == "ledger":
+            findings += [(part.name, what) for what in _ledger(path, part)]
+        elif part.kind == "state" and path.suffix == ".db":
+            findings += [(part.name, what) for what in _state(path)]
+    if not any(part.kind == "ledger" for part in parts):
+        findings.append((MANIFEST, "names no ledger: what was spent is not in this backup"))
+    made, version = int(content["made"]), str(content.get("version"))
+    return Checked(made=made, version=version, parts=parts, findings=tuple(findings))
+
+
+def restore(file: Path, into: Path, *, keep_tokens: bool = False) -> Checked:
+    """Unpack into a new folder, if the backup is whole. Sessions and links end, and tokens too unless they are kept:
+    what was revoked since the copy was made would work again."""
+    if into.exists() and any(into.iterdir()):
+        raise InputError(f"restore into a new folder, and move things from there: {into} is not empty")
+    private_folder(into.absolute().parent)
+    with _unpacked(file, into.absolute().parent) as (folder, content):
+        found = found_out(folder, content)
+        if not found.ok:
+            return found
+        for part in found.parts:
+            to = into / part.name
+            with (folder / part.name).open("rb") as source:
+                _put(source, to)
+            if part.name in ("state/server.db", "state/state.sql"):
+                _nobody_inside(to, keep_tokens=keep_tokens)
+    return found
+
+
+def _ledger(path: Path, part: Part) -> list[str]:
+    try:
+        report = report_of(path, None, part.heads)
+    except LedgerError as error:
+        return [str(error)]
+    return [
+        f"{finding.people or 'the list of accounts'}, entry {finding.seq}: {finding.what}"
+        for finding in report.findings
+    ]
+
+
+def _state(path: Path) -> list[str]:
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
+            (verdict,) = base.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.Error as error:
+        verdict = str(error)
+    return [f"is damaged: {verdict}"] if verdict != "ok" else _newer(path)
+
+
+def _newer(path: Path) -> list[str]:
+    """Whether a copy can be opened by a later release alone."""
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    try:
+        with engine.connect() as connection:
+            for schema in (SCHEMA, collect_store.SCHEMA):
+                schema.known(connection)
+    except InputError as error:
+        return [f"cannot be used here: {error}"]
+    finally:
+        engine.dispose()
+    return []
+
+
+def _nobody_inside(path: Path, *, keep_tokens: bool) -> None:
+    revoking = f"UPDATE {{0}}tacit_tokens SET revoked = {now()} WHERE revoked IS NULL"
+    orders = ["DELETE FROM {0}tacit_browsers", "DELETE FROM {0}tacit_links", *([] if keep_tokens else [revoking])]
+    if path.suffix == ".sql":
+        with path.open("r+", encoding="utf-8") as file:
+            found = IN_SCHEMA.search(file.read())
+            schema = "" if found is None else f"{found[1]}."
+            file.write("".join(f"\n{order.format(schema)};" for order in orders) + "\n")
+        return
+    with closing(sqlite3.connect(path)) as base, base:
+        for order in orders:
+            base.execute(order.format(""))
+
+
+@contextmanager
+def _unpacked(file: Path, beside: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The parts that the manifest names, in a folder of their own, and the manifest. Nothing else is taken out."""
+    try:
+        with TemporaryDirectory(prefix=".tacit-backup-", dir=beside) as name:
+            folder = Path(name)
+            with tarfile.open(file, mode="r:") as archive:
+                content = _read(archive)
+                for part in _parts(content):
+                    _take(archive, part, folder)
+            yield folder, content
+    except FileNotFoundError:
+        raise InputError(f"there is no backup at {file}") from None
+    except (tarfile.TarError, EOFError):
+        raise InputError(f"{file} is not a backup of tacit, or is cut short") from None
+    except OSError as error:
+        raise InputError(f"{file} cannot be read or unpacked: {error.strerror or error}") from None
+
+
+def _read(archive: tarfile.TarFile) -> dict[str, Any]:
+    try:
+        entry = archive.getmember(MANIFEST)
+        file = archive.extractfile(entry)
+        content = json.loads(file.read(MOST)) if file is not None else None
+    except (KeyError, ValueError):
+        content = None
+    if not isinstance(content, dict) or content.get("tacit_backup") != FORMAT or type(content.get("made")) is not int:
+        raise InputError("this is not a backup of tacit that this release can read: its manifest is missing or another")
+    return content
+
+
+def _parts(content: dict[str, Any]) -> tuple[Part, ...]:
+    names = {each.name for each in fields(Part)}
+    try:
+        parts = tuple(Part(**{name: part[name] for name in names}) for part in content["parts"])
+        good = all(NAME.fullmatch(part.name) and part.name.rpartition("/")[2] not in (".", "..") for part in parts)
+    except (KeyError, TypeError, AttributeError):
+        good = False
+    if not good or len({part.name for part in parts}) < len(parts):
+        raise InputError("the manifest of this backup is damaged")
+    return parts
+
+
+def _take(archive: tarfile.TarFile, part: Part, folder: Path) -> None:
+    """One file, whatever else the archive says of it: no links, no owners, no places outside."""
+    try:
+        entry = archive.getmember(part.name)
+    except KeyError:
+        return  # told as missing
+    source = archive.extractfile(entry) if entry.isreg() else None
+    if source is None:
+        return
+    with source:
+        _put(source, folder / part.name)
+
+
+def _put(source: IO[bytes], to: Path) -> None:
+    private_folder(to.parent)
+    with os.fdopen(open_private(to, os.O_WRONLY | os.O_EXCL), "wb") as file:
+        shutil.copyfileobj(source, file)

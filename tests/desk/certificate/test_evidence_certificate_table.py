@@ -1,0 +1,49 @@
+"""An answer has one hash, whatever form it was kept in."""
+
+from datetime import date, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tacit.base import InputError
+from tacit.desk.certificate.evidence import file_hash, table_hash
+from tacit.session import Release
+
+
+def answer(first: int = 10) -> Release:
+    return Release(
+        table=pa.table(
+            {
+                "k": ['a,"b"', None],
+                "d": [date(2024, 1, 2), None],
+                "t": pa.array([datetime(2024, 1, 2, 3), None], pa.timestamp("us")),
+                "n": [first, 2],
+                "x": pa.array([0.1, None]),
+                "l": [["p", "q"], []],
+            }
+        ),
+        intervals={"n": ([1.0, None], [3.0, None])},
+    )
+
+
+def test_every_form_has_the_same(tmp_path: Path) -> None:
+    answer().to_csv(tmp_path / "a.csv")
+    answer().to_parquet(str(tmp_path / "a.parquet"))
+    (tmp_path / "a.arrow").write_bytes(answer().to_bytes())
+    found = {file_hash(tmp_path / name) for name in ("a.csv", "a.parquet", "a.arrow")}
+    assert found == {table_hash(answer())} == {sha256((tmp_path / "a.csv").read_bytes()).hexdigest()}
+    assert table_hash(answer(11)) not in found
+
+
+def test_what_is_no_answer(tmp_path: Path) -> None:
+    for name in ("a.parquet", "a.arrow"):
+        (tmp_path / name).write_bytes(b"nonsense")
+        with pytest.raises(InputError, match="not an answer"):
+            file_hash(tmp_path / name)
+    (tmp_path / "a.txt").write_text("x")
+    with pytest.raises(InputError, match=r"must end in \.csv"):
+        file_hash(tmp_path / "a.txt")
+    with pytest.raises(InputError, match="cannot be read"):
+        file_hash(tmp_path / "gone.csv")
