@@ -18,8 +18,8 @@ from tacit.base import Relation, Sensitivity
 from tacit.ledger import Ledger
 from tacit.loss import Cost
 from tacit.mechanism import Laplace
-from tacit.plan import Program, Step
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, Terms, analyst_holder
+from tacit.program import Program, Step
 
 __all__ = ["COUNT", "run"]
 

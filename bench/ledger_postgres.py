@@ -22,8 +22,8 @@ from rich.table import Table
 from tacit.base import Relation, Sensitivity
 from tacit.ledger import Ledger
 from tacit.mechanism import DiscreteLaplace
-from tacit.plan import Program, Step
 from tacit.policy.account import Account, Amount, Currency, Limit, Terms
+from tacit.program import Program, Step
 
 if TYPE_CHECKING:
     from support.postgres import Server

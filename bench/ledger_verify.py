@@ -15,8 +15,8 @@ from tacit.ledger import Ledger
 from tacit.ledger.chain import digest
 from tacit.ledger.verify import verify
 from tacit.mechanism import Laplace
-from tacit.plan import Program, Step
 from tacit.policy.account import DATASET, Amount, Currency, Limit, Terms, analyst_holder
+from tacit.program import Program, Step
 
 COUNT = 3
 ENTRIES = 1_000_000

@@ -126,7 +126,7 @@ def _set_up(folder: Path) -> list[str]:
         file.write('[analysts."*"]\nlimit = 1\nleast = 0\n')
     policy = load_policy(folder / "tacit.toml")
     with Session(policy, "analyst 0") as session, ThreadPoolExecutor(64) as threads:
-        program = session._planned(BY_WARD, _offer(), None)[0].priced.program
+        program = session.job(BY_WARD, **_offer()).program
 
         def opened(number: int) -> None:
             name = f"other {number}"
@@ -152,9 +152,7 @@ def _plenty() -> Amount:
 
 
 def _offer() -> Any:
-    from tacit.sql.offer import Offer
-
-    return Offer(epsilon=Fraction(EPSILON))
+    return {"epsilon": Fraction(EPSILON)}
 
 
 @contextmanager
@@ -213,10 +211,10 @@ def free_port() -> int:
 def _statement(folder: Path) -> str:
     """What DuckDB is told for a new question, over the file itself."""
     with Session(load_policy(folder / "tacit.toml"), "analyst 9") as session:
-        plan, _ = session._planned(_text(1, 1), _offer(), None)
+        priced = session.job(_text(1, 1), **_offer()).priced
         source = f"read_parquet('{folder / 'visits.parquet'}', can_have_nan = true)"
         table = Stored(sql=source, types=session.engine.columns("visits"))
-        return statements(plan.priced.planned.parts[0], "duckdb", {"visits": table}).groups or ""
+        return statements(priced.planned.parts[0], "duckdb", {"visits": table}).groups or ""
 
 
 # --- what came of it

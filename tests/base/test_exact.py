@@ -19,7 +19,7 @@ from tacit.base.exact import opened
 
 SECRET = "8675309"
 SOURCE = Path(tacit.__file__).parent
-MAY_OPEN = "tacit.sql.noise"
+MAY_OPEN = "tacit.desk.job"
 
 
 def closed() -> Exact[str]:
@@ -141,7 +141,7 @@ def _opens(node: ast.AST) -> bool:
     return False
 
 
-def test_only_the_session_opens_an_exact_answer() -> None:
+def test_only_the_desk_opens_an_exact_answer() -> None:
     assert {module for module in openers(SOURCE) if not module.startswith(MAY_OPEN)} == set()
 
 

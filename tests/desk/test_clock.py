@@ -15,6 +15,7 @@ from tacit.base import Denied, EngineError, Refused
 from tacit.desk.clock import Clock
 from tacit.engine import Limits, Stopped, Watch
 from tacit.session import Session
+from tacit.sql.job import Query
 
 SECONDS = 1.0
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -111,14 +112,14 @@ def test_a_stop_is_told_at_once_and_looks_the_same_whether_it_was_ready(
     monkeypatch: pytest.MonkeyPatch, session: Session, busy: bool
 ) -> None:
     watch, ready = Watch(), threading.Event()
-    attempt = session._attempt
+    run = Query.run
 
     def noted(*given: Any) -> Any:
-        found = attempt(*given)
+        found = run(*given)
         ready.set()
         return found
 
-    monkeypatch.setattr(session, "_attempt", noted)
+    monkeypatch.setattr(Query, "run", noted)
     seen: list[str] = []
 
     def ask() -> None:

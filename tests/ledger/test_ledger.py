@@ -17,7 +17,7 @@ from tacit.ledger.chain import digest, genesis
 from tacit.loss import Cost
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, analyst_holder, group_holder
 from tacit.policy.source import Claim
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 ALICE = analyst_holder("alice")
 

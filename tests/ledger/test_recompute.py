@@ -60,7 +60,7 @@ def test_a_program_without_a_price_today_counts_as_charged(tmp_path: Path, monke
     with opened(path, terms()) as ledger:
         ledger.charge(account(), cost(1), program(), "one")
         ledger.charge(account(), cost(2), program("unreadable"), "two")
-    monkeypatch.setattr("tacit.program.program.VERSION", 2)  # a release that reads no programs of version 1
+    monkeypatch.setattr("tacit.program.program.VERSION", 1)  # a release that reads no programs of version 2
     (found,) = recompute(path)
     assert [line.now for line in found.priced] == [None, None]
     assert "version" in found.priced[0].why

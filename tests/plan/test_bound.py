@@ -7,9 +7,10 @@ import pytest
 
 from support.databases import CATALOG
 from tacit.base import PolicyError, Refused
-from tacit.plan.bound import MOST_GROUPS, Planned, bound
+from tacit.plan.bound import MOST_GROUPS, bound
 from tacit.plan.bounded import LARGEST, Clip
 from tacit.plan.contribution import PRIVATE, Contribution, root_up
+from tacit.plan.moments import Planned
 from tacit.plan.question import Question
 from tacit.sql import lower, parse
 

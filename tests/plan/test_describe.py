@@ -13,7 +13,7 @@ from tacit.plan.expression import Column, Expression, constant
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Scan, Source
 from tacit.plan.operation import call
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 X = Column(name="x", facts=Facts(type=Type.INTEGER, low=0, high=9))
 QUOTED = Column(name='x", "y', facts=X.facts)

@@ -58,9 +58,9 @@ def test_reach(sql: str, l1: int, square: int) -> None:
 def test_mechanisms_of_a_question() -> None:
     sql = "SELECT note, COUNT(*), MEDIAN(cost) FROM visits GROUP BY note"
     found = priced(sql, Contribution(rows=PRIVATE), rho=1, delta=DELTA)
-    kinds = [task.kind for task in found.tasks]
+    kinds = [task.kind for task, _ in found.steps]
     assert kinds == ["choose", "select", "noise", "quantiles", "ends"]  # one choice serves both clips
-    classes = [type(step.mechanism) for step in found.program.steps]
+    classes = [type(step.mechanism) for _, step in found.steps]
     assert classes == [Exponential, KeySelection, DiscreteGaussian, BinnedQuantiles, BinnedQuantiles]
     assert found.program.cost.rho is not None
     assert Fraction(999, 1000) < found.program.cost.rho <= 1
@@ -84,12 +84,12 @@ def test_many_groups_are_cheaper_with_gaussian_noise() -> None:
     by_day = "SELECT ward, day, COUNT(*) FROM visits GROUP BY ward, day"
     spread = Contribution(max_groups=100, rows_per_group=1)
     gaussian = priced(by_day, spread, epsilon=1, delta=DELTA)
-    assert isinstance(gaussian.program.steps[0].mechanism, DiscreteGaussian)
+    assert isinstance(gaussian.steps[0][1].mechanism, DiscreteGaussian)
     assert gaussian.program.cost.epsilon is not None
     assert gaussian.program.cost.epsilon <= 1
     assert gaussian.program.cost.delta == DELTA
     for same in (priced(by_day, spread, epsilon=1), priced("SELECT COUNT(*) FROM visits", epsilon=1, delta=DELTA)):
-        assert isinstance(same.program.steps[0].mechanism, DiscreteLaplace)
+        assert isinstance(same.steps[0][1].mechanism, DiscreteLaplace)
         assert same.program.cost.delta == 0
 
 

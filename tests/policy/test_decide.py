@@ -8,8 +8,8 @@ from support.policies import CLINIC, clinic
 from tacit.base import Denied, Relation, Sensitivity
 from tacit.loss import Cost, cost_at
 from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism, PartitionSelection
-from tacit.plan import Program, Step
 from tacit.policy import Amount, parse
+from tacit.program import Program, Step
 
 GAUSS = DiscreteGaussian(sigma=Fraction(5))  # ρ = 1/50
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.base import InputError, Relation, RelationError, Sensitivity, SensitivityError
-from tacit.loss import Cost
+from tacit.loss import ZCDP, Cost
 from tacit.mechanism import (
     MECHANISMS,
     BoundedMean,
@@ -19,17 +19,18 @@ from tacit.mechanism import (
     DiscreteLaplace,
     Example,
     Exponential,
+    Gaussian,
     Laplace,
     Mechanism,
     PartitionSelection,
     Quantile,
     RandomizedResponse,
 )
-from tacit.plan import Program, Step
-from tacit.program.program import canonical
+from tacit.program import Adaptive, Program, Step, Task, canonical
 
 COUNT = Step(name="count", mechanism=DiscreteLaplace(scale=Fraction(2)), sensitivity=Sensitivity.scalar(1))
 GAUSS = Step(name="gauss", mechanism=DiscreteGaussian(sigma=Fraction(3)), sensitivity=Sensitivity.scalar(1))
+WIDE = Step(name="step", mechanism=Gaussian(sigma=Fraction(8)), sensitivity=Sensitivity(l2=Fraction(8)))
 KEYS = Step(name="keys", mechanism=PartitionSelection(epsilon=Fraction(1), delta=Fraction(1, 1000)))
 QUERY = {"select": [{"count": "*"}, None, True], "where": {"age": "1/2", "är": -3}}
 ONE = Program(steps=(COUNT,), tables=("people",), query=QUERY)
@@ -94,12 +95,67 @@ def test_how_a_program_is_stored() -> None:
     written = (
         '{"delta":null,"query":null,"relation":"add_remove","steps":[{"concentrated":false,'
         '"mechanism":{"name":"DiscreteLaplace","scale":"2"},'
-        '"name":"count","sensitivity":{"dimension":1,"l1":"1","l2":"1","linf":"1"}}],'
-        '"tables":["a","b"],"unit":"row","version":1}'
+        '"name":"count","rate":null,"sensitivity":{"dimension":1,"l1":"1","l2":"1","linf":"1"},"task":null,"times":1}],'
+        '"tables":["a","b"],"unit":"row","version":2}'
     )
     program = Program(steps=(COUNT,), tables=("b", "a"))
     assert program.text == written
     assert program.hash == sha256(written.encode()).hexdigest()
+
+
+def test_a_program_of_an_older_ledger_keeps_its_text() -> None:
+    """Version 1 had no times, rate or task; ledgers hold its hash."""
+    written = (
+        '{"delta":null,"query":null,"relation":"add_remove","steps":[{"concentrated":false,'
+        '"mechanism":{"name":"DiscreteLaplace","scale":"2"},'
+        '"name":"count","sensitivity":{"dimension":1,"l1":"1","l2":"1","linf":"1"}}],'
+        '"tables":["a","b"],"unit":"row","version":1}'
+    )
+    program = Program.from_json(json.loads(written))
+    assert program.text == written
+    assert program.cost == Program(steps=(COUNT,), tables=("b", "a")).cost
+    with pytest.raises(InputError, match="version 1 has no times"):
+        Program(steps=(replace(COUNT, times=2),), version=1)
+    with pytest.raises(InputError, match="version 1 has no adaptive"):
+        Program(steps=(Adaptive(name="a", limit=Fraction(1)),), version=1)
+
+
+def test_a_step_runs_many_times_on_samples() -> None:
+    once = replace(WIDE, task=Task(kind="train"))
+    many = replace(once, times=1000, rate=Fraction(1, 100))
+    program = Program(steps=(many,), delta=Fraction(1, 10**6))
+    alone = once.loss(relation=Relation.ADD_REMOVE, unit="row").sampled(Fraction(1, 100))
+    assert program.loss == 1000 * alone
+    assert len(program.text) < 600
+    assert Program.from_json(program.json()) == program
+    assert program.cost.epsilon is not None
+    assert program.cost.rho is not None
+    assert float(program.cost.epsilon) == pytest.approx(2.12, abs=0.05)
+    assert float(program.cost.rho) < 0.12  # ε²/2 would be 2.3
+    with pytest.raises(InputError, match="does not gain from samples"):
+        replace(many, concentrated=True)
+    for wrong in ({"times": 0}, {"times": 1.5}, {"rate": 0}, {"rate": 2}):
+        with pytest.raises(InputError):
+            replace(once, **wrong)  # type: ignore[arg-type]  # what is tried here
+
+
+def test_an_adaptive_step_costs_its_whole_limit() -> None:
+    free = Adaptive(name="choose as you go", limit=Fraction(1, 2), task=Task(kind="aim", measures=("a", "b"), target=3))
+    program = Program(steps=(free,))
+    assert Program.from_json(program.json()) == program
+    assert (program.cost.rho, program.cost.epsilon) == (Fraction(1, 2), None)  # an ε account needs a delta
+    whole = Program(steps=(free,), delta=Fraction(1, 10**6)).cost
+    assert whole.epsilon is not None
+    assert float(whole.epsilon) >= ZCDP("0.5").epsilon("1e-6").lower
+    fixed = replace(WIDE, times=100, rate=Fraction(1, 50))
+    mixed = Program(steps=(free, fixed), delta=Fraction(1, 10**6)).cost
+    alone = Program(steps=(fixed,), delta=Fraction(1, 10**6)).cost
+    assert mixed.rho is not None
+    assert alone.rho is not None
+    assert mixed.rho == Fraction(1, 2) + alone.rho
+    for wrong in ({"limit": 0}, {"limit": -1}, {"name": ""}):
+        with pytest.raises(InputError):
+            replace(free, **wrong)  # type: ignore[arg-type]  # what is tried here
 
 
 def test_nothing_changes_a_program_from_outside() -> None:
@@ -167,7 +223,7 @@ def test_canonical_json_is_sorted_and_bare() -> None:
         ([], "a stored program must be an object"),
         ({key: value for key, value in ONE.json().items() if key != "unit"}, "lacks unit"),
         (changed(extra=1), "unknown 'extra'"),
-        (changed(version=2), "version 2; this release reads 1"),
+        (changed(version=3), "version 3; this release reads up to 2"),
         (changed(version=1.0), "version 1.0"),
         (changed(version=True), "version True"),
         (changed(version="1"), "version '1'"),

@@ -228,7 +228,7 @@ def test_a_failure_after_the_noise_is_the_same(session: Session, monkeypatch: py
     def breaks(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret-4711")
 
-    monkeypatch.setattr("tacit.sql.shown.assemble", breaks)
+    monkeypatch.setattr("tacit.sql.job.assemble", breaks)
     with pytest.raises(EngineError) as caught:
         session.ask(COUNT, rho=1)
     assert caught.value.__context__ is None
@@ -251,12 +251,12 @@ def test_data_that_change_on_the_way_are_of_no_version(policy: Path, session: Se
         def __getattr__(self, name: str) -> Any:
             return (lambda _: next(versions)) if name == "version" else getattr(real, name)
 
-    session.engine = Changing()
+    session.desk.engine = Changing()
     first = session.ask(COUNT, rho=1, key="first")  # begun on "one", done on "two"
     assert not session.ask(COUNT, rho=1).cached  # of "two"
     assert not session.ask(COUNT, rho=1).cached  # of "one"
     assert session.ask(COUNT, rho=1, key="first") != first  # "one" has an answer of its own by now
-    session.engine = real
+    session.desk.engine = real
 
 
 def test_a_policy_that_changes_binds_the_next_question(policy: Path, session: Session) -> None:

@@ -25,10 +25,10 @@ from tacit.ledger import Receipt
 from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.plan.bounded import LARGEST, Bounded, Clip
 from tacit.plan.contribution import PRIVATE, Contribution
-from tacit.plan.price import Budget, Priced, Task, price
+from tacit.plan.price import Budget, Priced, price
 from tacit.plan.question import Question
 from tacit.policy.account import Amount
-from tacit.program.program import Program, Step
+from tacit.program import Program, Step, Task
 from tacit.sql import lower, parse
 from tacit.sql.noise import choose_bound
 
@@ -202,21 +202,21 @@ def check_program(priced: Priced, budget: Budget, relation: Relation) -> None:
         assert None not in stated
         assert total - Fraction(len(costs), 10**12) <= spent <= total
         assert sum(cost.delta for cost in costs) == program.cost.delta
-    wanted = {(task.part, task.clip) for task in priced.tasks if task.kind in ("noise", "quantiles", "ends")}
+    wanted = {(task.part, task.clip) for task, _ in priced.steps if task.kind in ("noise", "quantiles", "ends")}
     clips = {(p, c) for p, part in enumerate(priced.planned.parts) for c in range(len(part.clips))}
     assert wanted == clips  # nothing is computed that has no noise
 
 
 def check_part(priced: Priced, number: int, run: Run, relation: Relation) -> None:
     chosen: set[int] = set()
-    for place, (task, step) in enumerate(zip(priced.tasks, priced.program.steps, strict=True)):
+    for task, step in priced.steps:
         if task.part != number:
             continue
         for one, two in PAIRS[relation]:
             if task.kind == "choose":
                 assert task.clip is not None
                 chosen.add(task.clip)
-                check_choice(priced, place, run, (one, two), relation)
+                check_choice(priced, task, step, run, (one, two), relation)
             elif task.kind == "select":
                 check_presence(step, run, run.answers[one], run.answers[two], relation)
             else:
@@ -303,7 +303,7 @@ def check_presence(step: Step, run: Run, one: Answer, two: Answer, relation: Rel
         assert size <= (presence.one**2 if presence.norm == "l2" else presence.one)
 
 
-def scores_of(priced: Priced, number: int, run: Run, units: Exact[Any]) -> list[int]:
+def scores_of(priced: Priced, step: Step, run: Run, units: Exact[Any]) -> list[int]:
     """What a bound is chosen by, from the very code that chooses it."""
     seen: list[list[int]] = []
 
@@ -313,7 +313,7 @@ def scores_of(priced: Priced, number: int, run: Run, units: Exact[Any]) -> list[
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Exponential, "sample", record)
-        choose_bound(priced, number, run.part, units, _paid(priced))
+        choose_bound(priced, step, run.part, units, _paid(priced))
     (scores,) = seen
     return scores
 
@@ -324,13 +324,14 @@ def _paid(priced: Priced) -> Receipt:
                    digest=b"", ledger="l", replayed=False)  # fmt: skip
 
 
-def check_choice(priced: Priced, number: int, run: Run, versions: tuple[str, str], relation: Relation) -> None:
-    task, step = priced.tasks[number], priced.program.steps[number]
+def check_choice(
+    priced: Priced, task: Task, step: Step, run: Run, versions: tuple[str, str], relation: Relation
+) -> None:
     assert task.clip is not None
     exact: list[Exact[Any]] = [run.norms[task.clip][version] for version in versions]
     one, two = (opened(each) for each in exact)
     assert int(np.abs(one - two).sum()) <= (1 if relation is Relation.ADD_REMOVE else 2)
-    first, second = (scores_of(priced, number, run, each) for each in exact)
+    first, second = (scores_of(priced, step, run, each) for each in exact)
     assert len(first) == len(run.part.clips[task.clip].edges)
     assert step.sensitivity is not None
     assert max(abs(a - b) for a, b in zip(first, second, strict=True)) <= step.sensitivity.require("linf")

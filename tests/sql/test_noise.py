@@ -21,7 +21,6 @@ from tacit.sql.assemble import assemble
 from tacit.sql.estimate import Noisy
 from tacit.sql.groups import Groups
 from tacit.sql.noise import Released, Stored, choose_bound, release
-from tacit.sql.offer import Offer
 
 BY_WARD = (
     "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a, VARIANCE(cost) AS v, SUM(cost) / COUNT(*) AS r "
@@ -36,8 +35,8 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 
 def paid(session: Session, sql: str, key: str = "k", **offer: Any) -> tuple[Priced, Receipt]:
-    plan, grant = session._planned(sql, Offer(**(offer or {"rho": Fraction(1, 2)})), None)
-    priced = plan.priced
+    priced = session.job(sql, **(offer or {"rho": Fraction(1, 2)})).priced
+    grant = session.policy.decide(session.analyst, priced.program)
     return priced, session.ledger.charge(grant.account, grant.cost, priced.program, key)
 
 
@@ -51,7 +50,7 @@ def test_nothing_is_released_without_a_receipt_for_it(session: Session) -> None:
     with pytest.raises(InputError, match="another program"):
         release(priced, 0, part, exact, other)
     with pytest.raises(InputError, match="another program"):
-        choose_bound(priced, 0, part, Exact(np.zeros(3, np.int64)), other)
+        choose_bound(priced, priced.steps[0][1], part, Exact(np.zeros(3, np.int64)), other)
     assert len(release(priced, 0, part, exact, receipt).groups) == 4
 
 
@@ -112,7 +111,9 @@ def test_the_choice_of_a_clip_is_not_lost_among_bounds_that_nobody_reaches(tmp_p
         clip = part.clips[0]
         units = session.engine.norms(part, 0, clip.edges)
         with drawing_from(FixedRng(3)):
-            rows = [choose_bound(priced, 0, part, units, receipt) / float(clip.row) for _ in range(300)]
+            rows = [
+                choose_bound(priced, priced.steps[0][1], part, units, receipt) / float(clip.row) for _ in range(300)
+            ]
         assert np.mean(np.array(rows) <= 16) > 0.97
 
 

@@ -99,11 +99,11 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 def test_a_remembered_plan_is_decided_and_charged_each_time(session: Session, lowered: list[str]) -> None:
     before = session.quote(SQL, rho=0.01)
-    take = session.quoting(SQL, rho=0.01)
+    job = session.job(SQL, rho=0.01)
     session.ask(SQL, rho=0.01)
     after = session.quote(SQL, rho=0.01)
     assert lowered == [SQL]
-    assert take().left == after.left
+    assert session.quote(job).left == after.left
     assert before.left.rho is not None
     assert after.left.rho is not None
     assert before.left.rho - after.left.rho == before.cost.rho
@@ -113,8 +113,8 @@ def test_a_remembered_plan_is_decided_and_charged_each_time(session: Session, lo
 
 
 def test_what_it_rests_on_is_told(session: Session) -> None:
-    tables, version = session.basis(SQL, rho=0.01)
-    assert tables == ("visits",)
-    assert version == session.engine.version(tables)
+    program = session.job(SQL, rho=0.01).program
+    assert program.tables == ("visits",)
+    assert session.desk.version(program) == session.engine.version(program.tables)
     with pytest.raises(Refused):
-        session.basis("SELECT 1")
+        session.job("SELECT 1")

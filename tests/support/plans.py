@@ -19,7 +19,6 @@ from tacit.plan.price import Priced
 from tacit.session import Session
 from tacit.sql import parse
 from tacit.sql.lower import lower
-from tacit.sql.offer import Offer
 
 __all__ = ["Case", "answer", "priced_by", "read"]
 
@@ -56,4 +55,4 @@ def answer(query: str, dialect: str | None = None) -> str:
 
 def priced_by(session: Session, sql: str, **offer: Any) -> Priced:
     """The plan and program that a session would charge for this question."""
-    return session._planned(sql, Offer.of(**offer), None)[0].priced
+    return session.job(sql, **offer).priced

@@ -12,8 +12,8 @@ from tacit.ledger import REGISTRY, Ledger
 from tacit.ledger.chain import digest, genesis
 from tacit.loss import Cost
 from tacit.mechanism import DiscreteLaplace
-from tacit.plan import Program, Step
 from tacit.policy.account import Account, Amount, Currency, Limit, Terms, analyst_holder
+from tacit.program import Program, Step
 
 __all__ = [
     "COUNT",

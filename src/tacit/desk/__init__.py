@@ -1,3 +1,21 @@
 """The desk: the one way from a priced program to a release. Decide, recall, charge, begin, run, keep, show."""
 
-__all__: list[str] = []
+from tacit.desk.desk import ChargeKey, Desk
+from tacit.desk.job import Job, OwnJob, Run, Spender
+from tacit.desk.quote import Expected, Hint, Quote
+from tacit.desk.release import AnyRelease, ContentRelease, Release
+
+__all__ = [
+    "AnyRelease",
+    "ChargeKey",
+    "ContentRelease",
+    "Desk",
+    "Expected",
+    "Hint",
+    "Job",
+    "OwnJob",
+    "Quote",
+    "Release",
+    "Run",
+    "Spender",
+]

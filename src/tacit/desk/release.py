@@ -1,12 +1,15 @@
-"""What an analyst gets: a table of noisy answers, an interval for each number, and what it cost.
+"""What is released: a table of noisy answers, a model, synthetic rows, labels, a choice; with how it was made.
 
 A release is only released numbers and public facts, so it may be stored, sent and shown as it is.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,27 +28,134 @@ if TYPE_CHECKING:
     from tacit.ledger import Ledger
     from tacit.ledger.checkpoint import Signer
 
-__all__ = ["Release"]
+__all__ = ["KINDS", "AnyRelease", "ContentRelease", "Release", "release_from_bytes", "release_of"]
 
 VERSION = 1
+KINDS = ("table", "model", "rows", "labels", "choice", "value")
+MARK = b"tacit release\n"  # how the bytes of one begin that is no table
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Release:
+class AnyRelease(ABC):
+    """What every release has: `notes` are what its reader should know, `facts` are how it was made and paid for, `name`
+    is what a service calls it."""
+
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    cached: bool = field(default=False, compare=False)
+    name: str = field(default="", compare=False)
+
+    @abstractmethod
+    def json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """Everything, to be stored; `release_from_bytes` reads it."""
+
+    @abstractmethod
+    def description(self) -> dict[str, Any]:
+        """What a certificate says it is about: its kind and size, and the hash by which it is known again."""
+
+    def certificate(
+        self,
+        *,
+        ledger: "Ledger | Path | str | None" = None,
+        key: "Signer | Path | str | None" = None,
+        sql: str | None = None,
+    ) -> "Certificate":
+        """How this was made and what it promises, for somebody who was not there.
+
+        With the `ledger` that it was paid from, the certificate proves its place there; with a private `key` it is
+        signed. `sql` is what was asked, which a release does not know.
+        """
+        from tacit.desk.certificate.certificate import certify
+
+        return certify(self, ledger=ledger, key=key, sql=sql)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ContentRelease(AnyRelease):
+    """A release that is no table: `content` in the form that `media` names, such as the weights of a model."""
+
+    kind: str
+    content: bytes
+    media: str = "application/octet-stream"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.kind == "table":
+            raise InputError(f"kind must be one of {', '.join(KINDS[1:])}, not {self.kind!r}")
+
+    def value(self) -> Any:
+        """The content: read where it is JSON or text, else the bytes."""
+        if self.media == "application/json":
+            return json.loads(self.content)
+        return self.content.decode() if self.media.startswith("text/") else self.content
+
+    def json(self) -> dict[str, Any]:
+        shown = None if self.media == "application/octet-stream" else self.value()
+        return {**self._head, "value": shown, "bytes": len(self.content)}
+
+    @property
+    def _head(self) -> dict[str, Any]:
+        return {"kind": self.kind, "media": self.media, "notes": list(self.notes), "facts": dict(self.facts)}
+
+    def to_bytes(self) -> bytes:
+        head = json.dumps({"version": VERSION, **self._head}, separators=(",", ":")).encode()
+        return b"".join([MARK, head, b"\n", self.content])
+
+    def description(self) -> dict[str, Any]:
+        digest = sha256(self.content).hexdigest()
+        return {"kind": self.kind, "media": self.media, "bytes": len(self.content), "sha256": digest}
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}, {len(self.content):,} bytes of {self.media}>"
+
+
+def release_of(found: Any, *, kind: str | None = None, facts: Mapping[str, Any]) -> AnyRelease:
+    """What somebody's own code made, as a release: an Arrow table, bytes, a text, or what JSON holds."""
+    if isinstance(found, pa.Table):
+        return Release(table=found, intervals={}, facts=facts)
+    if isinstance(found, bytes):
+        return ContentRelease(kind=kind or "model", content=found, facts=facts)
+    if isinstance(found, str):
+        return ContentRelease(kind=kind or "value", content=found.encode(), media="text/plain", facts=facts)
+    try:
+        content = json.dumps(found, allow_nan=False).encode()
+    except (TypeError, ValueError):
+        raise InputError("a job gives a table (Arrow), bytes, a text, or what JSON holds") from None
+    return ContentRelease(kind=kind or "value", content=content, media="application/json", facts=facts)
+
+
+def release_from_bytes(data: bytes, *, cached: bool = False) -> AnyRelease:
+    """The inverse of `to_bytes`."""
+    if not data.startswith(MARK):
+        return replace(Release.from_bytes(data), cached=cached)
+    line, _, content = data[len(MARK) :].partition(b"\n")
+    try:
+        head = json.loads(line)
+        if head["version"] != VERSION:
+            raise InputError(f"this stored release has version {head['version']}, and this tacit reads {VERSION}")
+        notes, facts = tuple(head["notes"]), head["facts"]
+        return ContentRelease(
+            kind=head["kind"], media=head["media"], content=content, notes=notes, facts=facts, cached=cached
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("these bytes are not a release: they come from its to_bytes()") from None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Release(AnyRelease):
     """The answer to one question. `table` has a column for each item of the SELECT list.
 
     `intervals` holds, for a column of noisy numbers, the two ends of an interval that covers the noise at `confidence`.
-    `notes` are what an analyst should know: clipping, suppression, extreme quantiles. `facts` are how it was made.
-    `name` is what a service calls it.
     """
 
     table: pa.Table
     intervals: Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
     confidence: float = 0.95
-    notes: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    cached: bool = field(default=False, compare=False)
-    name: str = field(default="", compare=False)
 
     def arrow(self, *, intervals: bool = False) -> pa.Table:
         """The table; with `intervals` each noisy column is followed by its two ends, `x_low` and `x_high`."""
@@ -143,21 +253,15 @@ class Release:
             write(page([[chart]], title=asked, subtitle=told), Path(path))
         return chart
 
-    def certificate(
-        self,
-        *,
-        ledger: "Ledger | Path | str | None" = None,
-        key: "Signer | Path | str | None" = None,
-        sql: str | None = None,
-    ) -> "Certificate":
-        """How this answer was made and what it promises, for somebody who was not there.
-
-        With the `ledger` that it was paid from, the certificate proves its place there; with a private `key` it is
-        signed. `sql` is what was asked, which a release does not know.
-        """
-        from tacit.desk.certificate.certificate import certify
-
-        return certify(self, ledger=ledger, key=key, sql=sql)
+    def description(self) -> dict[str, Any]:
+        columns = [
+            {"name": name, "type": str(self.table.schema.field(place).type), "noisy": name in self.intervals}
+            for place, name in enumerate(self.table.column_names)
+        ]
+        out = BytesIO()
+        self.to_csv(out)
+        digest = sha256(out.getvalue()).hexdigest()
+        return {"kind": "table", "columns": columns, "rows": self.table.num_rows, "csv_sha256": digest}
 
     def to_bytes(self) -> bytes:
         """An Arrow stream of the table and its intervals, with everything else in its metadata."""

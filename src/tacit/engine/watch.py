@@ -72,7 +72,8 @@ class Watch:
             self._changed.wait_for(lambda: self.stopped or over(), timeout=left)
             return over()
 
-    def _tell(self, share: float | None) -> None:
+    def tell(self, share: float | None) -> None:
+        """How far it is, from 0 to 1."""
         if share is not None and self.until is None:  # on a clock nothing is told before its moment
             self.share = min(max(share, 0.0), 1.0)
             if self._progress is not None:
@@ -100,7 +101,7 @@ class Watch:
                 self.wait(over.is_set, until=min(until, look))
                 if monotonic() >= look and not over.is_set():
                     with suppress(Exception):
-                        self._tell(share())
+                        self.tell(share())
                     look = monotonic() + OFTEN
             patience = monotonic() + STUCK
             while not over.is_set():

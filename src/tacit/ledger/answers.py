@@ -19,7 +19,7 @@ from tacit.ledger.receipt import Kept, Receipt
 from tacit.ledger.schema import accounts, answers, entries
 from tacit.noise import SecureRng
 from tacit.policy.account import analyst_holder
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = ["find", "keep", "keep_line", "recall", "scopes_of"]
 

@@ -33,7 +33,7 @@ from tacit.ledger.reader import on_server
 from tacit.ledger.schema import VERSION
 from tacit.ledger.verify import Known, Report, silent, verify
 from tacit.noise import SecureRng
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = [
     "FORMAT",

@@ -14,7 +14,7 @@ from tacit.ledger.chain import Entry
 from tacit.ledger.page import Line, Page, checked
 from tacit.ledger.schema import accounts, claims, entries
 from tacit.policy.source import WHOLE, Claim, ancestors, overlap
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = ["HELD", "REFINED", "WAIVED", "claim", "claim_body", "held_by", "opening_of", "unclaim"]
 

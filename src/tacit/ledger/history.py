@@ -17,7 +17,7 @@ from tacit.ledger.schema import accounts, answers, balances, entries
 from tacit.ledger.terms import lifetime, recorded
 from tacit.policy.account import Amount, Currency
 from tacit.policy.source import Claim
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = ["CHUNK", "adopt", "entries_of", "rename", "seal", "standing", "standing_of", "void"]
 

@@ -29,7 +29,7 @@ from tacit.loss import Cost
 from tacit.noise import SecureRng, rng_or_default
 from tacit.policy.account import DATASET, Account, Amount, Currency, Terms, analyst_holder
 from tacit.policy.source import Claim
-from tacit.program.program import Program, canonical
+from tacit.program import Program, canonical
 
 __all__ = ["Ledger"]
 

@@ -22,7 +22,7 @@ from tacit.ledger.reader import Reader, reading
 from tacit.ledger.replay import read_charge
 from tacit.loss import Interval, Loss
 from tacit.policy.account import Amount, Currency
-from tacit.program.program import Program
+from tacit.program import Program
 
 __all__ = ["CAVEAT", "Priced", "Recomputed", "recompute"]
 

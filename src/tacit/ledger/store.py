@@ -23,7 +23,7 @@ from tacit.base import LedgerError, OverBudget, Relation
 from tacit.ledger.page import Page
 from tacit.ledger.receipt import Standing, spelled
 from tacit.policy.account import DATASET, Amount, Currency, Limit
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = ["Charged", "Moved", "Order", "Store", "limit_body", "money", "over", "reset_body"]
 

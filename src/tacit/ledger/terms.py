@@ -14,7 +14,7 @@ from tacit.ledger.schema import accounts, balances, entries
 from tacit.ledger.store import limit_body, money
 from tacit.policy.account import DATASET, Amount, Limit, Terms
 from tacit.policy.source import Claim
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = ["record"]
 

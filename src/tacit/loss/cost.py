@@ -5,6 +5,7 @@ curves do not (see docs/theory/adaptive-composition.md). A `Cost` lies on a deci
 made, so that adding a million of them, writing them down and reading them back never moves the total.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
@@ -13,6 +14,7 @@ from tacit.base import InputError, LossError, Number, Relation, between, exact, 
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.loss import Loss
 from tacit.loss.pld import PLD
+from tacit.loss.truncated import truncated_rho
 from tacit.loss.zcdp import ZCDP
 
 __all__ = ["Charge", "Cost", "charge_of", "cost_at", "cost_of"]
@@ -190,7 +192,8 @@ def cost_at(loss: Loss, delta: Number) -> Cost:
     """The cost of one finished program, all of whose parameters were fixed before it ran, as (ε(δ), δ).
 
     This is how a program that only its whole loss curve describes, such as training on random batches, enters a
-    ledger: once, as a single (ε, δ)-DP mechanism.
+    ledger: once, as a single (ε, δ)-DP mechanism. In ρ it costs its own ρ where it has one, else what is left when the
+    top δ of its loss is cut off, and never more than ε²/2.
     """
     chosen = between(delta, "delta", 0, 1)
     found = loss.epsilon(chosen)
@@ -199,4 +202,15 @@ def cost_at(loss: Loss, delta: Number) -> Cost:
     if not found.upper < float("inf"):
         raise LossError(f"at delta = {float(chosen):g} this loss has no finite epsilon: choose a larger delta")
     epsilon = Fraction(found.upper)
-    return Cost(epsilon=epsilon, rho=epsilon**2 / 2, delta=chosen, **loss.neighbours)
+    return Cost(epsilon=epsilon, rho=min([epsilon**2 / 2, *_rhos(loss, chosen)]), delta=chosen, **loss.neighbours)
+
+
+def _rhos(loss: Loss, delta: Fraction) -> list[Fraction]:
+    """Other ρ for which a finished program is δ-approximate ρ-zCDP; none where its curve cannot be followed."""
+    with suppress(LossError):
+        known = charge_of(loss)
+        if known.rho is not None and known.delta <= delta:
+            return [known.rho]
+    with suppress(LossError):
+        return [truncated_rho(loss, delta)]
+    return []

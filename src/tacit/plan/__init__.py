@@ -1,5 +1,5 @@
 """What will run, before it runs: the program of a question, as data."""
 
-from tacit.program.program import Program, Step
+from tacit.program import Program, Step
 
 __all__ = ["Program", "Step"]

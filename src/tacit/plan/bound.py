@@ -5,7 +5,7 @@ is exempt where the rows' shape bounds a unit already; else its bound is declare
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import floor, prod
 
@@ -16,13 +16,29 @@ from tacit.plan.contribution import Allowance, Contribution, check_units, root_u
 from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
-from tacit.plan.moments import FINE, PAIRS, QUANTILES, VARIANCES, Recipe, coarse, families, fraction_of
-from tacit.plan.moments import grid_of, moment, number, product, range_of, rows, values  # fmt: skip  # isort: skip
+from tacit.plan.moments import (
+    FINE,
+    PAIRS,
+    QUANTILES,
+    VARIANCES,
+    Planned,
+    Recipe,
+    coarse,
+    families,
+    fraction_of,
+    grid_of,
+    moment,
+    number,
+    product,
+    range_of,
+    rows,
+    values,
+)
 from tacit.plan.node import check_answer
 from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, Question
 
-__all__ = ["MOST_GROUPS", "Planned", "bound"]
+__all__ = ["MOST_GROUPS", "bound"]
 
 MOST_GROUPS = 10**6
 SOME = 10_000  # groups that are taken to be there where keys have no list of values
@@ -32,14 +48,6 @@ PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than 
 LIGHT = 16  # times less than the largest value a row counts, where an average is measured from a typical value
 LARGEST_ROW = 2**30  # steps of a row in a sum
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
-
-
-@dataclass(frozen=True, kw_only=True)
-class Planned:
-    """What will be run, part by part (histograms are parts of their own), and how aggregates are made of it."""
-
-    parts: tuple[Bounded, ...]
-    recipes: tuple[Recipe, ...]
 
 
 def bound(question: Question, *, norm: Norm, contribution: Contribution) -> Planned:

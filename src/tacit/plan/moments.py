@@ -11,7 +11,7 @@ from math import ceil, floor
 
 from tacit.base import PolicyError, Refused
 from tacit.base.declare import declare
-from tacit.plan.bounded import Measure
+from tacit.plan.bounded import Bounded, Measure
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, Value
 from tacit.plan.node import UNSAID, Node, Scan
@@ -25,6 +25,7 @@ __all__ = [
     "QUANTILES",
     "VARIANCES",
     "Grid",
+    "Planned",
     "Recipe",
     "coarse",
     "column_of",
@@ -248,3 +249,11 @@ class Recipe:
     whole: bool = False  # the truth is a whole number
     text: str = ""  # in the one form that aggregates of the same meaning have
     asked: str = field(default="", metadata=UNSAID)  # as the analyst wrote it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What will be run, part by part (histograms are parts of their own), and how aggregates are made of it."""
+
+    parts: tuple[Bounded, ...]
+    recipes: tuple[Recipe, ...]

@@ -5,9 +5,9 @@ Gaussian noise goes with l2 clips and is cheap for many groups; Laplace noise go
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, log, prod, sqrt
 from typing import Literal
 
@@ -15,15 +15,15 @@ from tacit.base import InputError, Refused, Relation, Sensitivity, positive, rou
 from tacit.base.declare import declare
 from tacit.loss import ZCDP, Pure
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
-from tacit.plan.bound import Planned, bound
+from tacit.plan.bound import bound
 from tacit.plan.bounded import Bounded, Clip, Norm
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
-from tacit.plan.moments import PAIRS, VARIANCES
+from tacit.plan.moments import PAIRS, VARIANCES, Planned
 from tacit.plan.question import Question
-from tacit.program.program import Program, Step
+from tacit.program import Program, Step, Task
 
-__all__ = ["RELATIVE", "Budget", "Priced", "Task", "price", "rho_of"]
+__all__ = ["RELATIVE", "Budget", "Priced", "price", "rho_of"]
 
 CHOOSE = Fraction(3, 20)  # shares beside 1 for a clip's noise and 1 for a quantile
 SELECT = Fraction(1, 2)
@@ -48,34 +48,23 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
-    """What one step of the program is for.
-
-    choose: the bound of a clip, from the number of units above each edge, near `target` of them; without a target,
-    near half of all units.
-    select: the keys to show. noise: on the measures of a clip. quantiles: of the value whose ranks a clip is for.
-    ends: of intervals round those quantiles.
-    """
-
-    kind: Literal["choose", "select", "noise", "quantiles", "ends"]
-    part: int
-    clip: int | None = None
-    target: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Priced:
-    """A planned question with its program; `tasks` say what each step is for, in order."""
+    """A planned question with its program, whose every step has a task."""
 
     question: Question
     planned: Planned
     program: Program
-    tasks: tuple[Task, ...]
     norm: Norm
+
+    @cached_property
+    def steps(self) -> tuple[tuple[Task, Step], ...]:
+        """What each step is for, in order."""
+        steps = [step for step in self.program.steps if isinstance(step, Step)]
+        return tuple((step.task, step) for step in steps if step.task is not None)
 
     def noise_step(self, part: int, name: str) -> tuple[Step, Clip]:
         """The step and clip that a measure's noise comes from."""
-        for task, step in zip(self.tasks, self.program.steps, strict=True):
+        for task, step in self.steps:
             if task.kind == "noise" and task.part == part and task.clip is not None:
                 clip = self.planned.parts[part].clips[task.clip]
                 if name in clip.names:
@@ -149,7 +138,7 @@ def _groups(part: Bounded) -> int:
 def _spread(priced: Priced) -> float:
     """The typical noise, for comparing two ways to answer: squared sizes relative to one row, over all clips."""
     total = 0.0
-    for task, step in zip(priced.tasks, priced.program.steps, strict=True):
+    for task, step in priced.steps:
         if task.kind == "noise":
             assert task.clip is not None  # noise is on a clip
             clip = priced.planned.parts[task.part].clips[task.clip]
@@ -186,7 +175,7 @@ def _priced(
         raise Refused("nothing in this query is an aggregate of private rows: ask for COUNT(*), SUM(x), AVG(x) …")
     whole = sum(weight for _, _, _, weight in wanted)
     selections = sum(kind == "select" for kind, *_ in wanted)
-    steps, tasks = [], []
+    steps = []
     for kind, part, clip, weight in wanted:
         share = amount * weight / whole
         if kind == "select":
@@ -196,21 +185,15 @@ def _priced(
                     f"{declare('in the policy (keys = […])', 'with keys={…}')}, or give the dataset and the query a "
                     "delta"
                 )
-            step: Step = _select(planned.parts[part], norm, share, budget.delta / selections, relation)
-            task = Task(kind="select", part=part)
-        elif kind == "choose":
-            assert clip is not None
-            step, task = _choose(planned, part, clip, norm, share)
+            steps.append(_select(planned.parts[part], part, norm, share, budget.delta / selections, relation))
+            continue
+        assert clip is not None  # of everything else
+        if kind == "choose":
+            steps.append(_choose(planned, part, clip, norm, share))
         elif kind == "noise":
-            assert clip is not None
-            step = _noise(planned.parts[part].clips[clip], norm, share, relation, planned.parts[part])
-            task = Task(kind="noise", part=part, clip=clip)
+            steps.append(_noise(planned.parts[part], part, clip, norm, share, relation))
         else:
-            assert clip is not None
-            step = _quantiles(planned, part, clip, norm, share, relation, CONFIDENCE if kind == "ends" else None)
-            task = Task(kind="ends" if kind == "ends" else "quantiles", part=part, clip=clip)
-        steps.append(step)
-        tasks.append(task)
+            steps.append(_quantiles(planned, part, clip, norm, share, relation, CONFIDENCE if kind == "ends" else None))
     as_whole = budget.delta if budget.currency == "epsilon" and norm == "l2" else None
     program = Program(
         steps=tuple(steps),
@@ -220,7 +203,7 @@ def _priced(
         query={"parts": describe(planned.parts), "recipes": describe(planned.recipes)},
         delta=as_whole,
     )
-    return Priced(question=question, planned=planned, program=program, tasks=tuple(tasks), norm=norm)
+    return Priced(question=question, planned=planned, program=program, norm=norm)
 
 
 def _wanted(planned: Planned) -> Iterator[tuple[str, int, int | None, Fraction]]:
@@ -263,34 +246,36 @@ def reach(clip: Clip, relation: Relation, part: Bounded) -> Fraction:
     return 2 * size
 
 
-def _noise(clip: Clip, norm: Norm, share: Fraction, relation: Relation, part: Bounded) -> Step:
+def _noise(part: Bounded, number: int, place: int, norm: Norm, share: Fraction, relation: Relation) -> Step:
+    clip = part.clips[place]
     size = reach(clip, relation, part)
     single = not part.keys and len(clip.names) == 1 and clip.bound is not None
-    name = f"noise on {', '.join(clip.names)}" + ("" if clip.bound is not None else ", in units of the chosen bound")
+    task = Task(kind="noise", part=number, clip=place, measures=clip.names, scaled=clip.bound is None)
+    name = f"noise on {', '.join(clip.names)}" + (", in units of the chosen bound" if task.scaled else "")
     if norm == "l1":
         moved = Sensitivity.scalar(size) if single else Sensitivity(l1=size)
-        return Step(name=name, mechanism=DiscreteLaplace(scale=size / share), sensitivity=moved)
+        return Step(name=name, mechanism=DiscreteLaplace(scale=size / share), sensitivity=moved, task=task)
     moved = Sensitivity.scalar(size) if single else Sensitivity(l2=size)
     sigma = round_up(sqrt(size**2 / (2 * share)) * (1 + 1e-15))
-    step = Step(name=name, mechanism=DiscreteGaussian(sigma=sigma), sensitivity=moved)
+    step = Step(name=name, mechanism=DiscreteGaussian(sigma=sigma), sensitivity=moved, task=task)
     rho = step.loss(relation=relation, unit="unit").cost().rho
     if rho is None or rho > share:  # a fine lattice states itself through a Gaussian of variance σ² − 4
         sigma = round_up(sqrt(size**2 / (2 * share) + 4) * (1 + 1e-14))
-        step = Step(name=name, mechanism=DiscreteGaussian(sigma=sigma), sensitivity=moved)
+        step = replace(step, mechanism=DiscreteGaussian(sigma=sigma))
     return step
 
 
-def _select(part: Bounded, norm: Norm, share: Fraction, delta: Fraction, relation: Relation) -> Step:
+def _select(part: Bounded, number: int, norm: Norm, share: Fraction, delta: Fraction, relation: Relation) -> Step:
     assert part.presence is not None
     twice = 1 if relation is Relation.ADD_REMOVE else 2
     if norm == "l2":
         mechanism = KeySelection.from_rho(share / twice, delta=delta, one=part.presence.one)
     else:
         mechanism = KeySelection.from_epsilon(share / twice, delta=delta, one=part.presence.one)
-    return Step(name="which groups to show", mechanism=mechanism)
+    return Step(name="which groups to show", mechanism=mechanism, task=Task(kind="select", part=number))
 
 
-def _choose(planned: Planned, number: int, clip: int, norm: Norm, share: Fraction) -> tuple[Step, Task]:
+def _choose(planned: Planned, number: int, clip: int, norm: Norm, share: Fraction) -> Step:
     """Raising the bound adds noise to every group and lets some units count in full: about √groups/√2ρ of them, or
     √2·groups/ε, should stay above it, and never fewer than the choice itself is uncertain by.
 
@@ -308,9 +293,14 @@ def _choose(planned: Planned, number: int, clip: int, norm: Norm, share: Fractio
         mechanism = Exponential.from_loss(Pure(share), sensitivity=moved)
         wanted = sqrt(2 * groups) / float(share / CHOOSE)
     doubt = float(mechanism.scale) * log(MISLED)  # a bound above everybody has 1/MISLED of the weight of a good one
-    step = Step(name="how much one unit may count", mechanism=mechanism, sensitivity=moved, concentrated=norm == "l2")
     target = None if _relative(planned, number, clip) else ceil(max(wanted, doubt))
-    return step, Task(kind="choose", part=number, clip=clip, target=target)
+    return Step(
+        name="how much one unit may count",
+        mechanism=mechanism,
+        sensitivity=moved,
+        concentrated=norm == "l2",
+        task=Task(kind="choose", part=number, clip=clip, measures=part.clips[clip].names, target=target),
+    )
 
 
 def _relative(planned: Planned, number: int, clip: int) -> bool:
@@ -346,6 +336,7 @@ def _quantiles(
         sensitivity=moved,
         confidence=confidence,
     )
-    what = "quantiles" if confidence is None else "intervals round quantiles"
-    name = f"{what} from {ranks.name}" + ("" if of.bound is not None else ", in units of the chosen bound")
-    return Step(name=name, mechanism=mechanism, sensitivity=moved)
+    kind, what = ("quantiles", "quantiles") if confidence is None else ("ends", "intervals round quantiles")
+    task = Task(kind=kind, part=part, clip=clip, measures=of.names, scaled=of.bound is None)
+    name = f"{what} from {ranks.name}" + (", in units of the chosen bound" if task.scaled else "")
+    return Step(name=name, mechanism=mechanism, sensitivity=moved, task=task)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from tacit.base import Denied, InputError, LossError, Relation
 from tacit.base.number import short
 from tacit.loss import Cost, cost_at
-from tacit.plan import Program
 from tacit.policy.account import DATASET, Account, Amount, Limit, Terms, analyst_holder, group_holder
 from tacit.policy.declaration import instead, quoted
 from tacit.policy.privacy import ANYBODY, Analyst, name_of
+from tacit.program import Program
 
 __all__ = ["Grant", "decide", "holder_of", "least_price", "limits_of", "terms"]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tacit.base import PolicyError, warn_of_delta
 from tacit.loss import Cost
-from tacit.plan import Program
 from tacit.policy.account import Terms
 from tacit.policy.dataset import Dataset
 from tacit.policy.decide import Grant, decide, terms
@@ -17,7 +16,7 @@ from tacit.policy.privacy import Analyst, Group, Privacy
 from tacit.policy.source import filled, is_file, is_url, located
 from tacit.policy.table import Table, alike
 from tacit.policy.write import content, written
-from tacit.program.program import canonical
+from tacit.program import Program, canonical
 
 __all__ = ["Policy", "Where", "references"]
 

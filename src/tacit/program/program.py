@@ -12,14 +12,14 @@ from hashlib import sha256
 from operator import add
 from typing import Any
 
-from tacit.base import InputError, Relation, Sensitivity, SensitivityError, between
+from tacit.base import InputError, Relation, between
 from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
 from tacit.loss import Cost, Loss
-from tacit.mechanism import Mechanism, mechanism_from_json, mechanism_to_json
+from tacit.program.step import Adaptive, AnyStep, Step, kind_of, listed, named, step_from_json
 
-__all__ = ["Program", "Step", "canonical"]
+__all__ = ["Program", "canonical"]
 
-VERSION = 1
+VERSION = 2
 DEEPEST = 100  # lists and objects within one another
 AROUND = 10  # of them left for what a program, and the ledger entry it stands in, put round a query
 
@@ -39,63 +39,6 @@ def canonical(data: Any) -> str:
     return text
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One mechanism, how far one unit can move its input, and what it releases, in words.
-
-    `sensitivity` stays out where the mechanism sets its own, such as a mean within bounds. `concentrated` prices a
-    mechanism that states its zCDP apart (a selection, whose bounded range makes it four times cheaper there) by that.
-    """
-
-    name: str
-    mechanism: Mechanism
-    sensitivity: Sensitivity | None = None
-    concentrated: bool = False
-
-    def __post_init__(self) -> None:
-        _named(self.name, "name of a step")
-        if not isinstance(self.mechanism, Mechanism):
-            raise InputError(f"mechanism of step {self.name!r} must be a mechanism, not {_kind(self.mechanism)}")
-        if self.sensitivity is not None and not isinstance(self.sensitivity, Sensitivity):
-            raise SensitivityError(
-                f"sensitivity of step {self.name!r} must say its norm: pass Sensitivity(l1=...) or (l2=...), "
-                "or Sensitivity.scalar(...) for one number"
-            )
-
-    def loss(self, *, relation: Relation, unit: str) -> Loss:
-        """What this step alone costs one unit."""
-        if not self.concentrated:
-            return self.mechanism.loss(self.sensitivity, relation=relation, unit=unit)
-        stated = getattr(self.mechanism, "concentrated", None)
-        if stated is None:
-            raise InputError(f"{type(self.mechanism).__name__} has no loss of its own in zCDP: leave concentrated out")
-        loss: Loss = stated(self.sensitivity, relation=relation, unit=unit)
-        return loss
-
-    def json(self) -> dict[str, Any]:
-        """Plain data that `from_json` turns into an equal step."""
-        sensitivity = None if self.sensitivity is None else self.sensitivity.json()
-        return {
-            "name": self.name,
-            "mechanism": mechanism_to_json(self.mechanism),
-            "sensitivity": sensitivity,
-            "concentrated": self.concentrated,
-        }
-
-    @classmethod
-    def from_json(cls, data: Any) -> "Step":
-        """The inverse of `json`; anything not understood entirely is refused."""
-        only_fields(data, "a stored step", ("name", "mechanism", "sensitivity", "concentrated"))
-        stored = data["sensitivity"]
-        sensitivity = None if stored is None else Sensitivity.from_json(stored)
-        return cls(
-            name=data["name"],
-            mechanism=mechanism_from_json(data["mechanism"]),
-            sensitivity=sensitivity,
-            concentrated=data["concentrated"],
-        )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
     """The steps of one release, for one `unit` under one `relation`, over `tables`.
@@ -103,27 +46,28 @@ class Program:
     All parameters are fixed before the first step runs, so their losses compose by addition. `query` is the bounded
     question the steps answer, as plain data without floats; the program keeps a copy of its own. With `delta` the
     program is paid for as one finished (ε, δ)-DP mechanism. Programs are equal when their JSON is: they ask the same
-    thing at the same price.
+    thing at the same price. `version` is of the stored form: one that was read from an older ledger keeps its own.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[AnyStep, ...]
     tables: tuple[str, ...] = ()
     relation: Relation = Relation.ADD_REMOVE
     unit: str = "row"
     query: Any = None
     delta: Fraction | None = None
+    version: int = VERSION
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", tuple(_listed(self.steps, "steps")))
+        object.__setattr__(self, "steps", tuple(listed(self.steps, "steps")))
         if not self.steps:
             raise InputError("a program needs at least one step: nothing would be released")
         for step in self.steps:
-            if not isinstance(step, Step):
-                raise InputError(f"steps must be a list of Step, and one of them is {_kind(step)}")
-        tables = {_named(table, "name of a table") for table in _listed(self.tables, "tables")}
+            if not isinstance(step, AnyStep):
+                raise InputError(f"steps must be a list of Step, and one of them is {kind_of(step)}")
+        tables = {named(table, "name of a table") for table in listed(self.tables, "tables")}
         object.__setattr__(self, "tables", tuple(sorted(tables)))
         object.__setattr__(self, "relation", Relation(self.relation))
-        _named(self.unit, "unit")
+        named(self.unit, "unit")
         if self.delta is not None:
             object.__setattr__(self, "delta", between(self.delta, "delta", 0, 1))
         object.__setattr__(self, "query", _plain(self.query, AROUND))
@@ -136,20 +80,34 @@ class Program:
 
     @cached_property
     def cost(self) -> Cost:
-        """The same in units that add up across programs."""
-        return self.loss.cost(self.delta)
+        """The same in units that add up across programs.
+
+        What adaptive steps may spend is ρ already; beside them only the fixed steps are priced as one mechanism.
+        """
+        limits = sum((step.limit for step in self.steps if isinstance(step, Adaptive)), Fraction(0))
+        if not limits or self.delta is None:
+            return self.loss.cost(self.delta)
+        fixed = [step.loss(relation=self.relation, unit=self.unit) for step in self.steps if isinstance(step, Step)]
+        rest = reduce(add, fixed).cost(self.delta).rho if fixed else Fraction(0)
+        return Cost(
+            epsilon=self.loss.cost(self.delta).epsilon,
+            rho=None if rest is None else limits + rest,
+            delta=self.delta,
+            relation=self.relation,
+            unit=self.unit,
+        )
 
     @cached_property
     def text(self) -> str:
         """The canonical JSON, on which `hash` is taken."""
         stored = {
-            "version": VERSION,
+            "version": self.version,
             "relation": self.relation.value,
             "unit": self.unit,
             "tables": list(self.tables),
             "query": self.query,
             "delta": None if self.delta is None else fraction_to_text(self.delta, "delta"),
-            "steps": [step.json() for step in self.steps],
+            "steps": [step.json(self.version) for step in self.steps],
         }
         return canonical(stored)
 
@@ -174,9 +132,9 @@ class Program:
         """The inverse of `json`; anything not understood entirely is refused."""
         only_fields(data, "a stored program", ("version", "relation", "unit", "tables", "query", "delta", "steps"))
         version = data["version"]
-        if type(version) is not int or version != VERSION:
-            raise InputError(f"this stored program has version {shown(version)}; this release reads {VERSION}")
-        steps = tuple(Step.from_json(step) for step in _listed(data["steps"], "steps"))
+        if type(version) is not int or not 1 <= version <= VERSION:
+            raise InputError(f"this stored program has version {shown(version)}; this release reads up to {VERSION}")
+        steps = tuple(step_from_json(step, version) for step in listed(data["steps"], "steps"))
         program = cls(
             steps=steps,
             tables=data["tables"],
@@ -184,6 +142,7 @@ class Program:
             unit=data["unit"],
             query=data["query"],
             delta=None if data["delta"] is None else fraction_from_text(data["delta"], "delta"),
+            version=version,
         )
         if canonical(data) != program.text:
             raise InputError(
@@ -203,24 +162,10 @@ def _plain(data: Any, depth: int = 0) -> Any:
     if isinstance(data, dict):
         for key in data:
             if not isinstance(key, str):
-                raise InputError(f"stored data has strings for keys, not {_kind(key)}: write {shown(key)} as a string")
+                raise InputError(
+                    f"stored data has strings for keys, not {kind_of(key)}: write {shown(key)} as a string"
+                )
         return {key: _plain(item, depth + 1) for key, item in data.items()}
     if isinstance(data, float):
         raise InputError(f"stored data has no floats, which are not exact: write {data!r} as a string")
-    raise InputError(f"stored data has strings, whole numbers, lists and objects, not {_kind(data)}")
-
-
-def _listed(data: Any, name: str) -> list[Any] | tuple[Any, ...]:
-    if not isinstance(data, list | tuple):
-        raise InputError(f"{name} must be a list, not {_kind(data)}")
-    return data
-
-
-def _named(data: Any, what: str) -> str:
-    if not isinstance(data, str) or not data:
-        raise InputError(f"{what} must be a string that is not empty, not {shown(data)}")
-    return data
-
-
-def _kind(data: Any) -> str:
-    return type(data).__name__
+    raise InputError(f"stored data has strings, whole numbers, lists and objects, not {kind_of(data)}")

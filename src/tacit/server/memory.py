@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.desk.key import ChargeKey
+from tacit.desk import ChargeKey
 from tacit.server.ask.opened import Basis, Opened
 from tacit.session import Quote
 

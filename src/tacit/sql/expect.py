@@ -35,7 +35,7 @@ def _of(priced: Priced, recipe: Recipe, confidence: float) -> tuple[float | None
     if recipe.function == "quantile":
         step, clip = next(
             (step, priced.planned.parts[task.part].clips[task.clip])
-            for task, step in zip(priced.tasks, priced.program.steps, strict=True)
+            for task, step in priced.steps
             if task.kind == "ends" and task.clip is not None
             and priced.planned.parts[task.part].clips[task.clip].names == recipe.inputs
         )  # fmt: skip

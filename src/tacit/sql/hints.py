@@ -4,17 +4,14 @@ Everything follows from what was declared and asked. A hint is data with a kind;
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from tacit.desk.certificate.evidence import software
 from tacit.desk.quote import Hint
 from tacit.desk.show import digits
-from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, KeySelection
 from tacit.plan.bounded import Bounded, Clip
 from tacit.plan.describe import show_expression, show_value
@@ -22,8 +19,8 @@ from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, Value
 from tacit.plan.node import Filter, Group, Join, Node, Project, scans_of
 from tacit.plan.price import RELATIVE, Priced
-from tacit.policy import Currency, Grant, Policy
-from tacit.program.program import Step
+from tacit.policy import Currency, Policy
+from tacit.program import Step
 from tacit.sql.estimate import width
 from tacit.sql.expect import size_of
 from tacit.sql.noise import Released
@@ -36,20 +33,22 @@ USEFUL = 10  # an answer is worth something when its error is this part of what 
 SHOWN = 6  # values of a list that are named
 
 
-def hints_of(purchase: Purchase, policy: Policy, least: Fraction, confidence: float) -> tuple[Hint, ...]:
+def hints_of(purchase: Purchase, policy: Policy, confidence: float) -> tuple[Hint, ...]:
     """All of them, the most urgent first."""
     priced = purchase.priced
-    return (*raised(purchase, policy, least), *_constants(priced), *_noise(priced, policy, confidence))
+    return (*raised(purchase, policy), *_constants(priced), *_noise(priced, policy, confidence))
 
 
 # --- the least price
 
 
-def raised(purchase: Purchase, policy: Policy, least: Fraction) -> Iterator[Hint]:
+def raised(purchase: Purchase, policy: Policy) -> Iterator[Hint]:
     """That a question costs more than was offered."""
     if purchase.raised_from is not None:
         currency = policy.privacy.currency.value
-        yield _hint("raised", {"currency": currency, "offered": str(purchase.raised_from), "least": str(least)})
+        yield _hint(
+            "raised", {"currency": currency, "offered": str(purchase.raised_from), "least": str(purchase.least)}
+        )
 
 
 def _raised_words(data: Mapping[str, Any]) -> str:
@@ -153,7 +152,7 @@ def _noise(priced: Priced, policy: Policy, confidence: float) -> Iterator[Hint]:
     asked = {recipe.name: recipe for recipe in priced.planned.recipes}
     called = {expression.name: name for name, expression in priced.question.output if hasattr(expression, "name")}
     told: set[str] = set()
-    for task, step in zip(priced.tasks, priced.program.steps, strict=True):
+    for task, step in priced.steps:
         if task.clip is None or task.kind not in ("noise", "ends"):
             continue
         clip = priced.planned.parts[task.part].clips[task.clip]
@@ -224,7 +223,7 @@ def notes_of(priced: Priced, policy: Policy, released: Sequence[Released] = ()) 
         relative = {recipe.function for recipe in priced.planned.recipes} & RELATIVE
         if relative:
             found.append(f"a {unit} with more rows than that weighs less in averages, variances and quantiles")
-    for task, step in zip(priced.tasks, priced.program.steps, strict=True):
+    for task, step in priced.steps:
         if task.kind == "select" and isinstance(step.mechanism, KeySelection):
             needed = step.mechanism.needed()
             found.append(
@@ -255,12 +254,8 @@ def _missing(priced: Priced) -> list[str]:
     ]
 
 
-def facts_of(
-    priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, bounds: Mapping[int, Bounded]
-) -> dict[str, Any]:
-    """How the answer was made and paid for. `delta` is where the dataset states its promise; `whole` is the δ of a
-    program that was priced as one finished mechanism."""
-    privacy = policy.privacy
+def facts_of(priced: Priced, bounds: Mapping[int, Bounded]) -> dict[str, Any]:
+    """How far each unit counts, with the bounds that were chosen, and where the groups come from."""
     clips = []
     for number, part in enumerate(priced.planned.parts):
         for place, clip in enumerate(part.clips):
@@ -270,30 +265,9 @@ def facts_of(
             clips.append(
                 {"measures": list(clip.names), "norm": clip.norm, "bound": str(bound), "rows": rows, "origin": origin}
             )
-    return {
-        "dataset": policy.dataset.name,
-        "people": receipt.people,
-        "population": privacy.population,
-        "analyst": receipt.analyst,
-        "unit": privacy.unit,
-        "relation": privacy.relation.value,
-        "currency": privacy.currency.value,
-        "delta": str(privacy.delta),
-        "cost": grant.cost.json(),
-        "policy": grant.policy,
-        "program": receipt.program,
-        "ledger": {"id": receipt.ledger, "entry": receipt.seq, "digest": receipt.digest.hex(), "key": receipt.key},
-        "time": datetime.fromtimestamp(receipt.time / 1e6, UTC).isoformat(),
-        "tables": list(priced.program.tables),
-        "steps": [step.json() for step in priced.program.steps],
-        "whole": None if priced.program.delta is None else str(priced.program.delta),
-        "clips": clips,
-        "keys": {
-            _called(priced, key.name): "declared" if key.values is not None else "selected"
-            for key in priced.planned.parts[0].keys  # those with bounds are listed there too
-        },
-        "software": software(),
-    }
+    keys = priced.planned.parts[0].keys  # those with bounds are listed there too
+    known = {_called(priced, key.name): "declared" if key.values is not None else "selected" for key in keys}
+    return {"clips": clips, "keys": known}
 
 
 def _called(priced: Priced, key: str) -> str:

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from tacit.base import InputError
-from tacit.base.exact import Exact, opened
+from tacit.base.exact import Exact
+from tacit.desk.job import open_exact
 from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.plan.bounded import LARGEST, Bounded, Clip
 from tacit.plan.facts import Value
-from tacit.plan.price import Priced, Task
-from tacit.program.program import Step
+from tacit.plan.price import Priced
+from tacit.program import Step, Task
 from tacit.sql.estimate import Noisy
 from tacit.sql.groups import Codes, Groups
 
@@ -51,24 +52,23 @@ class Released:
     ends: Mapping[str, Codes]
 
 
-def choose_bound(priced: Priced, number: int, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
-    """The bound for the clip that step `number` of the program chooses: an edge with about `target` units above it, or
+def choose_bound(priced: Priced, step: Step, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
+    """The bound for the clip that this step of the program chooses: an edge with about `target` units above it, or
     half of them. One unit that comes, goes or changes moves the number above by one, and half the difference between
     above and below by one at most.
 
     Larger edges have less weight from the start, half for each: the many that nobody reaches look all alike, and
     together they would outweigh the right one. Such a weight knows nothing of the data, so it costs nothing.
     """
-    _paid(priced, receipt)
-    assert priced.tasks[number].clip is not None  # as of every task to choose
-    return drawn_edge(priced, number, bounded, opened(units))
+    return drawn_edge(step, bounded, open_exact(units, priced.program, receipt))
 
 
-def drawn_edge(priced: Priced, number: int, bounded: Bounded, between: Whole) -> int:
+def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     """The same from the numbers of units between edges, of which there is one more: the last are above all of them."""
-    task, mechanism = priced.tasks[number], priced.program.steps[number].mechanism
+    task, mechanism = step.task, step.mechanism
     assert isinstance(mechanism, Exponential)
-    assert task.clip is not None
+    assert task is not None
+    assert task.clip is not None  # as of every task to choose
     above = np.cumsum(between[::-1])[::-1][1:]
     later = ceil(mechanism.scale * log(2))
     everybody = int(between.sum())
@@ -79,9 +79,8 @@ def drawn_edge(priced: Priced, number: int, bounded: Bounded, between: Whole) ->
 
 def release(priced: Priced, part: int, bounded: Bounded, exact: Exact[Result], receipt: Receipt) -> Released:
     """Add the noise of the program's steps to one part. `bounded` is the part with every bound filled in."""
-    _paid(priced, receipt)
-    result = opened(exact)
-    steps = [(task, step) for task, step in zip(priced.tasks, priced.program.steps, strict=True) if task.part == part]
+    result = open_exact(exact, priced.program, receipt)
+    steps = [(task, step) for task, step in priced.steps if task.part == part]
     groups = _groups(bounded, result, steps)
     place = groups.find(result.groups.keys, _length(result))
     measures: dict[str, Noisy] = {}
@@ -123,13 +122,6 @@ def unmeasured(bounded: Bounded) -> Released | None:
     if bounded.measures or bounded.ranks or bounded.presence is not None:
         return None
     return Released(groups=_declared(bounded), measures={}, quantiles={}, ends={})
-
-
-def _paid(priced: Priced, receipt: Receipt) -> None:
-    if not isinstance(receipt, Receipt):
-        raise InputError("nothing is released without a receipt: charge the program first")
-    if receipt.program != priced.program.hash:
-        raise InputError("this receipt is for another program: charge the one that is to be released")
 
 
 def _length(result: Result) -> int:

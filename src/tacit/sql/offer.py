@@ -67,9 +67,10 @@ class Terms(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Purchase:
-    """The program, and the amount that was offered where the least price is more."""
+    """The program, the least that a question costs, and the amount that was offered where that is less."""
 
     priced: Priced
+    least: Fraction = Fraction(0)
     raised_from: Fraction | None = None
 
 
@@ -118,7 +119,7 @@ class Offer:
                 f"{medians[0]}: the interval of a quantile is drawn for {float(OF_QUANTILES):.0%}: ask with "
                 f"confidence={float(OF_QUANTILES):g} or less"
             )
-        return Purchase(priced=priced, raised_from=spend if spend < least else None)
+        return Purchase(priced=priced, least=least, raised_from=spend if spend < least else None)
 
     def _spend(self, question: Question, policy: Policy) -> Fraction:
         """In the dataset's currency; the query's own options where nothing else was said."""

@@ -55,12 +55,12 @@ def _part(priced: Priced, number: int, part: Bounded, dialect: Dialect, largest:
     """One part with the least or the largest bounds: written as SQL, and released over one group of made-up sums."""
     tables = _tables(part.source)
     bounded = part
-    for place, task in enumerate(priced.tasks):
+    for task, step in priced.steps:
         if task.kind == "choose" and task.part == number and task.clip is not None:
             edges = part.clips[task.clip].edges
             if largest:  # which writes all of them
                 norms_sql(part, task.clip, edges, dialect, tables)
-            drawn_edge(priced, place, part, np.array([0] * len(edges) + [2**40 if largest else 0]))
+            drawn_edge(step, part, np.array([0] * len(edges) + [2**40 if largest else 0]))
             bounded = with_bound(bounded, task.clip, edges[-1 if largest else 0])
     statements(bounded, dialect, tables)
     return _released(priced, number, bounded, largest)
@@ -90,7 +90,7 @@ def _released(priced: Priced, number: int, bounded: Bounded, largest: bool) -> R
     measures: dict[str, Any] = {}
     quantiles: dict[str, Any] = {}
     ends: dict[str, Any] = {}
-    for task, step in zip(priced.tasks, priced.program.steps, strict=True):
+    for task, step in priced.steps:
         if task.part != number:
             continue
         if task.kind == "select":

@@ -23,7 +23,7 @@ import numpy as np
 from tacit.base import InputError, LossError, TacitError
 from tacit.desk.certificate.check import Check, Found, looked_at, signature_check
 from tacit.ledger.checkpoint import Signer
-from tacit.program.program import canonical
+from tacit.program import canonical
 from tacit.survey.device_terms import WORD, terms_of
 from tacit.survey.protocol import Protocol, Tally
 from tacit.survey.registry import PROTOCOLS

@@ -14,9 +14,10 @@ from support.hospital import hospital
 from tacit.base import InputError, LedgerError
 from tacit.desk.certificate.certificate import Certificate
 from tacit.desk.certificate.content import SECTIONS
+from tacit.desk.certificate.evidence import software
 from tacit.ledger import Ledger
 from tacit.ledger.checkpoint import Signer
-from tacit.program.program import canonical
+from tacit.program import canonical
 from tacit.session import Release, Session
 
 MANY = "SELECT drug, AVG(cost) AS c, MEDIAN(age) AS a, COUNT(*) AS n FROM visits GROUP BY drug ORDER BY n DESC LIMIT 3"
@@ -60,7 +61,7 @@ def test_everything_the_reader_needs_is_stated(counted: Issued) -> None:
     assert told["answer"]["rows"] == 4
     assert told["utility"]["confidence"] == "0.95"
     assert told["utility"]["biases"] == list(counted.release.notes)
-    assert told["software"] == tacit.desk.certificate.evidence.software()
+    assert told["software"] == software()
     assert len(told["software"]["source"]) == 64
 
 
@@ -146,7 +147,7 @@ def test_no_float_is_in_it(rich: Issued) -> None:
         (b"[" * 100_000, "not JSON"),
         (b"[]", "has the fields"),
         (b'{"certificate": {}, "public_key": null, "signature": null}', "format"),
-        (b'{"certificate": {"format": "tacit certificate 2"}, "public_key": null, "signature": null}', "format"),
+        (b'{"certificate": {"format": "tacit certificate 3"}, "public_key": null, "signature": null}', "format"),
         (b'{"certificate": {"format": "tacit certificate 1"}, "public_key": null, "signature": null}', "too few"),
         (b'{"certificate": {}, "certificate": {}, "public_key": null, "signature": null}', "twice"),
     ],

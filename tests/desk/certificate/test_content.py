@@ -8,7 +8,7 @@ import pytest
 from tacit.base import Relation, Sensitivity
 from tacit.desk.certificate.content import after_words, bound_words, neighbours_words, noise_words, variant_words
 from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
-from tacit.program.program import Program, Step
+from tacit.program import Program, Step, Task
 
 
 def test_what_is_hidden() -> None:
@@ -38,7 +38,10 @@ def program(step: Step, *measures: dict[str, Any]) -> Program:
 
 def test_noise_in_the_units_of_the_answer() -> None:
     laplace = Step(
-        name="noise on m1", mechanism=DiscreteLaplace(scale=Fraction(500)), sensitivity=Sensitivity(l1=Fraction(100))
+        name="noise",
+        mechanism=DiscreteLaplace(scale=Fraction(500)),
+        sensitivity=Sensitivity(l1=Fraction(100)),
+        task=Task(kind="noise", clip=0, measures=("m1",)),
     )
     sums = {"name": "m1", "kind": "sum", "value": '"x"', "step": "1/100", "high": 50}
     assert noise_words(program(laplace, sums), laplace, []) == (
@@ -52,8 +55,9 @@ def test_noise_in_the_units_of_the_answer() -> None:
 
 
 def test_noise_in_units_of_a_bound_that_was_chosen() -> None:
-    name = "noise on m1, in units of the chosen bound"
-    step = Step(name=name, mechanism=DiscreteGaussian(sigma=Fraction(3)), sensitivity=Sensitivity(l2=Fraction(1)))
+    task = Task(kind="noise", clip=0, measures=("m1",), scaled=True)
+    moved = Sensitivity(l2=Fraction(1))
+    step = Step(name="noise", mechanism=DiscreteGaussian(sigma=Fraction(3)), sensitivity=moved, task=task)
     counts = {"name": "m1", "kind": "sum", "value": None, "step": "1", "high": 1024}
     clips = [{"measures": ["m1"], "bound": "2048"}]
     found = noise_words(program(step, counts), step, clips)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base import InputError
-from tacit.desk.certificate.content import FORMAT, SECTIONS, content_of
+from tacit.desk.certificate.content import FORMATS, SECTIONS, content_of
 from tacit.desk.certificate.evidence import chain_of
 from tacit.desk.certificate.page import page_of
-from tacit.desk.release import Release
+from tacit.desk.release import AnyRelease
 from tacit.ledger import Ledger
 from tacit.ledger.checkpoint import Signer
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = ["Certificate", "certify", "read_json"]
 
@@ -69,7 +69,7 @@ class Certificate:
         if not isinstance(data, dict) or set(data) != FIELDS or not isinstance(data["certificate"], dict):
             raise InputError("this is not a certificate: one has the fields certificate, public_key and signature")
         content = data["certificate"]
-        if content.get("format") != FORMAT:
+        if content.get("format") not in FORMATS:
             raise InputError("this certificate is of a format that this release does not know: install a newer one")
         if set(content) != set(SECTIONS):
             odd = ", ".join(sorted(set(content) ^ set(SECTIONS)))
@@ -82,7 +82,9 @@ class Certificate:
     def signed(self, key: Signer) -> "Certificate":
         """The same with a signature."""
         content = dict(self.content)
-        return Certificate(content=content, public_key=key.public_key, signature=key.sign(FORMAT, content))
+        return Certificate(
+            content=content, public_key=key.public_key, signature=key.sign(str(content["format"]), content)
+        )
 
     def __repr__(self) -> str:
         data, place = self.content["data"], self.content["ledger"]
@@ -94,7 +96,7 @@ class Certificate:
 
 
 def certify(
-    release: Release,
+    release: AnyRelease,
     *,
     ledger: Ledger | Path | str | None = None,
     key: Signer | Path | str | None = None,

@@ -28,12 +28,13 @@ from tacit.ledger.verify import Known, verify
 from tacit.loss import Cost, cost_at
 from tacit.loss.meaning import power
 from tacit.policy import Amount, Currency
-from tacit.program.program import Program
+from tacit.program import Program
 
 __all__ = ["Check", "Found", "check", "looked_at", "signature_check"]
 
 Found = tuple[bool | None, str]
 WRONG = (TacitError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+WORDED = ("words", "costs", "theory")  # of a step, beside what the program says of it
 SLACK = 1e-9  # of a float that another machine worked out
 
 
@@ -63,7 +64,12 @@ def check(
     content: Any = certificate.content
     expected = None if answer is None else file_hash(answer)
     looked: list[tuple[str, Callable[[], Found]]] = [
-        ("signature", lambda: signature_check(content, certificate.public_key, certificate.signature, public_key)),
+        (
+            "signature",
+            lambda: signature_check(
+                content, certificate.public_key, certificate.signature, public_key, kind=str(content["format"])
+            ),
+        ),
         ("program", lambda: _program(content)),
         ("cost", lambda: _cost(content)),
         ("statements", lambda: _statements(content)),
@@ -161,16 +167,19 @@ def _statements(content: Any) -> Found:
         wrong.append("unit or relation")
     if data["tables"] != list(program.tables):
         wrong.append("tables")
-    if [[step[name] for name in ("name", "mechanism", "sensitivity")] for step in content["steps"]] != [
-        [step[name] for name in ("name", "mechanism", "sensitivity")] for step in stored["steps"]
-    ]:
+    said = [{name: value for name, value in step.items() if name not in WORDED} for step in content["steps"]]
+    first = ("name", "mechanism", "sensitivity")  # all that the first format repeats of a step
+    told = (
+        stored["steps"] if program.version > 1 else [{name: step[name] for name in first} for step in stored["steps"]]
+    )
+    if said != told and (program.version > 1 or said != stored["steps"]):
         wrong.append("steps")
     wrong += [
         f"costs of {step.name}"
         for step, said in zip(program.steps, content["steps"], strict=False)
         if said["costs"] != step_costs(program, step)
     ]
-    if isinstance(program.query, dict):
+    if isinstance(program.query, dict) and "parts" in program.query:
         wrong += _of_query(content, program.query)
     if "entry" in place:
         entry = place["entry"]
@@ -239,7 +248,8 @@ def _chain(content: Any) -> Found:
 
 
 def _answer(content: Any, found: str) -> Found:
-    if content["answer"]["csv_sha256"] == found:
+    known = content["answer"].get("csv_sha256") or content["answer"].get("sha256")
+    if known == found:
         return True, "it is the answer that was certified"
     return False, "it is not the answer that was certified, or it was written anew since"
 

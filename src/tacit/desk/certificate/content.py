@@ -1,6 +1,5 @@
 """What stands in a certificate: everything a reader needs to judge an answer, as plain data without floats."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,15 +8,17 @@ from statistics import median
 from typing import Any
 
 from tacit.base import InputError, LossError, Relation, TacitError
-from tacit.desk.certificate.evidence import Charged, table_hash
-from tacit.desk.release import Release
+from tacit.desk.certificate.evidence import Charged
+from tacit.desk.release import AnyRelease, Release
 from tacit.loss import ZCDP, Approx, Loss, Pure, explain
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.policy import Amount, Currency
-from tacit.program.program import Program, Step
+from tacit.program import Adaptive, AnyStep, Program, Step
+from tacit.program.step import step_from_json
 
 __all__ = [
     "FORMAT",
+    "FORMATS",
     "SECTIONS",
     "after_words",
     "bound_words",
@@ -30,7 +31,6 @@ __all__ = [
 ]
 
 Noise = BinnedQuantiles | DiscreteLaplace | DiscreteGaussian
-NOISED = re.compile(r"(?:noise on|(?:intervals round )?quantiles from) (.+?)(, in units of the chosen bound)?")
 FOLLOWS = {
     "avg": "a noisy sum divided by a noisy count",
     "sum": "a noisy sum",
@@ -58,8 +58,10 @@ def variant_words(currency: str, spend: str, delta: str) -> tuple[str, str]:
     return kind, f"ρ = {spend}" if free else f"ρ = {spend}, δ = {delta}"
 
 
-def noise_words(program: Program, step: Step, clips: Sequence[Mapping[str, Any]]) -> str:
+def noise_words(program: Program, step: AnyStep, clips: Sequence[Mapping[str, Any]]) -> str:
     """One step: which noise, how much of it in the units of the answer where they are known, and on what."""
+    if isinstance(step, Adaptive):
+        return f"mechanisms that follow from earlier noisy answers, of ρ = {_short(step.limit)} in all"
     mechanism, unit = step.mechanism, program.unit
     if isinstance(mechanism, KeySelection):
         return (
@@ -71,9 +73,8 @@ def noise_words(program: Program, step: Step, clips: Sequence[Mapping[str, Any]]
         return f"the exponential mechanism, with a scale of {_short(mechanism.scale)} {unit}s"
     if not isinstance(mechanism, BinnedQuantiles | DiscreteLaplace | DiscreteGaussian):
         return f"{type(mechanism).__name__}, with parameters as stated"
-    named = NOISED.fullmatch(step.name)
-    names = named[1].split(", ") if named else []
-    chosen = _chosen(names, clips) if named and named[2] else Fraction(1)
+    names = [] if step.task is None else list(step.task.measures)
+    chosen = _chosen(names, clips) if step.task is not None and step.task.scaled else Fraction(1)
     found = [] if chosen is None else [_measured(program, name, mechanism, chosen) for name in names]
     noise = f"{_kind(mechanism)} noise"
     if isinstance(mechanism, BinnedQuantiles):
@@ -87,7 +88,7 @@ def noise_words(program: Program, step: Step, clips: Sequence[Mapping[str, Any]]
 
 
 def _recipes(program: Program) -> list[Any]:
-    return list(program.query["recipes"]) if isinstance(program.query, dict) else []
+    return list(program.query.get("recipes", ())) if isinstance(program.query, dict) else []
 
 
 def _chosen(names: list[str], clips: Sequence[Mapping[str, Any]]) -> Fraction | None:
@@ -100,7 +101,7 @@ def _chosen(names: list[str], clips: Sequence[Mapping[str, Any]]) -> Fraction | 
 
 def _measured(program: Program, name: str, noise: Noise, times: Fraction) -> str | None:
     """The noise on one measure, in rows, units or the units of a column."""
-    parts = program.query["parts"] if isinstance(program.query, dict) else []
+    parts = program.query.get("parts", ()) if isinstance(program.query, dict) else []
     for part in parts:
         for ranks in part["ranks"]:
             if ranks["name"] == name:
@@ -161,7 +162,8 @@ def after_words(program: Program, sql: str | None) -> list[str]:
 
 
 CURVED = 700  # ε or ρ up to which a loss is explained by its own curve
-FORMAT = "tacit certificate 1"
+FORMAT = "tacit certificate 2"
+FORMATS = ("tacit certificate 1", FORMAT)  # that can be checked
 SECTIONS = (
     "format", "release", "data", "protects", "trust", "guarantee", "meaning", "accountant", "steps", "bounds", "keys",
     "postprocessing", "answer", "utility", "ledger", "program", "software",
@@ -186,7 +188,7 @@ class _Known:
     amount: Amount
 
 
-def content_of(release: Release, charged: Charged | None, *, sql: str | None) -> dict[str, Any]:
+def content_of(release: AnyRelease, charged: Charged | None, *, sql: str | None) -> dict[str, Any]:
     """All sections, in the order of `SECTIONS`."""
     facts = release.facts
     missing = [name for name in NEEDED if name not in facts]
@@ -239,7 +241,7 @@ def content_of(release: Release, charged: Charged | None, *, sql: str | None) ->
         "bounds": [{**clip, "words": bound_words(clip, unit)} for clip in facts["clips"]],
         "keys": _keys(program, facts["keys"]),
         "postprocessing": after_words(program, sql),
-        "answer": _answer(release),
+        "answer": release.description(),
         "utility": _utility(release),
         "ledger": _unproven(facts) if charged is None else charged.proof,
         "program": {"hash": facts["program"], "content": known.stored},
@@ -258,7 +260,7 @@ def _known(facts: Mapping[str, Any], charged: Charged | None) -> _Known:
             return _Known(program=program, stored=charged.program, currency=charged.currency, delta=charged.delta,
                           amount=amount)  # fmt: skip
         program = Program(
-            steps=tuple(Step.from_json(step) for step in facts["steps"]),
+            steps=tuple(step_from_json(step) for step in facts["steps"]),
             tables=tuple(facts["tables"]),
             relation=facts["relation"],
             unit=facts["unit"],
@@ -295,24 +297,27 @@ def _charged(program: Program) -> Loss:
     return Pure(cost.epsilon, relation=relation, unit=unit)
 
 
-def _step(program: Program, step: Step, clips: Any) -> dict[str, Any]:
-    return {
-        "name": step.name,
-        "mechanism": step.json()["mechanism"],
-        "sensitivity": step.json()["sensitivity"],
-        "words": noise_words(program, step, clips),
-        "costs": step_costs(program, step),
-        "theory": f"docs/theory/{step.mechanism.theory}.md",
-    }
+def _step(program: Program, step: AnyStep, clips: Any) -> dict[str, Any]:
+    words, theory = noise_words(program, step, clips), "adaptive-composition"
+    if isinstance(step, Step):
+        theory = step.mechanism.theory
+        words += "" if step.times == 1 else f", {step.times:,} times"
+        words += (
+            "" if step.rate is None else f", each on a Poisson sample of {float(step.rate):.4g} of the {program.unit}s"
+        )
+    costs = step_costs(program, step)
+    return {**step.json(program.version), "words": words, "costs": costs, "theory": f"docs/theory/{theory}.md"}
 
 
 def _keys(program: Program, said: Mapping[str, str]) -> dict[str, str]:
     """Where each group key's values come from. An answer of old may call keys selected that were all listed."""
-    known = isinstance(program.query, dict) and program.query["parts"][0]["presence"] is None
+    known = (
+        isinstance(program.query, dict) and "parts" in program.query and program.query["parts"][0]["presence"] is None
+    )
     return {name: "declared" if known or how == "declared" else "selected privately" for name, how in said.items()}
 
 
-def step_costs(program: Program, step: Step) -> dict[str, str | None]:
+def step_costs(program: Program, step: AnyStep) -> dict[str, str | None]:
     """What a step would cost alone, in each currency that it has; none where it has no cost that adds up."""
     try:
         cost = step.loss(relation=program.relation, unit=program.unit).cost().json()
@@ -321,16 +326,10 @@ def step_costs(program: Program, step: Step) -> dict[str, str | None]:
     return {name: cost[name] for name in ("epsilon", "rho", "delta")}
 
 
-def _answer(release: Release) -> dict[str, Any]:
-    columns = [
-        {"name": name, "type": str(release.table.schema.field(place).type), "noisy": name in release.intervals}
-        for place, name in enumerate(release.table.column_names)
-    ]
-    return {"columns": columns, "rows": release.table.num_rows, "csv_sha256": table_hash(release)}
-
-
-def _utility(release: Release) -> dict[str, Any]:
+def _utility(release: AnyRelease) -> dict[str, Any]:
     """How wide the intervals are, and what no interval covers."""
+    if not isinstance(release, Release):
+        return {"confidence": None, "intervals": [], "biases": list(release.notes)}
     found = []
     for name, (lows, highs) in release.intervals.items():
         halves = [

@@ -22,9 +22,9 @@ from tacit.desk.release import Release
 from tacit.ledger import Entry, Ledger
 from tacit.ledger.chain import digest
 from tacit.policy import Currency
-from tacit.program.program import canonical
+from tacit.program import canonical
 
-__all__ = ["Charged", "chain_of", "charge_body", "file_hash", "software", "table_hash"]
+__all__ = ["Charged", "chain_of", "charge_body", "file_hash", "software"]
 
 ENTRY_FIELDS = {"analyst", "delta", "holders", "key", "kind", "policy", "process", "program", "spend"}
 
@@ -85,29 +85,25 @@ def _charged(ledger: Ledger, people: str, before: Entry, own: Entry) -> Charged:
     return Charged(proof=proof, program=program, currency=standing.currency, delta=standing.delta)
 
 
-def table_hash(release: Release) -> str:
-    """SHA-256 of the CSV."""
-    out = BytesIO()
-    release.to_csv(out)
-    return sha256(out.getvalue()).hexdigest()
-
-
 def file_hash(path: Path) -> str:
-    """The same of an answer in a file: CSV byte by byte; Parquet or an Arrow stream of ours as CSV would have it."""
+    """The hash by which a certificate knows a release, of one in a file: of a table, its CSV byte by byte, Parquet or
+    an Arrow stream of ours as CSV would have it; of anything else, all of its bytes."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    if path.suffix == ".csv":
+    if path.suffix not in (".parquet", ".arrow"):
         return sha256(data).hexdigest()
     try:
         if path.suffix == ".parquet":
-            return table_hash(Release(table=read_table(BytesIO(data)), intervals={}))
-        if path.suffix == ".arrow":
-            return table_hash(Release.from_bytes(data))
+            return _table_hash(Release(table=read_table(BytesIO(data)), intervals={}))
+        return _table_hash(Release.from_bytes(data))
     except (pa.ArrowException, ValueError, LookupError, TypeError):
         raise InputError(f"{path} is not an answer as tacit writes one") from None
-    raise InputError(f"{path.name} must end in .csv, .parquet or .arrow, by which the form of an answer is known")
+
+
+def _table_hash(release: Release) -> str:
+    return str(release.description()["csv_sha256"])
 
 
 @cache
@@ -117,7 +113,7 @@ def software() -> dict[str, str | None]:
     Worked out once in a process: it is about what runs, not about what was installed over it since. It never raises,
     since it is asked for when an answer was paid for already.
     """
-    return {"name": "tacit", "version": VERSION, "source": _source(Path(__file__).parents[1])}
+    return {"name": "tacit", "version": VERSION, "source": _source(Path(__file__).parents[2])}
 
 
 def _source(folder: Path) -> str | None:

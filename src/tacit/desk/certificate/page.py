@@ -213,7 +213,10 @@ def _steps(steps: Any) -> str:
         found = [f"{name} {float(value):.4g}" for name, value in step["costs"].items() if value not in (None, "0")]
         return _text(" · ".join(found))
 
-    rows = [(_text(step["name"]), _text(step["words"]), cost(step), _code(step["mechanism"]["name"])) for step in steps]
+    def mechanism(step: Any) -> str:
+        return _code(step["mechanism"]["name"]) if "mechanism" in step else "adaptive"
+
+    rows = [(_text(step["name"]), _text(step["words"]), cost(step), mechanism(step)) for step in steps]
     return _table(["step", "noise", "costs, in each currency", "mechanism"], rows)
 
 
@@ -237,6 +240,9 @@ def _answer(told: Any) -> str:
     table = _table(["noisy column", "narrowest", "median", "widest"], rows) if rows else ""
     biases = _list(map(_text, utility["biases"]))
     known = f"<h3>What no interval covers</h3>{biases}" if biases else ""
+    if "csv_sha256" not in answer:
+        size = f"{answer['bytes']:,} bytes of {_text(answer['media'])}"
+        return _facts([("kind", _text(answer["kind"])), ("size", size), ("hash", _code(answer["sha256"]))]) + known
     names = ", ".join(f"{column['name']} ({column['type']})" for column in answer["columns"])
     facts = _facts(
         [

@@ -15,7 +15,7 @@ from time import monotonic, sleep
 from typing import Unpack
 
 from tacit.base import Denied, InputError, PolicyError, TacitError
-from tacit.desk.key import ChargeKey
+from tacit.desk import ChargeKey
 from tacit.engine import Limits, Stopped, Watch
 from tacit.ledger import Standing
 from tacit.loss import Cost
@@ -217,7 +217,8 @@ class Desk:
         _may_ask(who)
         opened = self.opened(who, dataset)
         session = opened.session(who.name, catalog_of(who, opened.policy))
-        return session.quoting(sql, **terms)
+        job = session.job(sql, **terms)
+        return lambda: session.quote(job)
 
     def ask(
         self,
@@ -278,8 +279,8 @@ class Desk:
         _may_ask(who)
         opened = self.opened(who, dataset)
         session = opened.session(who.name, catalog_of(who, opened.policy))
-        tables, version = session.basis(sql, **terms)
-        return Basis(opened=opened, tables=tables, version=version)
+        program = session.job(sql, **terms).program
+        return Basis(opened=opened, tables=program.tables, version=session.desk.version(program))
 
     def inline(self, dataset: str) -> bool:
         """Whether looking at this dataset's account and version takes no time worth another thread."""

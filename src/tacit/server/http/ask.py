@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
 from tacit.base import Number, TacitError
-from tacit.desk.key import ChargeKey
+from tacit.desk import ChargeKey
 from tacit.engine import Watch
 from tacit.server.ask.jobs import Job
 from tacit.server.ask.opened import Basis
