@@ -28,6 +28,7 @@ from rich.table import Table
 
 from bench.server_load import Request, Seen, load, request
 from tacit.cli.story import built
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.render import statements
 from tacit.engine.unit import Stored
 from tacit.ledger import Ledger
@@ -216,7 +217,7 @@ def _statement(folder: Path) -> str:
         plan, _ = session._planned(_text(1, 1), _offer(), None)
         source = f"read_parquet('{folder / 'visits.parquet'}', can_have_nan = true)"
         table = Stored(sql=source, types=session.engine.columns("visits"))
-        return statements(plan.priced.planned.parts[0], "duckdb", {"visits": table}).groups or ""
+        return statements(plan.priced.planned.parts[0], DUCKDB, {"visits": table}).groups or ""
 
 
 # --- what came of it

@@ -7,12 +7,11 @@ from math import isclose
 from random import Random
 from typing import Any
 
-from tacit.engine.dialect import Dialect, constant_sql, identifier
+from tacit.engine.dialect import Dialect
 from tacit.plan.expression import Call, Column, Expression, constant
 from tacit.plan.facts import Facts, Type, Value, domain_of, exact_step
-from tacit.plan.operation import OPERATIONS, Held, call
-from tacit.plan.operation_kind import held
-from tacit.plan.operation_range import is_whole
+from tacit.plan.operation import OPERATIONS, Held, call, held
+from tacit.plan.operation.range import is_whole
 
 __all__ = [
     "COLUMNS",
@@ -175,8 +174,8 @@ def values_sql(dialect: Dialect) -> str:
     lines = []
     for row in ROWS:
         exact = ((Fraction(v) if isinstance(v, float) else v, COLUMNS[name].type) for name, v in row.items())
-        lines.append(f"({', '.join(constant_sql(value, kind, dialect) for value, kind in exact)})")
-    names = ", ".join(identifier(name, dialect) for name in COLUMNS)
+        lines.append(f"({', '.join(dialect.constant(value, kind) for value, kind in exact)})")
+    names = ", ".join(dialect.identifier(name) for name in COLUMNS)
     return f"SELECT * FROM (VALUES {', '.join(lines)}) AS r({names})"
 
 

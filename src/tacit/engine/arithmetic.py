@@ -5,25 +5,26 @@ within a 2^-52nd of 2^-1075, half the smallest double, may be 0 in PostgreSQL an
 """
 
 from fractions import Fraction
-from math import inf
+from math import exp, inf
 
 from tacit.engine.writer import Render, Writer
-from tacit.plan.expression import Call
+from tacit.plan.expression import Call, Constant
 from tacit.plan.facts import WHOLE, Facts, Type
-from tacit.plan.operation_kind import whole_constant
-from tacit.plan.operation_range import LARGEST, ends, size_of
+from tacit.plan.operation.kind import whole_constant
+from tacit.plan.operation.number import POWER_LIMIT, POWER_STEEP, POWER_TINY
+from tacit.plan.operation.range import LARGEST, ends, size_of
 
-__all__ = ["RENDERS", "largest", "nearest_sql", "product_sql", "saturated", "smallest", "whole_sql"]
+__all__ = ["RENDERS", "nearest_sql"]
 
 TINY = Fraction(1, 2**1000)  # products and quotients from here on are normal
 
 
-def largest(facts: Facts) -> Fraction | float:
+def _largest(facts: Facts) -> Fraction | float:
     """How large values can be in size."""
     return min(size_of(*ends(facts)), Fraction(WHOLE if facts.type is Type.INTEGER else LARGEST))
 
 
-def smallest(facts: Facts) -> Fraction:
+def _smallest(facts: Facts) -> Fraction:
     """How small in size what is not 0 can be. Of steps only whole ones are relied on: reading enforces no other."""
     low, high = ends(facts)
     away = max(low, -high)
@@ -31,41 +32,39 @@ def smallest(facts: Facts) -> Fraction:
     return max(whole, Fraction(away) if 0 < away < inf else Fraction(0), Fraction(5e-324))
 
 
-def saturated(w: Writer, sql: str) -> str:
+def _saturated(w: Writer, sql: str) -> str:
     """An infinity becomes the largest double; NULL stays."""
     top, bottom = w.number(LARGEST), w.number(-LARGEST)
     return w.let([sql], lambda p: f"(CASE WHEN {p} > {top} THEN {top} WHEN {p} < {bottom} THEN {bottom} ELSE {p} END)")
 
 
-def _sum(w: Writer, call: Call, arguments: list[str], sign: str) -> str:
-    x, y = arguments
+def _sum(w: Writer, call: Call, arguments: list[str]) -> str:
+    n, sign, more, less = w.number, *(("+", ">", "<") if call.operation == "add" else ("-", "<", ">"))
     a, b = (argument.facts for argument in call.arguments)
-    if largest(a) + largest(b) <= LARGEST:
-        return f"({x} {sign} {y})"
-    if w.dialect != "postgres":
-        return saturated(w, f"({x} {sign} {y})")
-    half, top = w.number(0.5), w.number(LARGEST)
-    more, less = (">", "<") if sign == "+" else ("<", ">")
+    plain = f" {sign} ".join(arguments)
+    if _largest(a) + _largest(b) <= LARGEST:
+        return f"({plain})"
+    if w.dialect.total:
+        return _saturated(w, f"({plain})")
     return w.let(
-        [x, y],
+        arguments,
         lambda x, y: (
-            f"(CASE WHEN LEAST(ABS({x}), ABS({y})) < {w.number(1)} THEN {x} {sign} {y}"
-            f" WHEN ABS({x} * {half} {sign} {y} * {half}) <= {w.number(LARGEST / 2)} THEN {x} {sign} {y}"
-            f" WHEN {x} > {w.number(0)} AND {y} {more} {w.number(0)} THEN {top}"
-            f" WHEN {x} < {w.number(0)} AND {y} {less} {w.number(0)} THEN -{top} END)"
+            f"(CASE WHEN LEAST(ABS({x}), ABS({y})) < {n(1)} THEN {x} {sign} {y}"
+            f" WHEN ABS({x} * {n(0.5)} {sign} {y} * {n(0.5)}) <= {n(LARGEST / 2)} THEN {x} {sign} {y}"
+            f" WHEN {x} > {n(0)} AND {y} {more} {n(0)} THEN {n(LARGEST)}"
+            f" WHEN {x} < {n(0)} AND {y} {less} {n(0)} THEN -{n(LARGEST)} END)"
         ),
     )
 
 
-def product_sql(w: Writer, a: Facts, b: Facts, x: str, y: str) -> str:
-    """x·y, of values with these facts."""
-    over = largest(a) * largest(b) > LARGEST
-    under = smallest(a) * smallest(b) < TINY
-    if w.dialect != "postgres":
-        return saturated(w, f"({x} * {y})") if over else f"({x} * {y})"
-    if not over and not under:
-        return f"({x} * {y})"
-    return w.let([x, y], lambda x, y: _guarded_product(w, x, y, over, under))
+def _multiply(w: Writer, call: Call, arguments: list[str]) -> str:
+    a, b = (argument.facts for argument in call.arguments)
+    over = _largest(a) * _largest(b) > LARGEST
+    under = _smallest(a) * _smallest(b) < TINY
+    plain = f"({arguments[0]} * {arguments[1]})"
+    if w.dialect.total:
+        return _saturated(w, plain) if over else plain
+    return w.let(arguments, lambda x, y: _guarded_product(w, x, y, over, under)) if over or under else plain
 
 
 def _guarded_product(w: Writer, x: str, y: str, over: bool, under: bool) -> str:
@@ -87,24 +86,18 @@ def _guarded_product(w: Writer, x: str, y: str, over: bool, under: bool) -> str:
     return f"(CASE {' '.join(arms)} ELSE {x} * {y} END)"
 
 
-def _multiply(w: Writer, call: Call, arguments: list[str]) -> str:
-    a, b = (argument.facts for argument in call.arguments)
-    return product_sql(w, a, b, *arguments)
-
-
 def _divide(w: Writer, call: Call, arguments: list[str]) -> str:
     a, b = (argument.facts for argument in call.arguments)
-    over = largest(a) / smallest(b) > LARGEST
-    under = smallest(a) / Fraction(largest(b) or 1) < TINY
+    over = _largest(a) / _smallest(b) > LARGEST
+    under = _smallest(a) / Fraction(_largest(b) or 1) < TINY
     low, high = ends(b)
-    if low > 0 or high < 0:
-        if w.dialect != "postgres" and over:
-            return saturated(w, f"({arguments[0]} / {arguments[1]})")
-        if not (w.dialect == "postgres" and (over or under)):
-            return f"({arguments[0]} / {arguments[1]})"
-    if w.dialect != "postgres":
-        quotient = w.let(arguments[1:], lambda y: f"(CASE WHEN {y} <> {w.number(0)} THEN {arguments[0]} / {y} END)")
-        return saturated(w, quotient) if over else quotient
+    plain, zero = f"({arguments[0]} / {arguments[1]})", not (low > 0 or high < 0)
+    if w.dialect.total:
+        if zero:
+            plain = w.let(arguments, lambda x, y: f"(CASE WHEN {y} <> {w.number(0)} THEN {x} / {y} END)")
+        return _saturated(w, plain) if over else plain
+    if not (zero or over or under):
+        return plain
     return w.let(arguments, lambda x, y: _guarded_quotient(w, x, y, over, under))
 
 
@@ -126,51 +119,21 @@ def _guarded_quotient(w: Writer, x: str, y: str, over: bool, under: bool) -> str
     return f"(CASE {' '.join(arms)} ELSE {x} / {y} END)"
 
 
-def whole_sql(w: Writer, function: str, x: str) -> str:
-    """FLOOR, CEIL or TRUNC of a double as a double; those from 2^52 on are whole already."""
-    if w.dialect != "spark":
-        return f"{function}({x})"
-    limit, zero = w.number(WHOLE / 2), w.number(0)
-
-    def body(x: str) -> str:
-        inside = (
-            f"CASE WHEN {x} < {zero} THEN CEIL({x}) ELSE FLOOR({x}) END" if function == "TRUNC" else f"{function}({x})"
-        )
-        return f"(CASE WHEN ABS({x}) < {limit} THEN CAST({inside} AS DOUBLE) ELSE {x} END)"
-
-    return w.let([x], body)
-
-
-def _whole(function: str) -> Render:
-    return lambda w, call, arguments: whole_sql(w, function, arguments[0])
-
-
 def _div(w: Writer, call: Call, arguments: list[str]) -> str:
     return w.let(
         arguments,
-        lambda x, y: f"(CASE WHEN {y} <> {w.number(0)} THEN {whole_sql(w, 'TRUNC', f'({x} / {y})')} END)",
+        lambda x, y: f"(CASE WHEN {y} <> {w.number(0)} THEN {w.operation('trunc', [f'({x} / {y})'])} END)",
     )
-
-
-def _modulo(w: Writer, call: Call, arguments: list[str]) -> str:
-    limit = w.number(WHOLE)
-
-    def body(x: str, y: str) -> str:
-        rest = f"{x} % {y}"
-        if w.dialect == "postgres":
-            rest = f"CAST(CAST({x} AS bigint) % CAST({y} AS bigint) AS float8)"
-        return f"(CASE WHEN {y} <> {w.number(0)} AND ABS({x}) <= {limit} AND ABS({y}) <= {limit} THEN {rest} END)"
-
-    return w.let(arguments, body)
 
 
 def nearest_sql(w: Writer, x: str) -> str:
     """x to the nearest whole number, half away from 0."""
+    n = w.number
     return w.let(
-        [x, whole_sql(w, "TRUNC", x)],
+        [x, w.operation("trunc", [x])],
         lambda x, cut: (
-            f"(CASE WHEN ABS({x} - {cut}) < {w.number(0.5)} THEN {cut}"
-            f" WHEN {x} > {w.number(0)} THEN {cut} + {w.number(1)} ELSE {cut} - {w.number(1)} END)"
+            f"(CASE WHEN ABS({x} - {cut}) < {n(0.5)} THEN {cut}"
+            f" WHEN {x} > {n(0)} THEN {cut} + {n(1)} ELSE {cut} - {n(1)} END)"
         ),
     )
 
@@ -196,22 +159,50 @@ def _round(w: Writer, call: Call, arguments: list[str]) -> str:
     return w.let(arguments[:1], up if digits > 0 else down)
 
 
-def _sign(w: Writer, call: Call, arguments: list[str]) -> str:
-    return f"CAST(SIGN({arguments[0]}) AS DOUBLE)" if w.dialect == "duckdb" else f"SIGN({arguments[0]})"
+def _power(w: Writer, call: Call, arguments: list[str]) -> str:
+    base, exponent = call.arguments
+    if isinstance(exponent, Constant) and exponent.value in (2, 3):
+        n = 2 if exponent.value == 2 else 3
+        return w.let(arguments[:1], lambda x: _times_itself(w, base.facts, x, n))
+    return w.let(arguments, lambda x, y: _general_power(w, x, y))
+
+
+def _times_itself(w: Writer, facts: Facts, x: str, n: int) -> str:
+    """x·x or x·x·x, which neither overflows nor underflows between these ends."""
+    low, high = exp(-POWER_LIMIT / n), exp(POWER_LIMIT / n)
+    product = f"({' * '.join([x] * n)})"
+    if _smallest(facts) > low and _largest(facts) < high:
+        return product
+    top = w.number(LARGEST) if n == 2 else f"SIGN({x}) * {w.number(LARGEST)}"
+    return (
+        f"(CASE WHEN ABS({x}) < {w.number(low)} THEN {w.number(0)}"
+        f" WHEN ABS({x}) > {w.number(high)} THEN {top} ELSE {product} END)"
+    )
+
+
+def _general_power(w: Writer, x: str, y: str) -> str:
+    n = w.number
+    size = f"({y} * LN(ABS({x})))"
+    parity = f"{y} * {n(0.5)} <> FLOOR({y} * {n(0.5)})"
+    return (
+        f"(CASE WHEN {x} IS NULL OR {y} IS NULL THEN NULL"
+        f" WHEN {x} = {n(0)} THEN CASE WHEN {y} > {n(0)} THEN {n(0)} WHEN {y} = {n(0)} THEN {n(1)} END"
+        f" WHEN {x} < {n(0)} AND ABS({y}) < {n(2.0**52)} AND {y} <> FLOOR({y}) THEN NULL"
+        f" WHEN ABS({y}) < {n(POWER_TINY)} THEN {n(1)}"
+        f" WHEN ABS({y}) > {n(POWER_STEEP)} THEN CASE WHEN ABS({x}) = {n(1)} THEN {n(1)}"
+        f" WHEN (ABS({x}) > {n(1)}) = ({y} > {n(0)}) THEN {n(LARGEST)} ELSE {n(0)} END"
+        f" WHEN {size} > {n(POWER_LIMIT)} THEN"
+        f" CASE WHEN {x} < {n(0)} AND ABS({y}) < {n(2.0**53)} AND {parity} THEN {n(-LARGEST)} ELSE {n(LARGEST)} END"
+        f" WHEN {size} < {n(-POWER_LIMIT)} THEN {n(0)} ELSE POWER({x}, {y}) END)"
+    )
 
 
 RENDERS: dict[str, Render] = {
-    "add": lambda w, call, arguments: _sum(w, call, arguments, "+"),
-    "subtract": lambda w, call, arguments: _sum(w, call, arguments, "-"),
+    "add": _sum,
+    "subtract": _sum,
     "multiply": _multiply,
     "divide": _divide,
     "div": _div,
-    "modulo": _modulo,
-    "negate": lambda w, call, arguments: f"(- {arguments[0]})",
-    "abs": lambda w, call, arguments: f"ABS({arguments[0]})",
-    "sign": _sign,
-    "floor": _whole("FLOOR"),
-    "ceil": _whole("CEIL"),
-    "trunc": _whole("TRUNC"),
     "round": _round,
+    "power": _power,
 }
