@@ -1,5 +1,7 @@
 """All that differs between the engines: one object for each writes in its own SQL what means the same in all.
 
+`Dialect` writes as DuckDB has it; PostgreSQL and Spark say what they write otherwise.
+
 Names and constants are quoted, none is copied. Sums are exact and wide enough, doubles are IEEE, casts of whole doubles
 to integers are exact, and truncation is toward zero.
 """
@@ -22,22 +24,22 @@ PLAIN = pattern(r"[A-Za-z0-9 _.,:;/%#@!?*+=<>()\[\]|^~&-]*")  # what no setting 
 
 
 class Dialect:
-    """What the engines share, and by what names they call it."""
+    """The SQL of one engine."""
 
-    name: str
+    name = "duckdb"
     double = "DOUBLE"
     string = "VARCHAR"
     timestamp = "TIMESTAMP"
-    wide: str  # holds whole numbers below 2^126
+    wide = "HUGEINT"  # holds whole numbers below 2^126
     digits = f"DECIMAL({DIGITS}, 0)"  # holds whole numbers of so many digits
-    counted: str  # what a count is cast to before it is multiplied
+    counted = "HUGEINT"  # what a count is cast to before it is multiplied
     summand = ""  # what a 64-bit integer is cast to so that its sum cannot overflow; "" for nothing
     materialized = " MATERIALIZED"
     total = True  # nothing fails on a value: TRY_CAST gives NULL, arithmetic gives infinities and zeros
-    columnar = False  # reading a column twice is cheap: integers as such for keys, numbers unclamped for sums
-    any_text = False  # functions take every text and truth value, also one that breaks its facts
-    halves: tuple[str, str]  # the quotient and the remainder of whole numbers
-    templates: Mapping[str, str] = {}  # of operations, where they differ from those in the table of the plan
+    columnar = True  # reading a column twice is cheap: integers as such for keys, numbers unclamped for sums
+    any_text = True  # functions take every text and truth value, also one that breaks its facts
+    halves = ("({} // {})", "({} % {})")  # the quotient and the remainder of whole numbers
+    templates: Mapping[str, str] = {"sign": "CAST(SIGN({x}) AS DOUBLE)"}  # of operations that differ from the plan's
 
     def __str__(self) -> str:
         return self.name
@@ -84,7 +86,7 @@ class Dialect:
         return self._quoted(value)
 
     def _literal(self, written: str) -> str:
-        raise NotImplementedError
+        return f"({written})" if "e" in written else f"({written}e0)"
 
     def _quoted(self, value: str) -> str:
         return "'" + value.replace("'", "''") + "'"
@@ -127,7 +129,8 @@ class Dialect:
 
     def let(self, name: str, parts: Sequence[tuple[str, str]], inside: str) -> str:
         """`inside`, in which `name.field` is the part beside that field, computed once."""
-        raise NotImplementedError
+        inner = ", ".join(f"'{field}': {part}" for field, part in parts)
+        return f"list_transform([{{{inner}}}], lambda {name}: {inside})[1]"
 
     def bytewise(self, sql: str) -> str:
         """A text that is compared by its bytes, whatever the collation of the column."""
@@ -135,7 +138,7 @@ class Dialect:
 
     def matches(self, sql: str, expression: str) -> str:
         """Whether the whole text fits a regular expression of ours, which holds no quote and no backslash."""
-        raise NotImplementedError
+        return f"REGEXP_FULL_MATCH({sql}, '{expression}')"
 
     def truth_to_double(self, sql: str) -> str:
         return self.to_double(sql)
@@ -150,7 +153,7 @@ class Dialect:
 
     def extract(self, field: str, sql: str) -> str:
         """A field of a date or a timestamp as a whole double."""
-        raise NotImplementedError
+        return f"CAST(DATE_PART('{field}', {sql}) AS DOUBLE)"
 
     def later(self, sql: str, amount: int, unit: str, kind: Type) -> str:
         """So many months, days, hours … later; the result is known to be within years 1 to 9999."""
@@ -170,30 +173,6 @@ class Dialect:
 
     def stored_decimal(self, sql: str, *, point: bool) -> str:
         """A stored decimal by its value: as its digits, since decimals of two scales may not compare."""
-        raise NotImplementedError
-
-
-class _DuckDB(Dialect):
-    name = "duckdb"
-    wide = counted = "HUGEINT"
-    columnar = any_text = True
-    halves = ("({} // {})", "({} % {})")
-    templates: Mapping[str, str] = {"sign": "CAST(SIGN({x}) AS DOUBLE)"}
-
-    def _literal(self, written: str) -> str:
-        return f"({written})" if "e" in written else f"({written}e0)"
-
-    def let(self, name: str, parts: Sequence[tuple[str, str]], inside: str) -> str:
-        inner = ", ".join(f"'{field}': {part}" for field, part in parts)
-        return f"list_transform([{{{inner}}}], lambda {name}: {inside})[1]"
-
-    def matches(self, sql: str, expression: str) -> str:
-        return f"REGEXP_FULL_MATCH({sql}, '{expression}')"
-
-    def extract(self, field: str, sql: str) -> str:
-        return f"CAST(DATE_PART('{field}', {sql}) AS DOUBLE)"
-
-    def stored_decimal(self, sql: str, *, point: bool) -> str:
         text = f"CAST({sql} AS VARCHAR)"  # without a 0 before the point where the type has no room for one
         return f"REGEXP_REPLACE(RTRIM(RTRIM({text}, '0'), '.'), '^(-?)([.]|$)', '\\10\\2')" if point else text
 
@@ -203,7 +182,7 @@ class _Postgres(Dialect):
     double = "DOUBLE PRECISION"
     string = "TEXT"
     wide = counted = digits = "NUMERIC"
-    total = False
+    total = columnar = any_text = False
     halves = ("DIV({}, {})", "MOD({}, {})")
     templates: Mapping[str, str] = {
         "modulo": f"(CASE WHEN {{y}} <> {{n[0]}} AND ABS({{x}}) <= {{n[{WHOLE}]}} AND ABS({{y}}) <= {{n[{WHOLE}]}} "
@@ -279,6 +258,7 @@ class _Spark(Dialect):
     counted = "DECIMAL(20, 0)"
     summand = "DECIMAL(19, 0)"
     materialized = ""
+    columnar = any_text = False
     halves = ("({} div {})", "({} % {})")
     fields: Mapping[str, str] = {
         "dow": "(DAYOFWEEK({}) - 1)", "isodow": "(WEEKDAY({}) + 1)", "doy": "DAYOFYEAR({})", "week": "WEEKOFYEAR({})"
@@ -352,5 +332,5 @@ class _Spark(Dialect):
         return f"TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM {text}))" if point else text
 
 
-DUCKDB, POSTGRES, SPARK = _DuckDB(), _Postgres(), _Spark()
+DUCKDB, POSTGRES, SPARK = Dialect(), _Postgres(), _Spark()
 DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK)}

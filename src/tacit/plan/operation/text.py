@@ -23,7 +23,7 @@ __all__ = ["DATE", "FALSE", "INTEGER", "LONGEST", "MOST", "NUMBER", "OPERATIONS"
 LONGEST = 4096  # characters of a text that was put together: more are cut off, so that no text grows without end
 MOST = 1_000_000_000  # where a part of a text may begin, and how long it may be
 UPPER = {small: large for large, small in LOWER.items()}
-CAPITAL, SMALL = ("".join(map(chr, letters)) for letters in (LOWER, UPPER))
+LARGE, SMALL = ("".join(map(chr, letters)) for letters in (LOWER, UPPER))
 
 # no engine's own reading of these differs from another's
 INTEGER = "[+-]?[0-9]{1,15}"
@@ -161,86 +161,33 @@ def _test(name: str, about: str, value: Callable[..., Held], sql: str) -> Operat
 
 
 OPERATIONS = (
-    _text(
-        "lower",
-        "A to Z in small letters",
-        lambda x: x.translate(LOWER),
-        f"TRANSLATE({{x}}, '{CAPITAL}', '{SMALL}')",
-    ),
-    _text("upper", "a to z in capitals", lambda x: x.translate(UPPER), f"TRANSLATE({{x}}, '{SMALL}', '{CAPITAL}')"),
-    Operation(
-        "length",
-        "the number of characters",
-        takes(TEXT),
-        _length_facts,
-        lambda x: float(len(x)),
-        "CAST(CHAR_LENGTH({x}) AS {double})",
-    ),
-    Operation(
-        "substr",
-        "characters from a constant position, a constant number of them",
-        takes(TEXT, START, COUNT, least=2),
-        _text_facts,
-        _substr,
-    ),
+    _text("lower", "A to Z in small letters", lambda x: x.translate(LOWER), f"TRANSLATE({{x}}, '{LARGE}', '{SMALL}')"),
+    _text("upper", "a to z in capitals", lambda x: x.translate(UPPER), f"TRANSLATE({{x}}, '{SMALL}', '{LARGE}')"),
+    Operation("length", "the number of characters", takes(TEXT), _length_facts, lambda x: float(len(x)),
+              "CAST(CHAR_LENGTH({x}) AS {double})"),
+    Operation("substr", "characters from a constant position, a constant number of them",
+              takes(TEXT, START, COUNT, least=2), _text_facts, _substr),
     _text("left", "the first characters", lambda x, n: x[: int(n)], "SUBSTRING({x}, 1, {k[1]})", COUNT),
-    _text(
-        "right",
-        "the last characters",
-        lambda x, n: x[len(x) - min(int(n), len(x)) :],
-        "RIGHT({x}, {k[1]})",
-        COUNT,
-    ),
-    Operation(
-        "concat",
-        f"one text after another, the first {LONGEST} characters; NULL where one is",
-        takes(TEXT, more=TEXT),
-        _text_facts,
-        lambda *texts: "".join(text[:LONGEST] for text in texts)[:LONGEST],
-    ),
+    _text("right", "the last characters", lambda x, n: x[max(len(x) - int(n), 0) :], "RIGHT({x}, {k[1]})", COUNT),
+    Operation("concat", f"one text after another, the first {LONGEST} characters; NULL where one is",
+              takes(TEXT, more=TEXT), _text_facts,
+              lambda *texts: "".join(text[:LONGEST] for text in texts)[:LONGEST]),
     _text("trim", "without spaces at both ends", lambda x: x.strip(" "), "TRIM(BOTH ' ' FROM {x})"),
     _text("ltrim", "without spaces at the beginning", lambda x: x.lstrip(" "), "TRIM(LEADING ' ' FROM {x})"),
     _text("rtrim", "without spaces at the end", lambda x: x.rstrip(" "), "TRIM(TRAILING ' ' FROM {x})"),
-    _text(
-        "replace",
-        f"one constant text in place of another; {LONGEST} characters where it grows",
-        _replace,
-        "",
-        SOUGHT,
-        PUT,
-    ),
+    _text("replace", f"one constant text in place of another; {LONGEST} characters where it grows", _replace, "",
+          SOUGHT, PUT),
     _test("starts_with", "whether x begins with a constant text", str.startswith, "STARTS_WITH({c}, {y})"),
     _test("ends_with", "whether x ends with a constant text", str.endswith, "ENDS_WITH({x}, {y})"),
     _test("contains", "whether x contains a constant text", str.__contains__, "CONTAINS({x}, {y})"),
-    Operation(
-        "to_integer",
-        "a number rounded half away from 0, a text of up to 15 digits, or 1 and 0 for true and false",
-        takes(READ),
-        _to_integer_facts,
-        _to_integer,
-    ),
-    Operation(
-        "to_number",
-        "a text such as -12.5e3 (15 digits before and after the point), a whole number, or 1 and 0",
-        takes(READ),
-        _to_number_facts,
-        _to_number,
-    ),
-    Operation(
-        "to_text",
-        "a whole number up to 2^53, a truth value (true, false) or a text",
-        _written,
-        _to_text_facts,
-        _to_text,
-    ),
-    Operation(
-        "to_boolean",
-        "whether a number is not 0; true, t and 1, false, f and 0 of texts",
-        takes(READ),
-        lambda x: truth(_unread(x.facts)),
-        _to_boolean,
-    ),
-    Operation(
-        "to_date", "the day of a timestamp, or of a text such as 2024-12-31", takes(DAY), _to_date_facts, _to_date
-    ),
-)
+    Operation("to_integer", "a number rounded half away from 0, a text of up to 15 digits, or 1 and 0 for true and "
+              "false", takes(READ), _to_integer_facts, _to_integer),
+    Operation("to_number", "a text such as -12.5e3 (15 digits before and after the point), a whole number, or 1 and 0",
+              takes(READ), _to_number_facts, _to_number),
+    Operation("to_text", "a whole number up to 2^53, a truth value (true, false) or a text", _written, _to_text_facts,
+              _to_text),
+    Operation("to_boolean", "whether a number is not 0; true, t and 1, false, f and 0 of texts", takes(READ),
+              lambda x: truth(_unread(x.facts)), _to_boolean),
+    Operation("to_date", "the day of a timestamp, or of a text such as 2024-12-31", takes(DAY), _to_date_facts,
+              _to_date),
+)  # fmt: skip

@@ -26,29 +26,14 @@ from tacit.plan.operation.range import number_facts
 
 __all__ = ["FIRST", "LAST", "OPERATIONS", "later", "room_to_add"]
 
-UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 MONTHS = {"year": 12, "quarter": 3, "month": 1}
-STEPS = {
-    "week": timedelta(days=7),
-    "day": timedelta(days=1),
-    "hour": timedelta(hours=1),
-    "minute": timedelta(minutes=1),
-    "second": timedelta(seconds=1),
-}
+STEPS = {unit: timedelta(**{f"{unit}s": 1}) for unit in ("week", "day", "hour", "minute", "second")}
+UNITS = (*MONTHS, *STEPS)
 OF_HOURS = ("hour", "minute", "second")
-FIELDS: dict[str, tuple[int, int]] = {
-    "year": (1, 9999),
-    "quarter": (1, 4),
-    "month": (1, 12),
-    "week": (1, 53),
-    "day": (1, 31),
-    "dow": (0, 6),  # Sunday is 0
-    "isodow": (1, 7),  # Monday is 1
-    "doy": (1, 366),
-    "hour": (0, 23),
-    "minute": (0, 59),
-    "second": (0, 59),  # whole ones
-}
+FIELDS: dict[str, tuple[int, int]] = {  # Sunday is 0 in dow, Monday 1 in isodow; seconds are whole
+    "year": (1, 9999), "quarter": (1, 4), "month": (1, 12), "week": (1, 53), "day": (1, 31), "dow": (0, 6),
+    "isodow": (1, 7), "doy": (1, 366), "hour": (0, 23), "minute": (0, 59), "second": (0, 59),
+}  # fmt: skip
 MOST_LISTED = 100_000  # beginnings of a unit between two bounds
 MOST_ADDED = 10_000 * 366 * 86_400
 FIRST: dict[Type, date] = {Type.DATE: date.min, Type.TIMESTAMP: datetime.min}
@@ -184,27 +169,11 @@ def _day(value: Value | Held, missing: date) -> date:
 OPERATIONS = (
     Operation("date_trunc", "the beginning of the unit that x is in", _in_units(UNIT, TEMPORAL), _trunc_facts, _trunc),
     Operation("extract", "a field of x as a whole number", _in_units(FIELD, TEMPORAL), _extract_facts, _extract),
-    Operation(
-        "date_add",
-        "x and a constant number of units more; NULL beyond years 1 to 9999",
-        _in_units(TEMPORAL, AMOUNT, UNIT),
-        _add_facts,
-        lambda x, amount, unit: later(x, int(amount), unit),
-    ),
-    Operation(
-        "date_diff",
-        "how many days after y is x",
-        takes(TEMPORAL, TEMPORAL),
-        _diff_facts,
-        lambda x, y: float((_day(x, x) - _day(y, y)).days),
-        "CAST((CAST({x} AS DATE) - CAST({y} AS DATE)) AS {double})",
-    ),
-    Operation(
-        "to_timestamp",
-        "midnight of a date",
-        takes(TEMPORAL),
-        at_midnight,
-        lambda x: x if isinstance(x, datetime) else datetime.combine(x, time()),
-        "CAST({x} AS {timestamp})",
-    ),
-)
+    Operation("date_add", "x and a constant number of units more; NULL beyond years 1 to 9999",
+              _in_units(TEMPORAL, AMOUNT, UNIT), _add_facts, lambda x, amount, unit: later(x, int(amount), unit)),
+    Operation("date_diff", "how many days after y is x", takes(TEMPORAL, TEMPORAL), _diff_facts,
+              lambda x, y: float((_day(x, x) - _day(y, y)).days),
+              "CAST((CAST({x} AS DATE) - CAST({y} AS DATE)) AS {double})"),
+    Operation("to_timestamp", "midnight of a date", takes(TEMPORAL), at_midnight,
+              lambda x: x if isinstance(x, datetime) else datetime.combine(x, time()), "CAST({x} AS {timestamp})"),
+)  # fmt: skip
