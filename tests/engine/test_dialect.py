@@ -11,18 +11,8 @@ from tacit.engine.dialect import DIALECTS, DUCKDB, PLAIN, POSTGRES, SPARK, Diale
 from tacit.plan.facts import Type, Value
 
 HOSTILE = [
-    "'",
-    "''",
-    "\\",
-    "\\'",
-    "'; DROP TABLE r; --",
-    "${spark.home}",
-    "a\nb",
-    "é😀",
-    "%s %(x)s",
-    "$1 $$ :x ?",
-    "/* */",
-]
+    "'", "''", "\\", "\\'", "'; DROP TABLE r; --", "${spark.home}", "a\nb", "é😀", "%s %(x)s", "$1 $$ :x ?", "/* */",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)

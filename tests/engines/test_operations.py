@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from support.expressions import COLUMNS, ROWS, agree, broken_fact, of_operation, values_sql
-from support.postgres import Server
+from support.postgres import Server, postgres
 from support.spark import spark
 from tacit.engine.dialect import DUCKDB, POSTGRES, SPARK, Dialect
 from tacit.engine.expression import expression_sql

@@ -198,11 +198,6 @@ def _general_power(w: Writer, x: str, y: str) -> str:
 
 
 RENDERS: dict[str, Render] = {
-    "add": _sum,
-    "subtract": _sum,
-    "multiply": _multiply,
-    "divide": _divide,
-    "div": _div,
-    "round": _round,
+    "add": _sum, "subtract": _sum, "multiply": _multiply, "divide": _divide, "div": _div, "round": _round,
     "power": _power,
-}
+}  # fmt: skip

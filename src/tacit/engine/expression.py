@@ -179,22 +179,8 @@ def _to_date(w: Writer, call: Call, arguments: list[str]) -> str:
 
 
 RENDERS: dict[str, Render] = {
-    **arithmetic.RENDERS,
-    "like": _like,
-    "ilike": _like,
-    "case": _case,
-    "switch": _switch,
-    "least": _extreme,
-    "greatest": _extreme,
-    "substr": _substr,
-    "concat": _concat,
-    "replace": _replace,
-    "date_trunc": _date_trunc,
-    "extract": _extract,
-    "date_add": _date_add,
-    "to_integer": _read,
-    "to_number": _read,
-    "to_text": _to_text,
-    "to_boolean": _to_boolean,
-    "to_date": _to_date,
-}
+    **arithmetic.RENDERS, "like": _like, "ilike": _like, "case": _case, "switch": _switch, "least": _extreme,
+    "greatest": _extreme, "substr": _substr, "concat": _concat, "replace": _replace, "date_trunc": _date_trunc,
+    "extract": _extract, "date_add": _date_add, "to_integer": _read, "to_number": _read, "to_text": _to_text,
+    "to_boolean": _to_boolean, "to_date": _to_date,
+}  # fmt: skip

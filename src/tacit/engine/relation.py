@@ -79,21 +79,17 @@ def _group(node: Group, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
 
 
 def _aggregate(aggregate: SubAggregate, dialect: Dialect) -> str:
-    if aggregate.argument is None:
-        if aggregate.function != "count":
-            raise InputError(f"{aggregate.function} in a subquery needs an argument")
-        return _within(dialect.to_double("COUNT(*)"), aggregate.facts, dialect)
-    value = expression_sql(aggregate.argument, dialect)
-    match aggregate.function:
-        case "count":
-            return _within(dialect.to_double(f"COUNT({value})"), aggregate.facts, dialect)
-        case "min" | "max":
-            return f"{dialect.extreme(aggregate.function.upper(), aggregate.facts.type)}({value})"
-        case "sum":
-            return _within(_sum(aggregate, value, dialect), aggregate.facts, dialect)
-        case "avg":
-            count = f"NULLIF({dialect.to_double(f'COUNT({value})')}, {dialect.number(0.0)})"
-            return _within(f"({_sum(aggregate, value, dialect)} / {count})", aggregate.facts, dialect)
+    if aggregate.argument is None and aggregate.function != "count":
+        raise InputError(f"{aggregate.function} in a subquery needs an argument")
+    value = "*" if aggregate.argument is None else expression_sql(aggregate.argument, dialect)
+    found = count = dialect.to_double(f"COUNT({value})")
+    if aggregate.function in ("min", "max"):
+        return f"{dialect.extreme(aggregate.function.upper(), aggregate.facts.type)}({value})"
+    if aggregate.function in ("sum", "avg"):
+        found = _sum(aggregate, value, dialect)
+    if aggregate.function == "avg":
+        found = f"({found} / NULLIF({count}, {dialect.number(0.0)}))"
+    return _within(found, aggregate.facts, dialect)
 
 
 def _sum(aggregate: SubAggregate, value: str, dialect: Dialect) -> str:
@@ -126,10 +122,7 @@ def _step(facts: Facts, largest: Fraction) -> Fraction:
 def _within(sql: str, facts: Facts, dialect: Dialect) -> str:
     if not facts.type.numeric or (facts.low is None and facts.high is None):
         return sql
-    low, high = inward(
-        None if facts.low is None else Fraction(facts.low),  # type: ignore[arg-type]  # a number
-        None if facts.high is None else Fraction(facts.high),  # type: ignore[arg-type]  # a number
-    )
+    low, high = inward(facts.low, facts.high)
     cases = [] if low is None else [f"WHEN {sql} < {dialect.number(low)} THEN {dialect.number(low)}"]
     cases += [] if high is None else [f"WHEN {sql} > {dialect.number(high)} THEN {dialect.number(high)}"]
     return f"CASE {' '.join(cases)} ELSE {sql} END"

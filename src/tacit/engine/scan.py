@@ -94,13 +94,13 @@ def _unlimited(native: str) -> bool:
     return column_kind(native) is ColumnType.DECIMAL and (digits is None or int(digits[1]) > 300)
 
 
-def inward(low: Fraction | None, high: Fraction | None) -> tuple[float | None, float | None]:
-    """The doubles just inside a range, so that what is clamped to them lies in it; the nearest where none is inside."""
-    first = None if low is None else _up(low)
-    last = None if high is None else -_up(-high)
+def inward(low: Value, high: Value) -> tuple[float | None, float | None]:
+    """The doubles just inside a range of numbers, so that what is clamped to them lies in it; the nearest where none is
+    inside."""
+    first = None if low is None else _up(Fraction(low))  # type: ignore[arg-type]  # a number
+    last = None if high is None else -_up(-Fraction(high))  # type: ignore[arg-type]  # a number
     if first is not None and last is not None and first > last:
-        assert low is not None
-        first = last = float(low)
+        first = last = float(low)  # type: ignore[arg-type]  # a number
     return first, last
 
 
@@ -165,12 +165,9 @@ class _Reading:
         if isinstance(value, Fraction | int) and not isinstance(value, bool):
             if self.facts.type is Type.INTEGER:
                 return str(int(value))
-            return self.number(float(value))
+            # a bare literal in PostgreSQL takes on the type of the column it is compared with
+            return self.dialect.number(float(value)) if self.dialect.total else repr(float(value))
         return self.dialect.constant(value, self.facts.type)
-
-    def number(self, value: float) -> str:
-        """A bare literal in PostgreSQL, which takes on the type of the column it is compared with."""
-        return repr(value) if not self.dialect.total else self.dialect.number(value)
 
     def sql(self, *, whole: bool = False) -> str:
         """The value with its facts enforced; an integer as such if `whole`, else as a double."""
@@ -184,14 +181,12 @@ class _Reading:
         if (low, high) == (least, most) and asked:
             return value
         cases = [f"WHEN {self.compared} BETWEEN {self.constant(low)} AND {self.constant(high)} THEN {value}"]
-        if low != least:
-            cases.append(
-                f"WHEN {self.compared} < {self.constant(low)}{self.finite(least, '>=')} THEN {self.ending(low, whole)}"
-            )
-        if high != most:
-            cases.append(
-                f"WHEN {self.compared} > {self.constant(high)}{self.finite(most, '<=')} THEN {self.ending(high, whole)}"
-            )
+        for end, last, sign, back in ((low, least, "<", ">="), (high, most, ">", "<=")):
+            if end != last:
+                # doubles and dates may be infinite, and doubles no number; integers may be too far to be a number
+                finite = "" if last is None else f" AND {self.compared} {back} {self.constant(last)}"
+                beyond = f"{self.compared} {sign} {self.constant(end)}{finite}"
+                cases.append(f"WHEN {beyond} THEN {self.ending(end, whole)}")
         return self.on_step(f"CASE {' '.join(cases)} END")
 
     def harmless(self, whole: bool) -> bool:
@@ -220,16 +215,12 @@ class _Reading:
         double = self.facts.type.numeric and not whole
         return self.dialect.number(float(value)) if double else self.constant(value)  # type: ignore[arg-type]  # numbers
 
-    def finite(self, end: Value, sign: str) -> str:
-        """Doubles and dates may be infinite, and doubles no number; integers may be too far to be a number."""
-        return "" if end is None else f" AND {self.compared} {sign} {self.constant(end)}"
-
     def ends(self) -> tuple[Value, Value, Value, Value]:
         """The range values are clamped to, and the range of values that are values at all."""
         low, high = self.facts.low, self.facts.high
         match self.facts.type:
             case Type.INTEGER:
-                first, last = (-EXACT if low is None else -int(-Fraction(low) // 1)), EXACT  # type: ignore[arg-type]  # a number
+                first = -EXACT if low is None else -int(-Fraction(low) // 1)  # type: ignore[arg-type]  # a number
                 last = EXACT if high is None else int(Fraction(high) // 1)  # type: ignore[arg-type]  # a number
                 if furthest(self.facts) == SENSIBLE:
                     return first, last, -SENSIBLE, SENSIBLE
@@ -238,14 +229,9 @@ class _Reading:
                 most = EXACT if high is None else None
                 return max(first, -EXACT), min(last, EXACT), least, most
             case Type.NUMBER:
-                one, two = inward(None if low is None else Fraction(low), None if high is None else Fraction(high))  # type: ignore[arg-type]  # numbers
-                most_double = Fraction(furthest(self.facts))
-                return (
-                    -most_double if one is None else Fraction(one),
-                    most_double if two is None else Fraction(two),
-                    -most_double,
-                    most_double,
-                )
+                one, two = inward(low, high)
+                far = Fraction(furthest(self.facts))
+                return -far if one is None else Fraction(one), far if two is None else Fraction(two), -far, far
             case Type.DATE:
                 return low or FIRST, high or LAST, FIRST, LAST
             case _:

@@ -50,14 +50,7 @@ class UnitKind(StrEnum):
     BINARY = "binary"
 
 
-DECLARED = {
-    Type.INTEGER: UnitKind.INTEGER,
-    Type.NUMBER: UnitKind.DECIMAL,
-    Type.TEXT: UnitKind.TEXT,
-    Type.DATE: UnitKind.DATE,
-    Type.TIMESTAMP: UnitKind.TIMESTAMP,
-    Type.BOOLEAN: UnitKind.BOOLEAN,
-}
+DECLARED = {kind: UnitKind.DECIMAL if kind is Type.NUMBER else UnitKind(str(kind)) for kind in Type}
 FITS = {  # kinds of stored values that can be compared as another kind, each exactly
     UnitKind.INTEGER: {UnitKind.TEXT},
     UnitKind.DECIMAL: {UnitKind.INTEGER},

@@ -1,6 +1,7 @@
 """The rule of each construct that is a value: which operation of the plan it becomes."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from sqlglot import exp
 
@@ -46,13 +47,19 @@ TYPES = {
     "DATE": Type.DATE,
 }
 MOST_DIGITS = 15
+REFUSED: Mapping[type[exp.Expr], tuple[str, str, str]] = {
+    exp.Star: ("* in an expression", "a value is one column", "name it"),
+    exp.Interval: ("", "an interval is no value by itself", "add it to a date"),
+    exp.Subquery: SUBQUERY,
+    exp.Select: SUBQUERY,
+}
 
 
 def _call(lower: Expressions, node: exp.Expr) -> Expression:
     name, *parts = CALLS[type(node)].split()
-    given = (node.args.get(part.rstrip("?")) for part in parts)
-    asked = (arg for arg, part in zip(given, parts, strict=True) if arg is not None or not part.endswith("?"))
-    return lower.call(node, name, *(lower.lower(arg) for arg in asked))
+    given: list[tuple[str, Any]] = [(part, node.args.get(part.rstrip("?"))) for part in parts]
+    asked = (value for part, value in given if value is not None or not part.endswith("?"))
+    return lower.call(node, name, *map(lower.lower, asked))
 
 
 def _constant(lower: Expressions, node: exp.Expr) -> Expression:
@@ -312,17 +319,9 @@ def _paren(lower: Expressions, node: exp.Expr) -> Expression:
     return lower.lower(node.this)
 
 
-def _star(lower: Expressions, node: exp.Expr) -> Expression:
-    raise refused("* in an expression", "a value is one column", "name it", at=node)
-
-
-def _subquery(lower: Expressions, node: exp.Expr) -> Expression:
-    what, why, instead = SUBQUERY
-    raise refused(what, why, instead, at=node)
-
-
-def _interval(lower: Expressions, node: exp.Expr) -> Expression:
-    raise refused(shown(node), "an interval is no value by itself", "add it to a date", at=node)
+def _refused(lower: Expressions, node: exp.Expr) -> Expression:
+    what, why, instead = REFUSED[type(node)]
+    raise refused(what or shown(node), why, instead, at=node)
 
 
 RULES: Mapping[type[exp.Expr], Rule] = {
@@ -330,8 +329,8 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null), _constant), **dict.fromkeys((exp.And, exp.Or), _logic),
     **dict.fromkeys((exp.Add, exp.Sub), _sum), **dict.fromkeys((exp.Like, exp.ILike, exp.Escape), _like),
     **dict.fromkeys((exp.Cast, exp.TryCast), _cast), **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _trunc),
-    **dict.fromkeys((exp.DateAdd, exp.DateSub), _moved), **dict.fromkeys((exp.Subquery, exp.Select), _subquery),
-    exp.Column: column, exp.Paren: _paren, exp.Star: _star, exp.Interval: _interval, exp.Not: _not, exp.Is: _is,
+    **dict.fromkeys((exp.DateAdd, exp.DateSub), _moved), **dict.fromkeys(REFUSED, _refused),
+    exp.Column: column, exp.Paren: _paren, exp.Not: _not, exp.Is: _is,
     exp.In: _in, exp.Case: _case, exp.If: _if, exp.Neg: _negate, exp.Div: _divide, exp.Log: _log, exp.Trim: _trim,
     exp.DPipe: _joined, exp.Concat: _concat, exp.Anonymous: _named, exp.Extract: _extract, exp.DateDiff: _days,
 }  # fmt: skip

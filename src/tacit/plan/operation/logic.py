@@ -165,16 +165,6 @@ def _in_pairs(first: Arguments, outcomes: Arguments) -> Arguments:
     return (*(part for pair in zip(first, outcomes, strict=False) for part in pair), outcomes[-1])
 
 
-def _if_fit(name: str, arguments: Arguments) -> Arguments:
-    condition, *outcomes = takes(BOOLEAN, ANY, ANY)(name, arguments)
-    return (condition, *alike(name, tuple(outcomes)))
-
-
-def _case(*values: Held) -> Held:
-    pairs = zip(values[0:-1:2], values[1::2], strict=True)
-    return next((value for condition, value in pairs if condition is True), values[-1])
-
-
 def _switch(value: Held, *values: Held) -> Held:
     pairs = zip(values[0:-1:2], values[1::2], strict=True)
     return next((outcome for other, outcome in pairs if value is not None and value == other), values[-1])
@@ -265,12 +255,11 @@ OPERATIONS = (
     Operation("not", "NOT x", takes(BOOLEAN), _truth_facts, lambda x: not x, "(NOT {x})"),
     _sure("is_true", "whether x is true; NULL is not", takes(BOOLEAN), lambda x: x is True, "({x} IS TRUE)"),
     _sure("is_false", "whether x is false; NULL is not", takes(BOOLEAN), lambda x: x is False, "({x} IS FALSE)"),
-    _loose("case", "the value beside the first condition that is true, else the last", _case_fit, _case, "",
+    _loose("case", "the value beside the first condition that is true, else the last", _case_fit,
+           lambda *values: _switch(True, *values), "",
            lambda *arguments: _together(*arguments[1::2], arguments[-1])),
     _loose("switch", "the value beside the first that equals x, else the last", _switch_fit, _switch, "",
            lambda *arguments: _together(*arguments[2::2], arguments[-1])),
-    _loose("if", "y where x is true, else z", _if_fit, lambda x, y, z: y if x is True else z,
-           "(CASE WHEN {x} THEN {y} ELSE {z} END)", lambda x, y, z: _together(y, z)),
     _loose("coalesce", "the first that is not NULL", takes(ANY, more=ANY, same=True),
            lambda *values: next(iter(_known(values)), None), "COALESCE({args})", _coalesce_facts),
     _loose("nullif", "x, or NULL where it equals y", takes(ANY, ANY, same=True), lambda x, y: None if x == y else x,

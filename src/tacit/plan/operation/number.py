@@ -8,7 +8,8 @@ rounding in another engine. Ranges allow for it.
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, exp, floor, fmod, inf, isinf, log, log10, sqrt, trunc
+from functools import partial
+from math import ceil, exp, floor, fmod, inf, isinf, log, log10, nextafter, sqrt, trunc
 
 from tacit.base import InputError
 from tacit.plan.expression import Expression
@@ -22,10 +23,8 @@ from tacit.plan.operation.range import (
     ends,
     is_whole,
     number_facts,
-    outward,
     size_of,
     step_of,
-    times,
     why_of,
 )
 
@@ -34,6 +33,7 @@ __all__ = ["OPERATIONS", "POWER_LIMIT", "POWER_STEEP", "POWER_TINY", "rounded", 
 Cut = Callable[[float | Fraction], int]
 
 MOST_DIGITS = 15
+ULPS = 4  # by how much library functions may miss, generously
 LN_2 = 0.6931471805599453  # log2 is ln divided by it, everywhere
 EXP_LOW, EXP_HIGH = -708.0, 709.0  # beyond: 0, and the largest double
 POWER_LIMIT = 700.0  # the same for y·ln|x|
@@ -51,17 +51,21 @@ def saturated(x: float) -> float:
     return (LARGEST if x > 0 else -LARGEST) if isinf(x) else x
 
 
-def _add_facts(x: Expression, y: Expression) -> Facts:
+def _times(a: End, b: End) -> End:
+    """a·b for ends, where 0·∞ is 0: no value is infinite."""
+    return Fraction(0) if a == 0 or b == 0 else a * b
+
+
+def _outward(low: float, high: float, ulps: int = ULPS) -> tuple[End, End]:
+    """A range that a library function, and another engine's, stays within."""
+    for _ in range(ulps):
+        low, high = nextafter(low, -inf), nextafter(high, inf)
+    return (low if isinf(low) else Fraction(low)), (high if isinf(high) else Fraction(high))
+
+
+def _sum_facts(x: Expression, y: Expression, *, minus: bool = False) -> Facts:
     (a, b), (c, d) = ends(x.facts), ends(y.facts)
-    return _sum(x, y, a + c, b + d)
-
-
-def _subtract_facts(x: Expression, y: Expression) -> Facts:
-    (a, b), (c, d) = ends(x.facts), ends(y.facts)
-    return _sum(x, y, a - d, b - c)
-
-
-def _sum(x: Expression, y: Expression, low: End, high: End) -> Facts:
+    low, high = (a - d, b - c) if minus else (a + c, b + d)
     return _combined(x, y, low, high, common_step((step_of(x.facts), step_of(y.facts))))
 
 
@@ -74,10 +78,10 @@ def _combined(x: Expression, y: Expression, low: End, high: End, step: Fraction 
 
 
 def _multiply_facts(x: Expression, y: Expression) -> Facts:
-    corners = [times(a, b) for a in ends(x.facts) for b in ends(y.facts)]
+    corners = [_times(a, b) for a in ends(x.facts) for b in ends(y.facts)]
     if x == y:  # a square is not negative
         a, b = ends(x.facts)
-        corners = [times(a, a), times(b, b), *([Fraction(0)] if a <= 0 <= b else [])]
+        corners = [_times(a, a), _times(b, b), *([Fraction(0)] if a <= 0 <= b else [])]
     steps = step_of(x.facts), step_of(y.facts)
     step = None if steps[0] is None or steps[1] is None else steps[0] * steps[1]
     return _combined(x, y, min(corners), max(corners), step)
@@ -187,7 +191,7 @@ def rounded(x: float, digits: float = 0.0) -> float:
 def _round_facts(x: Expression, given: Expression | None = None) -> Facts:
     digits = 0 if given is None else whole_constant(given)
     low, high = (end if isinstance(end, float) else rounded(float(end), digits) for end in ends(x.facts))
-    bottom, top = outward(low, high) if digits else outward(low, high, ulps=0)
+    bottom, top = _outward(low, high) if digits else _outward(low, high, ulps=0)
     step = Fraction(10) ** -digits if digits >= 0 or size_of(bottom, top) <= WHOLE else None
     whole = digits <= 0 or is_whole(x.facts)
     return number_facts(bottom, top, whole=whole, step=step, nullable=x.facts.nullable, why=x.facts.why)
@@ -205,7 +209,7 @@ def _logarithm(name: str, kind: str, log_of: Callable[[float], float], sql: str)
         smallest, largest = 5e-324, LARGEST  # of what a double can be
         bottom = log_of(min(max(float(low), smallest), largest))
         top = log_of(max(min(float(high), largest), smallest))
-        return number_facts(*outward(bottom, top), nullable=low <= 0 or x.facts.nullable)
+        return number_facts(*_outward(bottom, top), nullable=low <= 0 or x.facts.nullable)
 
     about = f"the {kind} logarithm; NULL of what is not positive"
     sql = f"(CASE WHEN {{x}} > {{n[0]}} THEN {sql} END)"
@@ -218,7 +222,7 @@ def _exp(x: float) -> float:
 
 def _exp_facts(x: Expression) -> Facts:
     low, high = ends(x.facts)
-    bottom, top = outward(_exp(float(low)), inf if high > EXP_HIGH else _exp(float(high)))
+    bottom, top = _outward(_exp(float(low)), inf if high > EXP_HIGH else _exp(float(high)))
     return number_facts(max(bottom, Fraction(0)), top, nullable=x.facts.nullable, why=x.facts.why)
 
 
@@ -259,12 +263,13 @@ def _power_facts(x: Expression, y: Expression) -> Facts:
 def _spread(low: float, high: float) -> tuple[End, End]:
     """Outward, and on to the jumps at both ends of what `_power` computes."""
     low = 0.0 if 0 < low < exp(-POWER_LIMIT) * 1.001 else low
-    return outward(low, LARGEST if high > exp(POWER_LIMIT) * 0.999 else high)
+    return _outward(low, LARGEST if high > exp(POWER_LIMIT) * 0.999 else high)
 
 
 OPERATIONS = (
-    Operation("add", "x + y", takes(NUMBER, NUMBER), _add_facts, lambda x, y: saturated(x + y)),
-    Operation("subtract", "x - y", takes(NUMBER, NUMBER), _subtract_facts, lambda x, y: saturated(x - y)),
+    Operation("add", "x + y", takes(NUMBER, NUMBER), _sum_facts, lambda x, y: saturated(x + y)),
+    Operation("subtract", "x - y", takes(NUMBER, NUMBER), partial(_sum_facts, minus=True),
+              lambda x, y: saturated(x - y)),
     Operation("multiply", "x * y", takes(NUMBER, NUMBER), _multiply_facts, lambda x, y: saturated(x * y)),
     Operation("divide", "x / y as real numbers, also of whole ones; NULL where y is 0", takes(NUMBER, NUMBER),
               _divide_facts, lambda x, y: None if y == 0 else saturated(x / y)),

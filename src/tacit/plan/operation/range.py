@@ -5,17 +5,16 @@ Rounding to nearest is monotone, so a result between two exact ends has its doub
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, floor, gcd, inf, isinf, nextafter
+from math import ceil, floor, gcd, inf
 from sys import float_info
 
 from tacit.plan.expression import Expression
 from tacit.plan.facts import WHOLE, Facts, Type, Value
 
-__all__ = ["LARGEST", "End", "common_step", "dyadic", "ends", "is_whole", "number_facts", "outward", "size_of",
-           "step_of", "times", "why_of"]  # fmt: skip
+__all__ = ["LARGEST", "End", "common_step", "dyadic", "ends", "is_whole", "number_facts", "size_of", "step_of",
+           "why_of"]  # fmt: skip
 
 LARGEST = float_info.max  # what is beyond becomes this, with its sign
-ULPS = 4  # by how much library functions may miss, generously
 
 End = Fraction | float
 """The end of a range: an exact number, or an infinity where there is none."""
@@ -68,18 +67,6 @@ def number_facts(
 def size_of(*ends: End) -> End:
     """How far from 0 the farthest is."""
     return max(max(end, -end) for end in ends)
-
-
-def times(a: End, b: End) -> End:
-    """a·b for ends, where 0·∞ is 0: no value is infinite."""
-    return Fraction(0) if a == 0 or b == 0 else a * b
-
-
-def outward(low: float, high: float, ulps: int = ULPS) -> tuple[End, End]:
-    """A range that a library function, and another engine's, stays within."""
-    for _ in range(ulps):
-        low, high = nextafter(low, -inf), nextafter(high, inf)
-    return (low if isinf(low) else Fraction(low)), (high if isinf(high) else Fraction(high))
 
 
 def dyadic(step: Fraction) -> bool:
