@@ -20,6 +20,7 @@ LARGEST_DOUBLE = 1.7976931348623157e308
 LONGEST_NAME = 63  # bytes, in PostgreSQL, which cuts off the rest
 DIGITS = 38  # of a whole number: as many as every engine holds
 HALF = 2**63
+CUT = f"(CASE WHEN ABS({{x}}) < {{n[{WHOLE // 2}]}} THEN CAST(? AS DOUBLE) ELSE {{x}} END)"  # of Spark, as integers
 PLAIN = pattern(r"[A-Za-z0-9 _.,:;/%#@!?*+=<>()\[\]|^~&-]*")  # what no setting of any engine reads as something else
 
 
@@ -264,14 +265,9 @@ class _Spark(Dialect):
         "dow": "(DAYOFWEEK({}) - 1)", "isodow": "(WEEKDAY({}) + 1)", "doy": "DAYOFYEAR({})", "week": "WEEKOFYEAR({})"
     }  # fmt: skip
     templates: Mapping[str, str] = {
-        **{
-            name: f"(CASE WHEN ABS({{x}}) < {{n[{WHOLE // 2}]}} THEN CAST({inside} AS DOUBLE) ELSE {{x}} END)"
-            for name, inside in {  # which are integers here
-                "floor": "FLOOR({x})",
-                "ceil": "CEIL({x})",
-                "trunc": "CASE WHEN {x} < {n[0]} THEN CEIL({x}) ELSE FLOOR({x}) END",
-            }.items()
-        },
+        "floor": CUT.replace("?", "FLOOR({x})"),
+        "ceil": CUT.replace("?", "CEIL({x})"),
+        "trunc": CUT.replace("?", "CASE WHEN {x} < {n[0]} THEN CEIL({x}) ELSE FLOOR({x}) END"),
         "starts_with": "STARTSWITH({x}, {y})",
         "ends_with": "ENDSWITH({x}, {y})",
         "date_diff": "CAST(DATEDIFF(CAST({x} AS DATE), CAST({y} AS DATE)) AS DOUBLE)",
