@@ -39,6 +39,8 @@ class Dialect:
     total = True  # nothing fails on a value: TRY_CAST gives NULL, arithmetic gives infinities and zeros
     columnar = True  # reading a column twice is cheap: integers as such for keys, numbers unclamped for sums
     any_text = True  # functions take every text and truth value, also one that breaks its facts
+    cast_moments: tuple[str, ...] = ("timestamp_s", "timestamp_ms", "timestamp_ns")  # whose infinities survive a cast
+    wide_integers: tuple[str, ...] = ("ubigint", "hugeint", "uhugeint", "uint64", "int128", "uint128")
     halves = ("({} // {})", "({} % {})")  # the quotient and the remainder of whole numbers
     templates: Mapping[str, str] = {"sign": "CAST(SIGN({x}) AS DOUBLE)"}  # of operations that differ from the plan's
 
@@ -184,6 +186,7 @@ class _Postgres(Dialect):
     string = "TEXT"
     wide = counted = digits = "NUMERIC"
     total = columnar = any_text = False
+    cast_moments = wide_integers = ()
     halves = ("DIV({}, {})", "MOD({}, {})")
     templates: Mapping[str, str] = {
         "modulo": f"(CASE WHEN {{y}} <> {{n[0]}} AND ABS({{x}}) <= {{n[{WHOLE}]}} AND ABS({{y}}) <= {{n[{WHOLE}]}} "
@@ -260,6 +263,7 @@ class _Spark(Dialect):
     summand = "DECIMAL(19, 0)"
     materialized = ""
     columnar = any_text = False
+    cast_moments = wide_integers = ()
     halves = ("({} div {})", "({} % {})")
     fields: Mapping[str, str] = {
         "dow": "(DAYOFWEEK({}) - 1)", "isodow": "(WEEKDAY({}) + 1)", "doy": "DAYOFYEAR({})", "week": "WEEKOFYEAR({})"

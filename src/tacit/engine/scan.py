@@ -33,7 +33,6 @@ RAW_COPY = (
 )
 EXACT = 2**53
 SMALLEST_DOUBLE = "5e-324"
-COARSE = ("timestamp_s", "timestamp_ms", "timestamp_ns")  # or fine: DuckDB's that are cast to microseconds
 SENSIBLE = 2**40
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
 START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
@@ -139,7 +138,7 @@ class _Reading:
                 return self.cast("DOUBLE") if self.dialect.total else self.raw
             case Type.TEXT:
                 return text_sql(self.raw, self.native, self.dialect)
-            case kind if self.native.lower() in COARSE:
+            case kind if self.native.lower() in self.dialect.cast_moments:
                 # from the least and largest of a column DuckDB infers what infinities break: it would pass over bounds
                 moment = self.cast(self.dialect.type_name(kind))
                 return f"(CASE WHEN ISFINITE({moment}) THEN {moment} END)"

@@ -26,7 +26,6 @@ __all__ = ["Stored", "UnitKind", "column_kind", "text_sql", "unit_kind", "unit_s
 
 WHOLE_TEXT = r"[+-]?0{0,99}[0-9]{1,38}([.]0*)?"  # 7, +7, 007 and 7.0 are one number; 7.5, 7e0 and abc are none
 BINARY = ("blob", "bytea", "binary", "varbinary")
-WIDE = ("ubigint", "hugeint", "uhugeint", "uint64", "int128", "uint128")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +102,7 @@ def unit_sql(raw: str, declared: Type | None, native: str, dialect: Dialect) -> 
         case UnitKind.INTEGER if stored is UnitKind.TEXT:
             before = dialect.cast(f"SPLIT_PART({raw}, '.', 1)", dialect.digits)
             return f"(CASE WHEN {dialect.matches(raw, WHOLE_TEXT)} THEN {before} END)"
-        case UnitKind.INTEGER if native.lower() in WIDE or column_kind(native) is ColumnType.DECIMAL:
+        case UnitKind.INTEGER if native.lower() in dialect.wide_integers or column_kind(native) is ColumnType.DECIMAL:
             return dialect.stored_whole(raw)
         case UnitKind.DECIMAL:
             return dialect.stored_decimal(raw, point=bool(decimals(native)))
