@@ -28,6 +28,7 @@ from rich.table import Table
 
 from bench.server_load import Request, Seen, load, request
 from tacit.cli.story import built
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.render import statements
 from tacit.engine.unit import Stored
 from tacit.ledger import Ledger
@@ -214,7 +215,7 @@ def _statement(folder: Path) -> str:
         priced = session.job(_text(1, 1), **_offer()).priced
         source = f"read_parquet('{folder / 'visits.parquet'}', can_have_nan = true)"
         table = Stored(sql=source, types=session.engine.columns("visits"))
-        return statements(priced.planned.parts[0], "duckdb", {"visits": table}).groups or ""
+        return statements(priced.planned.parts[0], DUCKDB, {"visits": table}).groups or ""
 
 
 # --- what came of it

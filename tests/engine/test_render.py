@@ -9,7 +9,7 @@ import pytest
 from support.clipping import COUNT, FACTS, QUESTIONS, clip, column, visits
 from tacit.base import InputError
 from tacit.engine.clip import thresholds, whole_clip
-from tacit.engine.dialect import DIALECTS
+from tacit.engine.dialect import DIALECTS, DUCKDB
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.unit import Stored
 from tacit.plan.bounded import Bounded, Clip, Measure, Presence, Ranks
@@ -32,7 +32,7 @@ def groups_sql(bounded: Bounded, dialect: Any) -> str:
     return sql
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_exempt_questions_are_plain(dialect: Any) -> None:
     sql = groups_sql(counting(clips=(clip("l2", 10, "count", exempt=True),)), dialect)
     assert "WITH" not in sql
@@ -40,7 +40,7 @@ def test_exempt_questions_are_plain(dialect: Any) -> None:
     assert sql.count("GROUP BY") == 1
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_all_clips_share_one_pass_over_the_rows(dialect: Any) -> None:
     bounded = replace(FULL, measures=tuple(m for m in FULL.measures if m.kind != "distinct"),
                       clips=tuple(c for c in FULL.clips if "ages" not in c.names))  # fmt: skip
@@ -49,13 +49,13 @@ def test_all_clips_share_one_pass_over_the_rows(dialect: Any) -> None:
     assert "OVER" not in sql  # no window
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_only_units_with_many_rows_are_looked_at_where_few_rows_cannot_matter(dialect: Any) -> None:
     assert "HAVING COUNT(*) > 16" in groups_sql(QUESTIONS["l2 busy units"], dialect)
     assert "HAVING" not in groups_sql(counting(), dialect)  # a bound of ten sixteenths of a row
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_nothing_is_asked_where_nothing_is_measured_and_groups_are_known(dialect: Any) -> None:
     bounded = QUESTIONS["l2 busy units"]
     cells = replace(bounded, measures=(), clips=bounded.clips[-1:])
@@ -71,7 +71,7 @@ def test_names_cannot_leave_their_quotes() -> None:
         is_private=True,
     )
     bounded = counting(source=scan, keys=(), clips=(clip("l2", 1, "count", exempt=True),))
-    sql = str(statements(bounded, "duckdb", {"visits": Stored(sql="visits", types={nasty: "VARCHAR"})}).groups)
+    sql = str(statements(bounded, DUCKDB, {"visits": Stored(sql="visits", types={nasty: "VARCHAR"})}).groups)
     assert '"a"" FROM x; DROP TABLE y --"' in sql
     assert "'it''s'" in sql
 
@@ -132,7 +132,7 @@ REFUSED = {
 def test_what_is_not_proven_is_refused(case: str) -> None:
     bounded, why = REFUSED[case]
     with pytest.raises(InputError, match=why):
-        statements(bounded, "duckdb", TABLES)
+        statements(bounded, DUCKDB, TABLES)
 
 
 def test_clips_become_whole_without_loss() -> None:
@@ -149,4 +149,4 @@ def test_edges_must_rise() -> None:
     assert thresholds(clip("l2", 1, "a"), [0, 2, 5])[1] == (0, 4, 25)
     for edges in ([], [2, 1], [1, 1], [-1, 2]):
         with pytest.raises(InputError, match="edges"):
-            norms_sql(counting(), 0, edges, "duckdb", TABLES)
+            norms_sql(counting(), 0, edges, DUCKDB, TABLES)

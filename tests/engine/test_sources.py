@@ -28,6 +28,7 @@ from support.broken import broken
 from support.postgres import Server, postgres
 from support.spark import spark
 from tacit.base import SourceError
+from tacit.engine.dialect import POSTGRES, SPARK
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.scan import scan_sql
@@ -262,7 +263,7 @@ def check_spark(spark: Any, changed: Row, write: Callable[[Path, Sequence[Row]],
             engine = SparkEngine(spark, {"t": write(Path(folder), rows).path})
             with engine._tables["t"].reading(list(TYPES)) as view:
                 stored = Stored(sql=view, types=engine.columns("t"))
-                found = engine._session.sql(scan_sql(SCAN, "spark", {"t": stored}))
+                found = engine._session.sql(scan_sql(SCAN, SPARK, {"t": stored}))
                 shown = [f"CAST(`{name}` AS STRING)" for name in found.columns]
                 return [tuple(row) for row in found.selectExpr(*shown).collect()]
 
@@ -297,7 +298,7 @@ def test_in_postgres(postgres: Server, number: str, changed: Row) -> None:
         engine = PostgresEngine(postgres.dsn(), {"t": "sources"})
         try:
             stored = Stored(sql="public.sources", types=engine.columns("t"))
-            columns = engine._within(lambda fetch: fetch(scan_sql(SCAN, "postgres", {"t": stored})))
+            columns = engine._within(lambda fetch: fetch(scan_sql(SCAN, POSTGRES, {"t": stored})))
             return [tuple(map(repr, row)) for row in zip(*columns, strict=True)]
         finally:
             engine.close()

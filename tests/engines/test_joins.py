@@ -14,6 +14,7 @@ from support.postgres import Server, postgres
 from support.spark import spark
 from tacit.base import InputError
 from tacit.base.exact import opened
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.engine import Engine
 from tacit.engine.postgres import PostgresEngine
@@ -146,4 +147,4 @@ def test_private_sides_are_not_made_unique() -> None:
     joined = Join(kind="inner", left=left, right=right, on=(keys,), unique=True)
     bounded = Bounded(source=joined, keys=(), measures=(Measure(name="n"),), clips=(clip("l2", Fraction(1), "n"),))
     with pytest.raises(InputError, match="only public rows"):
-        statements(bounded, "duckdb", {"t": Stored(sql="t", types={"one": "BIGINT", "two": "BIGINT"})})
+        statements(bounded, DUCKDB, {"t": Stored(sql="t", types={"one": "BIGINT", "two": "BIGINT"})})

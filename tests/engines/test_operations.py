@@ -11,11 +11,10 @@ import pytest
 from support.expressions import COLUMNS, ROWS, agree, broken_fact, of_operation, values_sql
 from support.postgres import Server, postgres
 from support.spark import spark
-from tacit.engine.dialect import Dialect, type_name
+from tacit.engine.dialect import DUCKDB, POSTGRES, SPARK, Dialect
 from tacit.engine.expression import expression_sql
 from tacit.plan.expression import Call
-from tacit.plan.operation import OPERATIONS, evaluate
-from tacit.plan.operation_kind import Held
+from tacit.plan.operation import OPERATIONS, Held, evaluate
 
 __all__ = ["postgres", "spark"]
 
@@ -27,20 +26,20 @@ Run = Callable[[str], list[tuple[Held, ...]]]
 @pytest.fixture(scope="module")
 def in_duckdb() -> Iterator[Run]:
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE r AS {values_sql('duckdb')}")
+        connection.execute(f"CREATE TABLE r AS {values_sql(DUCKDB)}")
         yield lambda sql: connection.execute(sql).fetchall()
 
 
 @pytest.fixture(scope="module")
 def in_postgres(postgres: Server) -> Iterator[Run]:
     with postgres.database() as name, psycopg.connect(postgres.dsn(name), autocommit=True) as connection:
-        connection.execute(f"CREATE TABLE r AS {values_sql('postgres')}".encode())
+        connection.execute(f"CREATE TABLE r AS {values_sql(POSTGRES)}".encode())
         yield lambda sql: connection.execute(sql.encode()).fetchall()
 
 
 @pytest.fixture(scope="module")
 def in_spark(spark: Any) -> Iterator[Run]:
-    schema = ", ".join(f"{name} {type_name(facts.type, 'spark')}" for name, facts in COLUMNS.items())
+    schema = ", ".join(f"{name} {SPARK.type_name(facts.type)}" for name, facts in COLUMNS.items())
     frame = spark.createDataFrame([tuple(row.values()) for row in ROWS], schema).coalesce(1).persist()
     frame.createOrReplaceTempView("r")
     yield lambda sql: [tuple(row) for row in spark.sql(sql).collect()]
@@ -63,17 +62,17 @@ def some(names: list[str], count: int) -> list[Call]:
 
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0])
 def test_duckdb(in_duckdb: Run, names: list[str]) -> None:
-    check(in_duckdb, "duckdb", some(names, 4))
+    check(in_duckdb, DUCKDB, some(names, 4))
 
 
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0])
 def test_postgres(in_postgres: Run, names: list[str]) -> None:
-    check(in_postgres, "postgres", some(names, 4))
+    check(in_postgres, POSTGRES, some(names, 4))
 
 
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0])
 def test_spark(in_spark: Run, names: list[str]) -> None:
-    check(in_spark, "spark", some(names, 2))
+    check(in_spark, SPARK, some(names, 2))
 
 
 @pytest.mark.slow
@@ -81,7 +80,7 @@ def test_spark(in_spark: Run, names: list[str]) -> None:
 def test_many_more_in_every_engine(in_duckdb: Run, in_postgres: Run, in_spark: Run, seed: int) -> None:
     chance = Random(seed)
     expressions = [of_operation(chance, name, chance.choice((0, 1, 2, 3))) for name in chance.sample(NAMES, 20)]
-    check(in_duckdb, "duckdb", expressions)
-    check(in_postgres, "postgres", expressions)
+    check(in_duckdb, DUCKDB, expressions)
+    check(in_postgres, POSTGRES, expressions)
     for expression in range(0, len(expressions), 5):
-        check(in_spark, "spark", expressions[expression : expression + 5])
+        check(in_spark, SPARK, expressions[expression : expression + 5])

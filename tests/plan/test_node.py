@@ -71,9 +71,9 @@ def test_a_plan_grows_with_its_text_and_not_with_its_depth(name: str) -> None:
         source = plan(nested(NESTS[name], depth)).source
         assert isinstance(source, Filter)
         sizes[depth] = source.condition.size
-        written[depth] = {dialect: len(expression_sql(source.condition, dialect)) for dialect in DIALECTS}
+        written[depth] = {dialect: len(expression_sql(source.condition, dialect)) for dialect in DIALECTS.values()}
     assert sizes[deepest] <= 2.2 * sizes[deepest // 2]
-    for dialect in DIALECTS:
+    for dialect in DIALECTS.values():
         assert written[deepest][dialect] <= 2.6 * written[deepest // 2][dialect]
 
 

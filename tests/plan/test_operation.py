@@ -13,8 +13,7 @@ from support.expressions import ROWS, SHAPES, broken_fact, grown, of_operation
 from tacit.base import InputError
 from tacit.plan.expression import Column, Expression, constant
 from tacit.plan.facts import Facts, Type, Value, domain_of
-from tacit.plan.operation import OPERATIONS, call, evaluate
-from tacit.plan.operation_kind import Held
+from tacit.plan.operation import OPERATIONS, Held, call, evaluate
 
 
 def column(kind: Type, low: Value = None, high: Value = None, **facts: object) -> Column:

@@ -136,7 +136,7 @@ def test_a_step_runs_many_times_on_samples() -> None:
         replace(many, concentrated=True)
     for wrong in ({"times": 0}, {"times": 1.5}, {"rate": 0}, {"rate": 2}):
         with pytest.raises(InputError):
-            replace(once, **wrong)  # type: ignore[arg-type]  # what is tried here
+            replace(once, **wrong)
 
 
 def test_an_adaptive_step_costs_its_whole_limit() -> None:
@@ -155,7 +155,7 @@ def test_an_adaptive_step_costs_its_whole_limit() -> None:
     assert mixed.rho == Fraction(1, 2) + alone.rho
     for wrong in ({"limit": 0}, {"limit": -1}, {"name": ""}):
         with pytest.raises(InputError):
-            replace(free, **wrong)  # type: ignore[arg-type]  # what is tried here
+            replace(free, **wrong)
 
 
 def test_nothing_changes_a_program_from_outside() -> None:

@@ -7,107 +7,41 @@ from math import isclose
 from random import Random
 from typing import Any
 
-from tacit.engine.dialect import Dialect, constant_sql, identifier
+from tacit.engine.dialect import Dialect
 from tacit.plan.expression import Call, Column, Expression, constant
 from tacit.plan.facts import Facts, Type, Value, domain_of, exact_step
-from tacit.plan.operation import OPERATIONS, Held, call
-from tacit.plan.operation_kind import held
-from tacit.plan.operation_range import is_whole
+from tacit.plan.operation import OPERATIONS, Held, call, held
+from tacit.plan.operation.range import is_whole
 
 __all__ = [
-    "COLUMNS",
-    "ROWS",
-    "SHAPES",
-    "agree",
-    "broken_fact",
-    "columns",
-    "grown",
-    "inexact",
-    "of_operation",
-    "values_sql",
-]
+    "COLUMNS", "ROWS", "SHAPES", "agree", "broken_fact", "columns", "grown", "inexact", "of_operation", "values_sql",
+]  # fmt: skip
 
 LARGEST = 1.7976931348623157e308
 NUMBERS = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    0.5,
-    -0.5,
-    1.5,
-    2.5,
-    0.1,
-    1e-5,
-    0.49999999999999994,
-    3.0,
-    10.0,
-    -7.25,
-    1e15,
-    123456.789,
-]
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 0.1, 1e-5, 0.49999999999999994, 3.0, 10.0, -7.25, 1e15, 123456.789,
+]  # fmt: skip
 NUMBERS += [2.0**52 + 1, 2.0**53, -(2.0**53), 2.0**63, -(2.0**63), 1e20, 1e100, -1e100, 1e154, 1.4e154, -1e155, 1e-154]
 NUMBERS += [
-    LARGEST,
-    -LARGEST,
-    LARGEST / 2,
-    9e307,
-    5e-324,
-    -5e-324,
-    2.2250738585072014e-308,
-    1e-310,
-    -1e-200,
-    1e-162,
-    700.0,
-]
+    LARGEST, -LARGEST, LARGEST / 2, 9e307, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, -1e-200, 1e-162, 700.0,
+]  # fmt: skip
 TEXTS = [
-    "",
-    " ",
-    "a",
-    "A",
-    "abc",
-    "ABC def",
-    "  pad  ",
-    "été",
-    "É",
-    "日本語",
-    "😀x",
-    "a%b_c",
-    "100%",
-    "\\",
-    "a\\b",
-    "'",
+    "", " ", "a", "A", "abc", "ABC def", "  pad  ", "été", "É", "日本語", "😀x", "a%b_c", "100%", "\\", "a\\b", "'",
     '"',
-]
+]  # fmt: skip
 TEXTS += ["12", "-7", "+5", "3.25", "1e5", ".5", "1e99", "12 ", "12\n", "true", "F", "0", "2024-02-29", "2023-02-30"]
 TEXTS += [
-    "0000-01-01",
-    "0001-01-01",
-    "9999-12-31",
-    "nan",
-    "inf",
-    "x" * 5000,
-    "!",
-    "a!b",
-    "123456789012345",
+    "0000-01-01", "0001-01-01", "9999-12-31", "nan", "inf", "x" * 5000, "!", "a!b", "123456789012345",
     "1234567890123456",
-]
+]  # fmt: skip
 DATES = [date.min, date(1, 1, 31), date(1582, 10, 10), date(1900, 2, 28), date(1969, 12, 31), date(1970, 1, 1)]
 DATES += [
-    date(2000, 2, 29),
-    date(2024, 1, 31),
-    date(2024, 2, 29),
-    date(2020, 12, 31),
-    date(2021, 1, 3),
-    date(9998, 12, 31),
-]
+    date(2000, 2, 29), date(2024, 1, 31), date(2024, 2, 29), date(2020, 12, 31), date(2021, 1, 3), date(9998, 12, 31),
+]  # fmt: skip
 DATES += [date(9999, 11, 30), date.max]
 TIMES = [
-    datetime.min,
-    datetime(1, 1, 31, 23, 59, 59, 999999),
-    datetime(1969, 12, 31, 23, 59, 59, 1),
-    datetime(1970, 1, 1),
-]
+    datetime.min, datetime(1, 1, 31, 23, 59, 59, 999999), datetime(1969, 12, 31, 23, 59, 59, 1), datetime(1970, 1, 1),
+]  # fmt: skip
 TIMES += [datetime(2024, 3, 31, 2, 30, 15, 500000), datetime(2024, 2, 29, 12), datetime(2000, 12, 31, 0, 0, 0, 1)]
 TIMES += [datetime(1883, 11, 18, 12, 3, 57), datetime(9999, 12, 31, 23), datetime.max]
 
@@ -175,8 +109,8 @@ def values_sql(dialect: Dialect) -> str:
     lines = []
     for row in ROWS:
         exact = ((Fraction(v) if isinstance(v, float) else v, COLUMNS[name].type) for name, v in row.items())
-        lines.append(f"({', '.join(constant_sql(value, kind, dialect) for value, kind in exact)})")
-    names = ", ".join(identifier(name, dialect) for name in COLUMNS)
+        lines.append(f"({', '.join(dialect.constant(value, kind) for value, kind in exact)})")
+    names = ", ".join(dialect.identifier(name) for name in COLUMNS)
     return f"SELECT * FROM (VALUES {', '.join(lines)}) AS r({names})"
 
 
@@ -191,20 +125,8 @@ Shape = tuple[tuple[Type, ...] | list[Value | float] | str, ...]
 
 WORDS: list[Value | float] = ["", "a", "é", "b", "!", "%", "\\", "c ", "12"]
 PATTERNS: list[Value | float] = [
-    "%",
-    "_",
-    "a%",
-    "%b%",
-    "",
-    "__",
-    "100!%",
-    "%\\%",
-    "!_%",
-    "%é%",
-    "ABC%",
-    "a!!b",
-    "a\\\\b",
-]
+    "%", "_", "a%", "%b%", "", "__", "100!%", "%\\%", "!_%", "%é%", "ABC%", "a!!b", "a\\\\b",
+]  # fmt: skip
 UNITS: list[Value | float] = ["year", "quarter", "month", "week", "day"]
 SHAPES: dict[str, list[Shape]] = {
     **{name: [(NUMERIC, NUMERIC)] for name in ("add", "subtract", "multiply", "divide", "power")},
@@ -228,7 +150,6 @@ SHAPES: dict[str, list[Shape]] = {
         ((Type.BOOLEAN,), tuple(Type), (Type.BOOLEAN,), "second", [None]),
     ],
     "switch": [(tuple(Type), "same", "same", "match"), (tuple(Type), "same", "same", "same", "match", [None])],
-    "if": [((Type.BOOLEAN,), tuple(Type), "second")],
     "coalesce": [(tuple(Type), "same"), (tuple(Type), "same", "match")],
     "nullif": [(tuple(Type), "same")],
     **{name: [((*NUMERIC, *TEMPORAL, Type.TEXT), "same", "same")] for name in ("least", "greatest")},
@@ -267,36 +188,14 @@ CONSTANTS: dict[Type, list[Value | float]] = {
 }
 BY_RESULT: dict[Type, list[str]] = {
     Type.BOOLEAN: ["eq", "lt", "ge", "and", "or", "not", "like", "in", "is_null", "to_boolean", "case", "coalesce"],
-    Type.INTEGER: [
-        "floor",
-        "round",
-        "modulo",
-        "div",
-        "length",
-        "extract",
-        "date_diff",
-        "to_integer",
-        "sign",
-        "case",
-        "switch",
-    ],
+    Type.INTEGER: ["floor", "round", "modulo", "div", "length", "extract", "date_diff", "to_integer", "sign", "case",
+                   "switch"],
     Type.NUMBER: ["add", "subtract", "multiply", "divide", "negate", "abs", "sqrt", "round", "clamp", "least", "case"],
-    Type.TEXT: [
-        "lower",
-        "upper",
-        "substr",
-        "concat",
-        "trim",
-        "replace",
-        "to_text",
-        "left",
-        "case",
-        "switch",
-        "coalesce",
-    ],
+    Type.TEXT: ["lower", "upper", "substr", "concat", "trim", "replace", "to_text", "left", "case", "switch",
+                "coalesce"],
     Type.DATE: ["date_trunc", "date_add", "to_date", "greatest", "case"],
     Type.TIMESTAMP: ["date_trunc", "date_add", "to_timestamp", "least", "case"],
-}
+}  # fmt: skip
 
 
 def grown(chance: Random, types: tuple[Type, ...], depth: int) -> Expression:

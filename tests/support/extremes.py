@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from random import Random
 
 from support.expressions import COLUMNS
-from tacit.engine.dialect import Dialect
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan, Source
 
@@ -175,7 +174,7 @@ SPARK: Kinds = {
     Type.DATE: {"DATE": [*(f"DATE '{day}'" for day in DAYS), *FAR, "DATE '+10000-01-01'"], "TIMESTAMP_NTZ": NTZ},
     Type.TIMESTAMP: {"TIMESTAMP_NTZ": NTZ, "TIMESTAMP": [*(f"TIMESTAMP '{time}+00:00'" for time in TIMES), *MICROS]},
 }
-KINDS: dict[Dialect, Kinds] = {"duckdb": DUCKDB, "postgres": POSTGRES, "spark": SPARK}
+KINDS: dict[str, Kinds] = {"duckdb": DUCKDB, "postgres": POSTGRES, "spark": SPARK}
 PLAIN: dict[str, tuple[str, ...]] = {
     "b": ("true", "false", "NULL"),
     "t": ("'a'", "'12'", "NULL", "''"),
@@ -194,7 +193,7 @@ def scan(table: str) -> Scan:
     return Scan(table=table, columns=(*owner, *sources), is_private=True, unit_name="who", unit_type=Type.INTEGER)
 
 
-def rounds(dialect: Dialect, chance: Random | None = None) -> list[dict[str, str]]:
+def rounds(dialect: str, chance: Random | None = None) -> list[dict[str, str]]:
     """What columns are stored as: over all rounds, each type that fits a declaration occurs; or one round by chance."""
     kinds = KINDS[dialect]
     if chance is not None:
@@ -207,7 +206,7 @@ def rounds(dialect: Dialect, chance: Random | None = None) -> list[dict[str, str
     return found
 
 
-def table_sql(dialect: Dialect, stored: dict[str, str], *, wild: bool) -> str:
+def table_sql(dialect: str, stored: dict[str, str], *, wild: bool) -> str:
     """The SELECT of a table's rows, `stored` in these types."""
     lines = [_line(dialect, stored, who, 0, {}) for who in range(1, 13)]
     if wild:
@@ -222,14 +221,14 @@ def table_sql(dialect: Dialect, stored: dict[str, str], *, wild: bool) -> str:
     return f"SELECT * FROM (VALUES {', '.join(lines)}) AS r({names})"
 
 
-def _all(dialect: Dialect, stored: dict[str, str], i: int) -> Iterator[tuple[str, str]]:
+def _all(dialect: str, stored: dict[str, str], i: int) -> Iterator[tuple[str, str]]:
     """An extreme value of every column."""
     for name, kind in stored.items():
         values = KINDS[dialect][COLUMNS[name].type][kind]
         yield name, values[i % len(values)]
 
 
-def _line(dialect: Dialect, stored: dict[str, str], who: int, side: int, odd: dict[str, str]) -> str:
+def _line(dialect: str, stored: dict[str, str], who: int, side: int, odd: dict[str, str]) -> str:
     chosen = [f"CAST({who} AS BIGINT)", f"CAST({side} AS INT)"]
     for at, (name, kind) in enumerate(stored.items()):
         plain = PLAIN.get(name, ("1", "2", "0", "3"))

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from support.databases import Family
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import relation_sql
 from tacit.engine.unit import Stored
@@ -29,13 +30,13 @@ def check_facts(question: Question, data: Family, version: str = "whole") -> Non
     source = data.relation(question.source, version)
     asked: list[Expression] = [key.expression for key in question.keys]
     asked += [argument for aggregate in question.aggregates for argument in aggregate.arguments]
-    values = [(expression.facts, expression_sql(expression, "duckdb")) for expression in asked]
+    values = [(expression.facts, expression_sql(expression, DUCKDB)) for expression in asked]
     if not values:
         return
     engine = data.engine
     tables = {name: Stored(sql=sql, types=engine.columns(name)) for name, sql in engine._tables.items()}
     chosen = ", ".join(f"{sql} AS v{i}" for i, (_, sql) in enumerate(values))
-    columns = data.engine._fetch(f"SELECT {chosen} FROM ({relation_sql(source, 'duckdb', tables)}) AS r")
+    columns = data.engine._fetch(f"SELECT {chosen} FROM ({relation_sql(source, DUCKDB, tables)}) AS r")
     for (facts, sql), column in zip(values, columns, strict=True):
         for value in column.to_pylist():
             assert true_of(facts, value), (sql, facts, value)

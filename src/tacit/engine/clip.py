@@ -21,7 +21,7 @@ from fractions import Fraction
 from math import ceil, inf, isqrt, lcm, nextafter
 
 from tacit.base import InputError
-from tacit.engine.words import Words
+from tacit.engine.dialect import Dialect
 from tacit.plan.bounded import Clip, Norm
 
 __all__ = ["Whole", "thresholds", "whole_clip"]
@@ -54,30 +54,30 @@ class Whole:
             return self.threshold // max(sum(each), 1)
         return isqrt(self.threshold // max(sum(size * size for size in each), 1))
 
-    def size(self, columns: Sequence[str | int], words: Words) -> str:
+    def size(self, columns: Sequence[str | int], dialect: Dialect) -> str:
         """N of a unit, over its groups. A column that is a number is the same in each of them."""
         if len(columns) == 1 and isinstance(columns[0], int):
-            return self.size_of(columns[0], "COUNT(*)", words)
+            return self.size_of(columns[0], "COUNT(*)", dialect)
         terms = []
         for column, factor in zip(columns, self.factors, strict=True):
             term = column if factor == 1 else f"({column} * {factor})"
             if self.norm == "l1":
                 terms.append(f"ABS({term})")
             else:
-                wide = f"CAST({term} AS {words.summand or words.wide})"
-                terms.append(f"{wide} * {wide if words.summand else term}")
-        return f"SUM({' + '.join(terms)})" if self.norm == "l2" else words.sum(" + ".join(terms))
+                wide = dialect.factor(str(term))
+                terms.append(f"{wide} * {wide if dialect.summand else term}")
+        return f"SUM({' + '.join(terms)})" if self.norm == "l2" else dialect.sum(" + ".join(terms))
 
-    def size_of(self, value: int, groups: str, words: Words) -> str:
+    def size_of(self, value: int, groups: str, dialect: Dialect) -> str:
         """N of a unit that has the one coordinate `value` in each of so many groups."""
         each = abs(value) * self.factors[0]
-        return f"CAST({groups} AS {words.summand or words.wide}) * {each if self.norm == 'l1' else each * each}"
+        return f"{dialect.factor(groups)} * {each if self.norm == 'l1' else each * each}"
 
-    def weight(self, size: str, words: Words) -> str:
+    def weight(self, size: str, dialect: Dialect) -> str:
         """w of a unit that is over the bound; NULL for the others."""
-        double = words.wide_to_double(size)
+        double = dialect.wide_to_double(size)
         root = f"SQRT({double})" if self.norm == "l2" else double
-        return f"CASE WHEN {size} > {self.threshold} THEN {words.number(self.reach)} / {root} END"
+        return f"CASE WHEN {size} > {self.threshold} THEN {dialect.number(self.reach)} / {root} END"
 
 
 def whole_clip(clip: Clip, bound: Fraction) -> Whole:

@@ -1,105 +1,336 @@
-"""What differs between engines in the writing of names, types and constants: all are quoted, none is copied."""
+"""All that differs between the engines: one object for each writes in its own SQL what means the same in all.
 
+`Dialect` writes as DuckDB has it; PostgreSQL and Spark say what they write otherwise.
+
+Names and constants are quoted, none is copied. Sums are exact and wide enough, doubles are IEEE, casts of whole doubles
+to integers are exact, and truncation is toward zero.
+"""
+
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from re import compile as pattern
-from typing import Literal
 
 from tacit.base import InputError
-from tacit.plan.facts import Type, Value
+from tacit.plan.facts import WHOLE, Type, Value
 
-__all__ = ["DIALECTS", "Dialect", "constant_sql", "double_sql", "identifier", "text_sql", "type_name"]
+__all__ = ["DIALECTS", "DUCKDB", "LARGEST_DOUBLE", "PLAIN", "POSTGRES", "SPARK", "Dialect"]
 
-Dialect = Literal["duckdb", "postgres", "spark"]
-
-DIALECTS: tuple[Dialect, ...] = ("duckdb", "postgres", "spark")
+LARGEST_DOUBLE = 1.7976931348623157e308
 LONGEST_NAME = 63  # bytes, in PostgreSQL, which cuts off the rest
+DIGITS = 38  # of a whole number: as many as every engine holds
+HALF = 2**63
+CUT = f"(CASE WHEN ABS({{x}}) < {{n[{WHOLE // 2}]}} THEN CAST(? AS DOUBLE) ELSE {{x}} END)"  # of Spark, as integers
 PLAIN = pattern(r"[A-Za-z0-9 _.,:;/%#@!?*+=<>()\[\]|^~&-]*")  # what no setting of any engine reads as something else
 
-TYPES: dict[Dialect, dict[Type, str]] = {
-    "duckdb": {
-        Type.BOOLEAN: "BOOLEAN",
-        Type.INTEGER: "DOUBLE",
-        Type.NUMBER: "DOUBLE",
-        Type.TEXT: "VARCHAR",
-        Type.DATE: "DATE",
-        Type.TIMESTAMP: "TIMESTAMP",
-    },
-    "postgres": {
-        Type.BOOLEAN: "boolean",
-        Type.INTEGER: "double precision",
-        Type.NUMBER: "double precision",
-        Type.TEXT: "text",
-        Type.DATE: "date",
-        Type.TIMESTAMP: "timestamp without time zone",
-    },
-    "spark": {
-        Type.BOOLEAN: "BOOLEAN",
-        Type.INTEGER: "DOUBLE",
-        Type.NUMBER: "DOUBLE",
-        Type.TEXT: "STRING",
-        Type.DATE: "DATE",
-        Type.TIMESTAMP: "TIMESTAMP_NTZ",
-    },
-}
+
+class Dialect:
+    """The SQL of one engine."""
+
+    name = "duckdb"
+    double = "DOUBLE"
+    string = "VARCHAR"
+    timestamp = "TIMESTAMP"
+    wide = "HUGEINT"  # holds whole numbers below 2^126
+    digits = f"DECIMAL({DIGITS}, 0)"  # holds whole numbers of so many digits
+    counted = "HUGEINT"  # what a count is cast to before it is multiplied
+    summand = ""  # what a 64-bit integer is cast to so that its sum cannot overflow; "" for nothing
+    materialized = " MATERIALIZED"
+    total = True  # nothing fails on a value: TRY_CAST gives NULL, arithmetic gives infinities and zeros
+    columnar = True  # reading a column twice is cheap: integers as such for keys, numbers unclamped for sums
+    any_text = True  # functions take every text and truth value, also one that breaks its facts
+    cast_moments: tuple[str, ...] = ("timestamp_s", "timestamp_ms", "timestamp_ns")  # whose infinities survive a cast
+    wide_integers: tuple[str, ...] = ("ubigint", "hugeint", "uhugeint", "uint64", "int128", "uint128")
+    halves = ("({} // {})", "({} % {})")  # the quotient and the remainder of whole numbers
+    templates: Mapping[str, str] = {"sign": "CAST(SIGN({x}) AS DOUBLE)"}  # of operations that differ from the plan's
+
+    def __str__(self) -> str:
+        return self.name
+
+    def type_name(self, kind: Type) -> str:
+        """What expressions of this type are held as: every number is a double."""
+        if kind.numeric:
+            return self.double
+        return {Type.TEXT: self.string, Type.TIMESTAMP: self.timestamp}.get(kind, kind.upper())
+
+    def identifier(self, name: str) -> str:
+        """A name in quotes, which it cannot leave."""
+        if not name or "\0" in name:
+            raise InputError("a name is empty or holds the character NUL, which no engine takes")
+        return '"' + name.replace('"', '""') + '"'
+
+    def constant(self, value: Value, kind: Type) -> str:
+        """A constant of this type, numbers as the nearest double."""
+        if value is None:
+            return f"CAST(NULL AS {self.type_name(kind)})"
+        if isinstance(value, bool) and kind is Type.BOOLEAN:
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, int | Fraction) and not isinstance(value, bool) and kind.numeric:
+            return self.number(float(value))
+        if isinstance(value, str) and kind is Type.TEXT:
+            return self.text(value)
+        if isinstance(value, datetime) and kind is Type.TIMESTAMP and value.tzinfo is None:
+            return f"{self.timestamp} '{value.isoformat(sep=' ')}'"
+        if isinstance(value, date) and not isinstance(value, datetime) and kind is Type.DATE:
+            return f"DATE '{value.isoformat()}'"
+        raise InputError(f"a constant of type {type(value).__name__} is no {kind}")
+
+    def number(self, value: float) -> str:
+        """A finite double, to the last bit: the shortest decimal that reads as it, and read as a double at once."""
+        written = repr(value + 0.0)  # -0 is written as any other
+        if written in ("inf", "-inf", "nan"):
+            raise InputError("a constant must be a finite number")
+        return self._literal(written)
+
+    def text(self, value: str) -> str:
+        """A text, in a form that no server setting reads differently."""
+        if "\0" in value:
+            raise InputError("a text constant holds the character NUL, which not every engine stores")
+        return self._quoted(value)
+
+    def _literal(self, written: str) -> str:
+        return f"({written})" if "e" in written else f"({written}e0)"
+
+    def _quoted(self, value: str) -> str:
+        return "'" + value.replace("'", "''") + "'"
+
+    def cast(self, sql: str, kind: str) -> str:
+        """NULL where the value does not fit, or an error where `total` is not so."""
+        return f"TRY_CAST({sql} AS {kind})"
+
+    def to_double(self, sql: str) -> str:
+        return f"CAST({sql} AS {self.double})"
+
+    def sum(self, sql: str) -> str:
+        """The exact sum of 64-bit integers, or of sums; NULL over nothing."""
+        return f"SUM(CAST({sql} AS {self.summand}))" if self.summand else f"SUM({sql})"
+
+    def factor(self, sql: str) -> str:
+        """A 64-bit integer as the factor of a product that is added up."""
+        return f"CAST({sql} AS {self.summand or self.wide})"
+
+    def product(self, sql: str, factor: str) -> str:
+        """Two integers below 2^63 and 2^48 multiplied, as wide as it gets."""
+        return f"{self.factor(sql)} * {factor}"
+
+    def truncated(self, sql: str) -> str:
+        """A double below 2^63 toward zero, as an integer."""
+        return f"CAST(TRUNC({sql}) AS BIGINT)"
+
+    def wide_to_double(self, sql: str) -> str:
+        """A wide whole number ≥ 0 as the same double in every engine, within 2^-52 of it.
+
+        Engines round wide integers each in its own way. Two halves below 2^63 are rounded by hardware, to nearest, and
+        their sum once more.
+        """
+        high, low = (self.to_double(f"CAST({half.format(sql, HALF)} AS BIGINT)") for half in self.halves)
+        return f"({high} * {self.number(float(HALF))} + {low})"
+
+    def extreme(self, function: str, kind: Type) -> str:
+        """The aggregate MIN or MAX of values of this type."""
+        return function
+
+    def let(self, name: str, parts: Sequence[tuple[str, str]], inside: str) -> str:
+        """`inside`, in which `name.field` is the part beside that field, computed once."""
+        inner = ", ".join(f"'{field}': {part}" for field, part in parts)
+        return f"list_transform([{{{inner}}}], lambda {name}: {inside})[1]"
+
+    def bytewise(self, sql: str) -> str:
+        """A text that is compared by its bytes, whatever the collation of the column."""
+        return sql
+
+    def matches(self, sql: str, expression: str) -> str:
+        """Whether the whole text fits a regular expression of ours, which holds no quote and no backslash."""
+        return f"REGEXP_FULL_MATCH({sql}, '{expression}')"
+
+    def truth_to_double(self, sql: str) -> str:
+        return self.to_double(sql)
+
+    def text_to_date(self, sql: str) -> str:
+        """The date of a text that has the form of one; NULL for 0000-01-01 and 2023-02-30."""
+        return f"CASE WHEN {sql} >= '0001' THEN TRY_CAST({sql} AS DATE) END"
+
+    def trunc(self, unit: str, sql: str, kind: Type) -> str:
+        """The beginning of the unit that a date or a timestamp is in."""
+        return f"CAST(DATE_TRUNC('{unit}', {sql}) AS {self.type_name(kind)})"
+
+    def extract(self, field: str, sql: str) -> str:
+        """A field of a date or a timestamp as a whole double."""
+        return f"CAST(DATE_PART('{field}', {sql}) AS DOUBLE)"
+
+    def later(self, sql: str, amount: int, unit: str, kind: Type) -> str:
+        """So many months, days, hours … later; the result is known to be within years 1 to 9999."""
+        moved = f"{sql} + INTERVAL {self._interval(amount, unit)}"
+        return f"CAST({moved} AS DATE)" if kind is Type.DATE else f"({moved})"
+
+    def _interval(self, amount: int, unit: str) -> str:
+        return f"'{amount}' {unit.upper()}"
+
+    def stored_text(self, sql: str, *, padded: bool) -> str:
+        """A stored text as bytes, without the blanks that fill up a char(n); NULL where it is not UTF-8."""
+        return f'(CAST({sql} AS {self.string}) COLLATE "C")'
+
+    def stored_whole(self, sql: str) -> str:
+        """A stored whole number that 64 bits may not hold: of at most 38 digits, else NULL."""
+        return self.cast(sql, self.digits)
+
+    def stored_decimal(self, sql: str, *, point: bool) -> str:
+        """A stored decimal by its value: as its digits, since decimals of two scales may not compare."""
+        text = f"CAST({sql} AS VARCHAR)"  # without a 0 before the point where the type has no room for one
+        return f"REGEXP_REPLACE(RTRIM(RTRIM({text}, '0'), '.'), '^(-?)([.]|$)', '\\10\\2')" if point else text
 
 
-def type_name(kind: Type, dialect: Dialect) -> str:
-    """What expressions of this type are held as: every number is a double."""
-    return TYPES[dialect][kind]
+class _Postgres(Dialect):
+    name = "postgres"
+    double = "DOUBLE PRECISION"
+    string = "TEXT"
+    wide = counted = digits = "NUMERIC"
+    total = columnar = any_text = False
+    cast_moments = wide_integers = ()
+    halves = ("DIV({}, {})", "MOD({}, {})")
+    templates: Mapping[str, str] = {
+        "modulo": f"(CASE WHEN {{y}} <> {{n[0]}} AND ABS({{x}}) <= {{n[{WHOLE}]}} AND ABS({{y}}) <= {{n[{WHOLE}]}} "
+        "THEN CAST(CAST({x} AS BIGINT) % CAST({y} AS BIGINT) AS {double}) END)",
+        "log10": "(CASE WHEN {x} > {n[0]} THEN LOG({x}) END)",
+        "ends_with": '((RIGHT({x}, CHAR_LENGTH({y})) COLLATE "C") = {y})',
+        "contains": "(STRPOS({c}, {y}) > 0)",
+    }
+
+    def identifier(self, name: str) -> str:
+        if len(name.encode()) > LONGEST_NAME:
+            raise InputError(f"the name {name!r} is longer than the {LONGEST_NAME} bytes PostgreSQL keeps: rename it")
+        return super().identifier(name)
+
+    def _literal(self, written: str) -> str:
+        return f"'{written}'::float8"
+
+    def _quoted(self, value: str) -> str:
+        return ("E" if "\\" in value else "") + super()._quoted(value.replace("\\", "\\\\")) + "::text"
+
+    def cast(self, sql: str, kind: str) -> str:
+        return f"CAST({sql} AS {kind})"
+
+    def extreme(self, function: str, kind: Type) -> str:
+        return {"MIN": "BOOL_AND", "MAX": "BOOL_OR"}[function] if kind is Type.BOOLEAN else function
+
+    def let(self, name: str, parts: Sequence[tuple[str, str]], inside: str) -> str:
+        inner = ", ".join(f"{part} AS {field}" for field, part in parts)
+        return (
+            f"(SELECT {inside} FROM (SELECT {inner} OFFSET 0) AS {name})"  # OFFSET keeps the parts from going back in
+        )
+
+    def bytewise(self, sql: str) -> str:
+        return f'({sql} COLLATE "C")'
+
+    def matches(self, sql: str, expression: str) -> str:
+        return f"{self.bytewise(sql)} ~ '^({expression})$'"
+
+    def truth_to_double(self, sql: str) -> str:
+        return self.to_double(f"CAST({sql} AS INTEGER)")
+
+    def text_to_date(self, sql: str) -> str:
+        year, month, day = (f"CAST(SUBSTRING({sql}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
+        begin = f"MAKE_DATE({year}, {month}, 1) + ({day} - 1)"
+        early = f"{self.bytewise(sql)} < '0001'"
+        return f"CASE WHEN {early} THEN NULL WHEN EXTRACT(month FROM {begin}) = {month} THEN {begin} END"
+
+    def trunc(self, unit: str, sql: str, kind: Type) -> str:
+        return super().trunc(unit, f"CAST({sql} AS TIMESTAMP)" if kind is Type.DATE else sql, kind)
+
+    def extract(self, field: str, sql: str) -> str:
+        found = f"EXTRACT({field} FROM {sql})"
+        return self.to_double(f"FLOOR({found})" if field == "second" else found)
+
+    def _interval(self, amount: int, unit: str) -> str:
+        return f"'{amount} {unit}'"
+
+    def stored_whole(self, sql: str) -> str:
+        return f"(CASE WHEN ABS({sql}) < 1e{DIGITS} THEN {sql} END)"  # NaN is above everything
+
+    def stored_decimal(self, sql: str, *, point: bool) -> str:
+        wide = self.cast(sql, self.wide)
+        return f"(CASE WHEN {wide} - {wide} = 0 THEN {wide} END)"  # neither NaN nor infinite
 
 
-def identifier(name: str, dialect: Dialect) -> str:
-    """A name in quotes, which it cannot leave."""
-    if not name or "\0" in name:
-        raise InputError("a name is empty or holds the character NUL, which no engine takes")
-    if dialect == "spark":
+class _Spark(Dialect):
+    """Its own truncation of timestamps goes through a time zone, so they are put together anew."""
+
+    name = "spark"
+    string = "STRING"
+    timestamp = "TIMESTAMP_NTZ"
+    wide = "DECIMAL(38, 0)"
+    counted = "DECIMAL(20, 0)"
+    summand = "DECIMAL(19, 0)"
+    materialized = ""
+    columnar = any_text = False
+    cast_moments = wide_integers = ()
+    halves = ("({} div {})", "({} % {})")
+    fields: Mapping[str, str] = {
+        "dow": "(DAYOFWEEK({}) - 1)", "isodow": "(WEEKDAY({}) + 1)", "doy": "DAYOFYEAR({})", "week": "WEEKOFYEAR({})"
+    }  # fmt: skip
+    templates: Mapping[str, str] = {
+        "floor": CUT.replace("?", "FLOOR({x})"),
+        "ceil": CUT.replace("?", "CEIL({x})"),
+        "trunc": CUT.replace("?", "CASE WHEN {x} < {n[0]} THEN CEIL({x}) ELSE FLOOR({x}) END"),
+        "starts_with": "STARTSWITH({x}, {y})",
+        "ends_with": "ENDSWITH({x}, {y})",
+        "date_diff": "CAST(DATEDIFF(CAST({x} AS DATE), CAST({y} AS DATE)) AS DOUBLE)",
+    }
+
+    def identifier(self, name: str) -> str:
+        super().identifier(name)
         if "${" in name:
             raise InputError(
                 f"the name {name!r} holds ${{, which Spark would put something else in place of: rename it"
             )
         return "`" + name.replace("`", "``") + "`"
-    if dialect == "postgres" and len(name.encode()) > LONGEST_NAME:
-        raise InputError(f"the name {name!r} is longer than the {LONGEST_NAME} bytes PostgreSQL keeps: rename it")
-    return '"' + name.replace('"', '""') + '"'
 
-
-def constant_sql(value: Value, kind: Type, dialect: Dialect) -> str:
-    """A constant of this type, numbers as the nearest double."""
-    if value is None:
-        return f"CAST(NULL AS {type_name(kind, dialect)})"
-    if isinstance(value, bool) and kind is Type.BOOLEAN:
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int | Fraction) and not isinstance(value, bool) and kind.numeric:
-        return double_sql(float(value), dialect)
-    if isinstance(value, str) and kind is Type.TEXT:
-        return text_sql(value, dialect)
-    if isinstance(value, datetime) and kind is Type.TIMESTAMP and value.tzinfo is None:
-        return f"{'TIMESTAMP_NTZ' if dialect == 'spark' else 'TIMESTAMP'} '{value.isoformat(sep=' ')}'"
-    if isinstance(value, date) and not isinstance(value, datetime) and kind is Type.DATE:
-        return f"DATE '{value.isoformat()}'"
-    raise InputError(f"a constant of type {type(value).__name__} is no {kind}")
-
-
-def double_sql(value: float, dialect: Dialect) -> str:
-    """A finite double, to the last bit: the shortest decimal that reads as it, in a form read as a double at once."""
-    written = repr(value + 0.0)  # -0 is written as any other
-    if written in ("inf", "-inf", "nan"):
-        raise InputError("a constant must be a finite number")
-    if dialect == "postgres":
-        return f"'{written}'::float8"
-    if dialect == "spark":
+    def _literal(self, written: str) -> str:
         return f"({written}D)"
-    return f"({written})" if "e" in written else f"({written}e0)"
+
+    def _quoted(self, value: str) -> str:
+        return f"'{value}'" if PLAIN.fullmatch(value) else f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+    def product(self, sql: str, factor: str) -> str:
+        return f"{self.factor(sql)} * CAST({factor} AS DECIMAL(18, 0))"
+
+    def truncated(self, sql: str) -> str:
+        return f"CAST({sql} AS BIGINT)"
+
+    def let(self, name: str, parts: Sequence[tuple[str, str]], inside: str) -> str:
+        inner = ", ".join(f"'{field}', {part}" for field, part in parts)
+        return f"element_at(transform(array(named_struct({inner})), {name} -> {inside}), 1)"
+
+    def matches(self, sql: str, expression: str) -> str:
+        return f"REGEXP_REPLACE({sql}, '^({expression})$', '') = '' AND {sql} <> ''"  # $ alone lets a last newline pass
+
+    def trunc(self, unit: str, sql: str, kind: Type) -> str:
+        if unit in ("hour", "minute", "second"):
+            minute = f"MINUTE({sql})" if unit != "hour" else "0"
+            second = f"CAST(FLOOR(SECOND({sql})) AS DECIMAL(8, 6))" if unit == "second" else "0"
+            return f"MAKE_TIMESTAMP_NTZ(YEAR({sql}), MONTH({sql}), DAY({sql}), HOUR({sql}), {minute}, {second})"
+        day = sql if kind is Type.DATE else f"CAST({sql} AS DATE)"
+        begin = day if unit == "day" else f"TRUNC({day}, '{unit.upper()}')"
+        return begin if kind is Type.DATE else f"CAST({begin} AS TIMESTAMP_NTZ)"
+
+    def extract(self, field: str, sql: str) -> str:
+        return self.to_double(self.fields.get(field, field.upper() + "({})").format(sql))
+
+    def later(self, sql: str, amount: int, unit: str, kind: Type) -> str:
+        days = kind is Type.DATE and unit == "day"
+        return f"DATE_ADD({sql}, {amount})" if days else super().later(sql, amount, unit, kind)
+
+    def stored_text(self, sql: str, *, padded: bool) -> str:
+        text = f"COLLATE(CAST({sql} AS STRING), 'UTF8_BINARY')"
+        return f"TRY_VALIDATE_UTF8({f'RTRIM({text})' if padded else text})"
+
+    def stored_whole(self, sql: str) -> str:
+        return sql
+
+    def stored_decimal(self, sql: str, *, point: bool) -> str:
+        text = f"CAST({sql} AS STRING)"
+        return f"TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM {text}))" if point else text
 
 
-def text_sql(value: str, dialect: Dialect) -> str:
-    """A text, in a form that no server setting reads differently."""
-    if "\0" in value:
-        raise InputError("a text constant holds the character NUL, which not every engine stores")
-    if dialect == "duckdb":
-        return "'" + value.replace("'", "''") + "'"
-    if dialect == "postgres":
-        mark = "E" if "\\" in value else ""
-        return f"{mark}'" + value.replace("\\", "\\\\").replace("'", "''") + "'::text"
-    return f"'{value}'" if PLAIN.fullmatch(value) else f"CAST(X'{value.encode().hex()}' AS STRING)"
+DUCKDB, POSTGRES, SPARK = Dialect(), _Postgres(), _Spark()
+DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK)}

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tacit.base import EngineError, Exact, InputError
-from tacit.engine.dialect import text_sql
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.engine import (
     counts_from,
     failing_closed,
@@ -87,7 +87,7 @@ class DuckDBEngine:
 
         def work(instance: _Instance) -> Exact[Result]:
             before = failing_closed(lambda: instance.sources.version(read))
-            written = statements(bounded, "duckdb", stored_tables(bounded, self._tables, instance.columns))
+            written = statements(bounded, DUCKDB, stored_tables(bounded, self._tables, instance.columns))
             fetch = partial(self._read, instance)
             return steadily(
                 lambda: instance.sources.version(read), lambda: Exact(result_from(bounded, written, fetch)), before
@@ -101,7 +101,7 @@ class DuckDBEngine:
         def work(instance: _Instance) -> Exact[Whole]:
             before = failing_closed(lambda: instance.sources.version(read))
             tables = stored_tables(bounded, self._tables, instance.columns)
-            written = norms_sql(bounded, clip, edges, "duckdb", tables)
+            written = norms_sql(bounded, clip, edges, DUCKDB, tables)
             return steadily(
                 lambda: instance.sources.version(read),
                 lambda: Exact(counts_from(self._read(instance, written), len(edges) + 1)),
@@ -180,12 +180,12 @@ class _Instance:
     def _set(self, **settings: bool | int | str) -> None:
         for name, value in settings.items():
             self.connection.execute(
-                f"SET {name} = {text_sql(str(value).lower() if isinstance(value, bool) else str(value), 'duckdb')}"
+                f"SET {name} = {DUCKDB.text(str(value).lower() if isinstance(value, bool) else str(value))}"
             )
 
     def _lock_down(self) -> None:
         for name, allowed in self.sources.allowed().items():
-            self.connection.execute(f"SET {name} = [{', '.join(text_sql(path, 'duckdb') for path in allowed)}]")
+            self.connection.execute(f"SET {name} = [{', '.join(DUCKDB.text(path) for path in allowed)}]")
         self._set(autoinstall_known_extensions=False, autoload_known_extensions=False, allow_community_extensions=False)
         self._set(enable_external_access=False, lock_configuration=True)
 

@@ -2,6 +2,17 @@
 
 Magnitudes: a row is at most 2^40 steps, so sums over fewer than 2^56 rows stay below 2^96, which every engine's sum of
 64-bit integers holds (HUGEINT 2^127, NUMERIC without end, DECIMAL(29,0) of DECIMAL(19,0) 2^96).
+
+Where columns can be read a second time, sums of clamped steps need no branch for each row: they are then almost as fast
+as without clamping. With r = floor((x − c)/step + 1/2) − offset of a number x that was not clamped, and whole ends
+low ≤ high, |r − low| − |r − high| + (low + high) = 2·clamp(r). So the sum of clamp(r) is half the sum of such spreads.
+IEEE subtraction, multiplication, addition and floor keep the order of doubles, so clamping r to what the ends of x
+become is the same, to the last unit, as clamping x and then taking steps.
+
+Exactness: x is a number only up to `furthest`, whose steps are at most 2^50, and the ends are below 2^31, so every
+difference is a whole double. Rows without a number were left out if the column cannot be NULL; else their spread is
+NULL. Spreads up to 2^18 are added as doubles, and the sum is exact for fewer than 2^35 rows; wider ones are added as
+integers.
 """
 
 from collections.abc import Mapping
@@ -10,14 +21,90 @@ from fractions import Fraction
 from functools import cached_property
 
 from tacit.base import InputError
+from tacit.engine.dialect import Dialect
 from tacit.engine.rows import Rows
-from tacit.engine.spread import Spread, spread_of
-from tacit.engine.steps import LARGEST_STEPS, steps_sql
-from tacit.engine.words import Words
+from tacit.engine.scan import furthest
+from tacit.engine.steps import LARGEST_STEPS, divided_sql, factor, steps_of, steps_sql
 from tacit.plan.bounded import Measure, Presence
 from tacit.plan.expression import Call, Column, Constant, Expression
+from tacit.plan.facts import Type, exact_step
 
-__all__ = ["Measured", "distinct_sql", "presence_proposal", "presence_weight"]
+__all__ = ["Measured", "Spread", "distinct_sql", "presence_proposal", "presence_weight", "spread_of"]
+
+SURE = 2.0**50
+LARGEST_END = 2**31 - 1
+AS_DOUBLES = 2**18
+LARGEST_ONE = 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """A measure over a column that was read and not clamped: `raw` is its SQL, `steps` that of r."""
+
+    column: str
+    raw: str
+    steps: str
+    furthest: float
+    nullable: bool
+    low: int  # of r
+    high: int
+
+    def sql(self, raw: str, steps: str, dialect: Dialect) -> str:
+        """The spread of a row, given its columns; NULL where there is no finite value."""
+        spread = f"ABS({steps} - {dialect.number(self.low)}) - ABS({steps} - {dialect.number(self.high)})"
+        if self.low + self.high:
+            spread += f" + {dialect.number(self.low + self.high)}"
+        largest = 2 * max(abs(self.low), abs(self.high))
+        if largest > AS_DOUBLES:
+            spread = f"CAST({spread} AS {'INTEGER' if largest <= LARGEST_END else 'BIGINT'})"
+        if not self.nullable:
+            return spread
+        least, most = dialect.number(-self.furthest), dialect.number(self.furthest)
+        return f"CASE WHEN {raw} BETWEEN {least} AND {most} THEN {spread} END"
+
+    def total(self, spread: str) -> str:
+        """The sum of steps over rows, from a column of spreads: halving is exact."""
+        return f"(CAST(COALESCE(SUM({spread}), 0) AS HUGEINT) // 2)"
+
+
+def spread_of(measure: Measure, rows: Rows) -> Spread | None:
+    """The form above where it holds: over a column or a column less a constant, as it was read."""
+    if not rows.dialect.columnar or measure.kind != "sum" or measure.low == measure.high:
+        return None
+    column, shift = _shifted(measure.value)
+    ends = None if column is None or not column.facts.bounded else rows.ends(column)
+    if column is None or ends is None or max(map(abs, ends)) > SURE or abs(shift) > SURE:
+        return None
+    if column.facts.type is Type.NUMBER and exact_step(column.facts) is not None:
+        return None  # reading rounds it first
+    raw = rows.raw(column)
+    if raw is None or max(abs(measure.low), abs(measure.high)) > LARGEST_END:
+        return None
+    far = furthest(column.facts)
+    if far > SURE or any(abs(steps_of(end - shift, measure.step, measure.offset)) > SURE for end in (-far, far)):
+        return None
+    low, high = (
+        min(max(steps_of(end - shift, measure.step, measure.offset), measure.low), measure.high) for end in ends
+    )
+    moved = f"({raw} - {rows.dialect.number(shift)})" if shift else raw
+    steps = divided_sql(moved, measure.step, rows.dialect)
+    if not (column.facts.type is Type.INTEGER and shift.is_integer() and factor(measure.step)[0]):
+        steps = f"FLOOR({steps} + {rows.dialect.number(0.5)})"  # else it is whole as it is
+    if measure.offset:
+        steps = f"({steps} - {rows.dialect.number(measure.offset)})"
+    nullable = column.facts.nullable
+    return Spread(column=column.name, raw=raw, steps=steps, furthest=far, nullable=nullable, low=low, high=high)
+
+
+def _shifted(value: Expression | None) -> tuple[Column | None, float]:
+    """A column and the constant that is taken from it."""
+    if isinstance(value, Column):
+        return value, 0.0
+    if isinstance(value, Call) and value.operation == "subtract":
+        column, constant = value.arguments
+        if isinstance(column, Column) and isinstance(constant, Constant) and isinstance(constant.value, int | Fraction):
+            return column, float(constant.value)
+    return None, 0.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +134,7 @@ class Measured:
 
     def select(self, *, unit: bool) -> str:
         """Rows with what measures are made of, as `x0 x1 …`."""
-        words = self.rows.words
+        dialect = self.rows.dialect
         if not self.spreads:
             return self.rows.select([self.rows.value(v) for v in self.values if not isinstance(v, Spread)], unit=unit)
         read: list[str] = []
@@ -56,7 +143,7 @@ class Measured:
             at = len(read)
             if isinstance(value, Spread):
                 read += [value.raw, value.steps]
-                made.append(f"{value.sql(f'x{at}', f'x{at + 1}', words)} AS x{i}")
+                made.append(f"{value.sql(f'x{at}', f'x{at + 1}', dialect)} AS x{i}")
             else:
                 read.append(self.rows.value(value))
                 made.append(f"x{at} AS x{i}")
@@ -77,7 +164,7 @@ class Measured:
             return self._times(self.counted(measure), measure.high)
         if measure.name in self.spreads:
             return self.spreads[measure.name].total(self._name(measure))
-        return f"COALESCE({self.rows.words.sum(self._steps(measure))}, 0)"
+        return f"COALESCE({self.rows.dialect.sum(self._steps(measure))}, 0)"
 
     def clamped(self, measure: Measure, limit: int) -> str:
         """The same as a 64-bit integer within ±limit."""
@@ -95,11 +182,10 @@ class Measured:
             return f"CAST({measure.high} AS BIGINT)"
         return f"CAST(CASE WHEN {self.counted(measure)} > 0 THEN {measure.high} ELSE 0 END AS BIGINT)"
 
-    def _times(self, sql: str, factor: int) -> str:
-        if factor == 1:
+    def _times(self, sql: str, by: int) -> str:
+        if by == 1:
             return sql
-        kind = "DECIMAL(20, 0)" if self.rows.dialect == "spark" else self.rows.words.wide
-        return f"CAST({sql} AS {kind}) * {factor}"
+        return f"CAST({sql} AS {self.rows.dialect.counted}) * {by}"
 
     def _steps(self, measure: Measure) -> str:
         assert measure.value is not None
@@ -112,7 +198,7 @@ class Measured:
             offset=measure.offset,
             low=measure.low,
             high=measure.high,
-            words=self.rows.words,
+            dialect=self.rows.dialect,
             within=self.rows.ends(measure.value),
         )
 
@@ -160,16 +246,13 @@ def distinct_sql(rows: Rows, measure: Measure) -> str:
     return f"SELECT {keys}COUNT(DISTINCT x0) AS n FROM ({ranked}) AS d WHERE place <= {measure.cap}{by}"
 
 
-LARGEST_ONE = 2**30
-
-
-def presence_proposal(presence: Presence, groups: str, words: Words) -> str:
+def presence_proposal(presence: Presence, groups: str, dialect: Dialect) -> str:
     """The weight that doubles propose for a unit in so many groups."""
     if not 1 <= presence.one <= LARGEST_ONE:
         raise InputError(f"presence has from 1 to 2^30 steps of one, not {presence.one}")
-    double = words.to_double(groups)
+    double = dialect.to_double(groups)
     under = f"SQRT({double})" if presence.norm == "l2" else double
-    return f"CAST(FLOOR({words.number(float(presence.one))} / {under}) AS BIGINT)"
+    return f"CAST(FLOOR({dialect.number(float(presence.one))} / {under}) AS BIGINT)"
 
 
 def presence_weight(presence: Presence, groups: str, proposal: str) -> str:

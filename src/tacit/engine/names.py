@@ -10,7 +10,7 @@ import duckdb
 from tacit.base import EngineError, PolicyError, TacitError
 from tacit.engine.check import check, database_columns
 from tacit.engine.connect import copies_of, local_sources, open_engine
-from tacit.engine.dialect import text_sql
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.engine import opening
 from tacit.engine.source.cell import stored_type
 from tacit.engine.source.listing import listed
@@ -112,7 +112,7 @@ def _parquet(file: Path) -> dict[str, str]:
         with TemporaryDirectory(prefix="tacit-") as folder, duckdb.connect(":memory:") as connection:
             link = Path(folder) / "0.parquet"
             link.symlink_to(file)
-            place = text_sql(str(link), "duckdb")
+            place = DUCKDB.text(str(link))
             found = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({place}, hive_partitioning = false)")
             return {str(name): str(kind) for name, kind, *_ in found.fetchall()}
 

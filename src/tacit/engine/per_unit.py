@@ -6,6 +6,9 @@ some bound with their weights, and only those are joined back. There is one `ug`
 A unit with few rows cannot be over any bound (`Whole.rows`). Where each row just adds up, all such units of a group are
 one line of `ug`, whose unit is NULL and whose totals `a0 a1 …` are as wide as sums are; how many rows each unit has is
 counted first. That changes no answer, and whether it is worthwhile follows from the bounds alone.
+
+Where all that matters of a unit is how many groups it is in (units by group, or keys that nobody listed), lines of `ug`
+are counted by group and that number `k`, and weights are worked out once for each such pair.
 """
 
 from collections.abc import Mapping
@@ -14,12 +17,12 @@ from functools import cached_property
 
 from tacit.base import InputError
 from tacit.engine.clip import Whole
+from tacit.engine.dialect import Dialect
 from tacit.engine.measure import Measured, presence_proposal, presence_weight
 from tacit.engine.rows import Rows
-from tacit.engine.words import Words
 from tacit.plan.bounded import Clip, Measure
 
-__all__ = ["PerUnit", "scaled"]
+__all__ = ["PerUnit"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,35 @@ class PerUnit:
         return min(whole.rows([sizes[name] for name in clip.names]) for clip, whole in self.wholes.items())
 
     def sql(self) -> str:
+        if all(map(self.constant, self.measures)) and (self.wholes or self.rows.bounded.presence is not None):
+            return self._of_alike()
         busy = self.rows.busy(self.few())
         return self._of_busy(busy) if busy else self._of_all()
+
+    def _of_alike(self) -> str:
+        """Where units differ in nothing but their number of groups: `c` units of a group are in `k` groups each."""
+        dialect, presence, keys = self.rows.dialect, self.rows.bounded.presence, self.rows.keys
+        made, told, read = ["c"], [], ["*"]
+        for measure, column in self.columns.items():
+            high, clip = self.named[measure].high, self.clips[measure]
+            value = f"CAST({high} AS BIGINT)"
+            if not clip.exempt:
+                read.append(f"{self.wholes[clip].size_of(high, 'k', dialect)} AS n{column}")
+                value = _scaled(value, f"({self.wholes[clip].weight(f'n{column}', dialect)})", dialect)
+            made.append(f"{value} AS v{column}")
+            told.append(f"COALESCE(SUM({dialect.product('c', f'v{column}')}), 0) AS {column}")
+        if presence is not None:
+            read.append(f"{presence_proposal(presence, 'k', dialect)} AS p")
+            made.append(f"{presence_weight(presence, 'k', 'p')} AS v")
+            told.append(f"COALESCE(SUM({dialect.product('c', 'v')}), 0) AS presence")
+        by = "".join(f", ug.{key}" for key in keys)
+        counted = f"SELECT t.k{by}, COUNT(*) AS c FROM ug JOIN t ON ug.u = t.u GROUP BY t.k{by}"
+        weighted = f"SELECT {', '.join((*keys, *made))} FROM (SELECT {', '.join(read)} FROM ({counted}) AS g) AS q"
+        grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return (
+            f"WITH ug AS{dialect.materialized} ({self.source()}), t AS (SELECT u, COUNT(*) AS k FROM ug GROUP BY u) "
+            f"SELECT {', '.join((*keys, *told))} FROM ({weighted}) AS w{grouped}"
+        )
 
     def _of_busy(self, busy: str) -> str:
         """Where only these units are looked at."""
@@ -106,23 +136,23 @@ class PerUnit:
 
     def _joined(self, source: str, told: list[str]) -> str:
         """`ug`, the norms of its units, and its totals `told` beside the weights of those that are over a bound."""
-        words, presence = self.rows.words, self.rows.bounded.presence
+        dialect, presence = self.rows.dialect, self.rows.bounded.presence
         wholes = list(self.wholes.items())
         by = f" GROUP BY {', '.join(f'ug.{key}' for key in self.rows.keys)}" if self.rows.keys else ""
         chosen = [*(f"ug.{key}" for key in self.rows.keys), *told]
-        sizes = [f"{whole.size(self.sizes(clip), words)} AS n{i}" for i, (clip, whole) in enumerate(wholes)]
-        weights = [f"{whole.weight(f'n{i}', words)} AS w{i}" for i, (_, whole) in enumerate(wholes)]
+        sizes = [f"{whole.size(self.sizes(clip), dialect)} AS n{i}" for i, (clip, whole) in enumerate(wholes)]
+        weights = [f"{whole.weight(f'n{i}', dialect)} AS w{i}" for i, (_, whole) in enumerate(wholes)]
         over = [f"n{i} > {whole.threshold}" for i, (_, whole) in enumerate(wholes)]
         heavy = "t"
         if presence is not None:
             sizes.append("COUNT(*) AS k")
             over.append("k > 1")
             columns = "".join(f"n{i}, " for i in range(len(wholes)))
-            heavy = f"(SELECT u, k, {columns}{presence_proposal(presence, 'k', words)} AS p FROM t) AS q"
+            heavy = f"(SELECT u, k, {columns}{presence_proposal(presence, 'k', dialect)} AS p FROM t) AS q"
             weights.append(f"{presence_weight(presence, 'k', 'p')} AS p")
-            chosen.append(f"{words.sum(f'COALESCE(h.p, {presence.one})')} AS presence")
+            chosen.append(f"{dialect.sum(f'COALESCE(h.p, {presence.one})')} AS presence")
         return (
-            f"WITH ug AS{words.materialized} ({source}), "
+            f"WITH ug AS{dialect.materialized} ({source}), "
             f"t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
             f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)}) "
             f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{by}"
@@ -130,25 +160,18 @@ class PerUnit:
 
     def _total(self, measure: Measure, where: str = "") -> str:
         """The sum over the units of a group, weighted; of those that `where` says."""
-        words = self.rows.words
+        dialect = self.rows.dialect
         value = f"CAST({measure.high} AS BIGINT)" if self.constant(measure) else f"ug.{self.columns[measure.name]}"
         clip = self.clips[measure.name]
         if not clip.exempt:
             weight = f"h.w{list(self.wholes).index(clip)}"
-            value = scaled(value, weight, words)
+            value = _scaled(value, weight, dialect)
         if where:
             value = f"CASE WHEN {where} THEN {value} END"
-        return f"COALESCE({f'SUM({value})' if clip.exempt else words.sum(value)}, 0)"
-
-    def _scaled(self, value: str, weight: str) -> str:
-        words = self.rows.words
-        return (
-            f"CASE WHEN {weight} IS NULL THEN {value} ELSE "
-            f"{words.truncated(f'{words.to_double(value)} * {weight}')} END"
-        )
+        return f"COALESCE({f'SUM({value})' if clip.exempt else dialect.sum(value)}, 0)"
 
 
-def scaled(value: str, weight: str, words: Words) -> str:
+def _scaled(value: str, weight: str, dialect: Dialect) -> str:
     """A whole number times its weight toward zero, or as it is where there is no weight."""
-    times = words.truncated(f"{words.to_double(value)} * {weight}")
+    times = dialect.truncated(f"{dialect.to_double(value)} * {weight}")
     return f"CASE WHEN {weight} IS NULL THEN {value} ELSE {times} END"

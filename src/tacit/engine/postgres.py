@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
 from tacit.engine.claim import postgres_origins
-from tacit.engine.dialect import identifier
+from tacit.engine.dialect import POSTGRES
 from tacit.engine.engine import Fetch, called, counts_from, failing_closed, failing_plainly, result_from, stored_tables
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
@@ -99,10 +99,10 @@ class PostgresEngine:
     def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
         def work(instance: _Instance) -> Exact[Result]:
             stored = self._stored(bounded, instance)
-            statements(bounded, "postgres", stored)  # refused before anything is read
+            statements(bounded, POSTGRES, stored)  # refused before anything is read
 
             def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Result]:
-                return Exact(result_from(bounded, statements(bounded, "postgres", called(stored, names)), fetch))
+                return Exact(result_from(bounded, statements(bounded, POSTGRES, called(stored, names)), fetch))
 
             return failing_closed(lambda: self._views.reading(instance.within, bounded.source, read))
 
@@ -111,10 +111,10 @@ class PostgresEngine:
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
         def work(instance: _Instance) -> Exact[Whole]:
             stored = self._stored(bounded, instance)
-            norms_sql(bounded, clip, edges, "postgres", stored)
+            norms_sql(bounded, clip, edges, POSTGRES, stored)
 
             def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Whole]:
-                written = norms_sql(bounded, clip, edges, "postgres", called(stored, names))
+                written = norms_sql(bounded, clip, edges, POSTGRES, called(stored, names))
                 return Exact(counts_from(fetch(written), len(edges) + 1))
 
             return failing_closed(lambda: self._views.reading(instance.within, bounded.source, read))
@@ -265,4 +265,4 @@ class _Instance:
 
 def _dotted(place: str) -> str:
     parts = place.split(".")
-    return ".".join(identifier(part, "postgres") for part in (parts if len(parts) > 1 else ["public", *parts]))
+    return ".".join(POSTGRES.identifier(part) for part in (parts if len(parts) > 1 else ["public", *parts]))

@@ -21,26 +21,26 @@ LARGEST_ONE = 2**20
 
 def ranks_sql(rows: Rows, ranks: Ranks, clip: Clip) -> str:
     """SELECT of the keys, `cell` and the weighted count of rows `n`."""
-    words = rows.words
+    dialect = rows.dialect
     loose, having = rows.loosened()
     seen = loose.select((_cell(rows, ranks),), where=rows.there(ranks.value), unit=not clip.exempt)
     names = ", ".join(f"s.{name}" for name in (*rows.keys, "x0"))
     having = f" HAVING {having}" if having else ""
     if clip.exempt:
-        count = "COUNT(*)" if ranks.one == 1 else f"CAST(COUNT(*) AS {words.summand or words.wide}) * {ranks.one}"
+        count = "COUNT(*)" if ranks.one == 1 else f"{dialect.factor('COUNT(*)')} * {ranks.one}"
         return f"SELECT {names} AS cell, {count} AS n FROM ({seen}) AS s GROUP BY {names}{having}"
     if clip.bound is None:
         raise InputError(f"the bound of {ranks.name!r} was not chosen yet")
     whole = whole_clip(clip, clip.bound)
     most = _most(whole, ranks)
-    weight = words.truncated(f"{words.number(float(ranks.one))} * ({whole.weight('n0', words)})")
+    weight = dialect.truncated(f"{dialect.number(float(ranks.one))} * ({whole.weight('n0', dialect)})")
     busy = rows.busy(whole.rows([ranks.one]))
     return (
         f"WITH c AS ({counts_sql(rows, ranks, whole, busy)}), "
-        f"t AS (SELECT u, {whole.size(('m0',), words)} AS n0, MAX(m0) AS most FROM c GROUP BY u), "
+        f"t AS (SELECT u, {whole.size(('m0',), dialect)} AS n0, MAX(m0) AS most FROM c GROUP BY u), "
         f"h AS (SELECT u, CASE WHEN most > {most * ranks.one} THEN 0 ELSE {weight} END AS w "
         f"FROM t WHERE n0 > {whole.threshold}) "
-        f"SELECT {names} AS cell, {words.sum(f'COALESCE(h.w, {ranks.one})')} AS n "
+        f"SELECT {names} AS cell, {dialect.sum(f'COALESCE(h.w, {ranks.one})')} AS n "
         f"FROM ({seen}) AS s LEFT JOIN h ON s.u = h.u GROUP BY {names}{having}"
     )
 
@@ -65,21 +65,22 @@ def _most(whole: Whole, ranks: Ranks) -> int:
 
 def _cell(rows: Rows, ranks: Ranks) -> str:
     """floor((value − low)/width) in 0..cells−1. A range the value is known to lie in may need no look at the ends."""
-    value, words = rows.value(ranks.value), rows.words
+    value, dialect = rows.value(ranks.value), rows.dialect
     if ranks.cells < 1 or ranks.cells > 2**24 or ranks.width <= 0:
         raise InputError(f"{ranks.name!r} needs from 1 to 2^24 cells of a positive width")
     facts = ranks.value.facts
     if not facts.type.numeric or not facts.bounded:
         raise InputError(f"{ranks.name!r} ranks a value without bounds: {facts.why or 'declare them'}")
-    shifted = value if ranks.low == 0 else f"({value} - {words.number(float(ranks.low))})"
-    place = f"FLOOR({divided_sql(shifted, Fraction(ranks.width), words)})"
+    shifted = value if ranks.low == 0 else f"({value} - {dialect.number(float(ranks.low))})"
+    place = f"FLOOR({divided_sql(shifted, Fraction(ranks.width), dialect)})"
     last = ranks.cells - 1
     within = rows.ends(ranks.value)
     if within is not None and all(0 <= _cell_of(end, ranks) <= last for end in within):
         return f"CAST({place} AS INTEGER)"
+    first, most = dialect.number(0.0), dialect.number(float(last))
     return (
-        f"CASE WHEN {place} BETWEEN {words.number(0.0)} AND {words.number(float(last))} THEN CAST({place} AS INTEGER) "
-        f"WHEN {place} < {words.number(0.0)} THEN 0 ELSE {last} END"
+        f"CASE WHEN {place} BETWEEN {first} AND {most} THEN CAST({place} AS INTEGER) "
+        f"WHEN {place} < {first} THEN 0 ELSE {last} END"
     )
 
 

@@ -1,22 +1,28 @@
-"""A tree of relations as nested SELECTs: its columns under their names in the plan, and the unit beside them."""
+"""A tree of relations as nested SELECTs: its columns under their names in the plan, and the unit beside them.
+
+Aggregates over the rows of one unit inside a subquery are exact, so that the order of rows does not matter. Sums add
+whole numbers of a step. |q| ≤ 2^40 a row, and the sum is clamped to ±2^52, so it is an exact double in every engine;
+times or over the step it is one IEEE operation. Results are clamped to their facts.
+"""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import floor
 
 from tacit.base import InputError
-from tacit.engine.dialect import Dialect, double_sql, identifier
+from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
-from tacit.engine.scan import RAW, UNIT, WHOLE, clamped, native_type, raw_name, scan_sql, unit_name, whole_name
-from tacit.engine.subaggregate import subaggregate_sql
+from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, native_type, scan_sql
+from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
 from tacit.engine.unit import Stored, UnitKind, unit_kind
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
-from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
+from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
 
-__all__ = ["columns_of", "has_unit", "raws", "relation_sql", "scanned", "tables_of", "wholes"]
-
+__all__ = ["columns_of", "copies", "has_unit", "relation_sql", "scanned", "tables_of"]
 
 KEY = "tacit key "
+LARGEST_SUM = 2**52
 
 
 def has_unit(node: Node) -> bool:
@@ -44,12 +50,12 @@ def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, Stored]) -> 
 
 
 def _project(node: Project, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
-    columns = [f"{expression_sql(value, dialect)} AS {identifier(name, dialect)}" for name, value in node.columns]
+    columns = [f"{expression_sql(value, dialect)} AS {dialect.identifier(name)}" for name, value in node.columns]
     if has_unit(node):
-        columns.append(unit_name(dialect))
+        columns.append(dialect.identifier(UNIT))
         assert node.unit is not None
         if node.unit not in dict(node.columns):
-            columns.append(identifier(node.unit, dialect))
+            columns.append(dialect.identifier(node.unit))
     return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation_sql(node.below, dialect, tables)}) AS r"
 
 
@@ -58,23 +64,72 @@ def _group(node: Group, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     if not has_unit(node):
         raise InputError("a subquery that groups needs rows that name their unit")
     assert node.unit is not None
-    unit, name = unit_name(dialect), identifier(node.unit, dialect)
-    columns = [unit, f"{_least(node.schema[node.unit], dialect)}({name}) AS {name}"]
+    unit, name = dialect.identifier(UNIT), dialect.identifier(node.unit)
+    columns = [unit, f"{dialect.extreme('MIN', node.schema[node.unit].type)}({name}) AS {name}"]
     groups = [unit]
     for key, expression in node.keys:
         sql = expression_sql(expression, dialect)
-        columns.append(f"{sql} AS {identifier(key, dialect)}")
+        columns.append(f"{sql} AS {dialect.identifier(key)}")
         groups.append(sql)
     columns += [
-        f"{subaggregate_sql(aggregate, dialect)} AS {identifier(aggregate.name, dialect)}"
-        for aggregate in node.aggregates
+        f"{_aggregate(aggregate, dialect)} AS {dialect.identifier(aggregate.name)}" for aggregate in node.aggregates
     ]
     below = relation_sql(node.below, dialect, tables)
     return f"SELECT {', '.join(columns)} FROM ({below}) AS r GROUP BY {', '.join(groups)}"
 
 
+def _aggregate(aggregate: SubAggregate, dialect: Dialect) -> str:
+    if aggregate.argument is None and aggregate.function != "count":
+        raise InputError(f"{aggregate.function} in a subquery needs an argument")
+    value = "*" if aggregate.argument is None else expression_sql(aggregate.argument, dialect)
+    found = count = dialect.to_double(f"COUNT({value})")
+    if aggregate.function in ("min", "max"):
+        return f"{dialect.extreme(aggregate.function.upper(), aggregate.facts.type)}({value})"
+    if aggregate.function in ("sum", "avg"):
+        found = _sum(aggregate, value, dialect)
+    if aggregate.function == "avg":
+        found = f"({found} / NULLIF({count}, {dialect.number(0.0)}))"
+    return _within(found, aggregate.facts, dialect)
+
+
+def _sum(aggregate: SubAggregate, value: str, dialect: Dialect) -> str:
+    assert aggregate.argument is not None
+    facts = aggregate.argument.facts
+    if not facts.type.numeric or not facts.bounded:
+        raise InputError(
+            f"{aggregate.function} in a subquery needs a number with bounds: {facts.why or 'declare them'}"
+        )
+    low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers
+    step = _step(facts, max(abs(low), abs(high)))
+    least, most = (floor(end / step + Fraction(1, 2)) for end in (low, high))
+    total = dialect.sum(steps_sql(value, step=step, offset=0, low=least, high=most, dialect=dialect))
+    clamped = f"CAST(GREATEST(LEAST({total}, {LARGEST_SUM}), {-LARGEST_SUM}) AS BIGINT)"
+    # over no values a sum is NULL, which GREATEST would pass over
+    return f"CASE WHEN COUNT({value}) > 0 THEN {scaled_sql(dialect.to_double(clamped), step, dialect)} END"
+
+
+def _step(facts: Facts, largest: Fraction) -> Fraction:
+    """The declared step, one for integers, else a power of two that makes the most of 2^40 steps."""
+    step = Fraction(1) if facts.type is Type.INTEGER else facts.step
+    if step is not None and largest / step < LARGEST_STEPS:
+        return step
+    power = Fraction(1, 2**40)
+    while largest / power >= LARGEST_STEPS:
+        power *= 2
+    return power
+
+
+def _within(sql: str, facts: Facts, dialect: Dialect) -> str:
+    if not facts.type.numeric or (facts.low is None and facts.high is None):
+        return sql
+    low, high = inward(facts.low, facts.high)
+    cases = [] if low is None else [f"WHEN {sql} < {dialect.number(low)} THEN {dialect.number(low)}"]
+    cases += [] if high is None else [f"WHEN {sql} > {dialect.number(high)} THEN {dialect.number(high)}"]
+    return f"CASE {' '.join(cases)} ELSE {sql} END"
+
+
 def _join(node: Join, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
-    unit = unit_name(dialect)
+    unit = dialect.identifier(UNIT)
     both = has_unit(node.left) and has_unit(node.right)
     if node.left.private and node.right.private and not both:
         raise InputError("two private tables are joined by their units, and one of these has none")
@@ -88,12 +143,11 @@ def _join(node: Join, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
         else f"{expression_sql(left, dialect)} = {expression_sql(right, dialect)}"
         for left, right in node.on
     ]
-    columns = [f"l.{identifier(name, dialect)}" for name in node.left.schema]
-    columns += [f"r.{identifier(name, dialect)}" for name in node.right.schema]
-    columns += [f"l.{whole_name(name, dialect)}" for name in wholes(node.left, dialect)]
-    columns += [f"r.{whole_name(name, dialect)}" for name in wholes(node.right, dialect)]
-    columns += [f"l.{raw_name(name, dialect)}" for name in raws(node.left, dialect)]
-    columns += [f"r.{raw_name(name, dialect)}" for name in raws(node.right, dialect)]
+    columns = [
+        f"{side}.{dialect.identifier(name)}"
+        for side, below in (("l", node.left), ("r", node.right))
+        for name in (*below.schema, *copies(below, dialect))
+    ]
     # A public row that no private one matches belongs to nobody and is left out.
     kind = "LEFT" if node.kind == "left" and (node.left.private or not node.right.private) else "INNER"
     if has_unit(node):
@@ -115,24 +169,18 @@ def _once(node: Join, right: str, dialect: Dialect) -> str:
     """
     if node.right.private:
         raise InputError("only public rows are matched once: a private side has as many as its units do")
-    names = [identifier(f"{KEY}{i}", dialect) for i in range(len(node.on))]
+    names = [dialect.identifier(f"{KEY}{i}") for i in range(len(node.on))]
     keys = []
     for name, (_, key) in zip(names, node.on, strict=True):
         sql = expression_sql(key, dialect)
-        keys.append(f"{f'({sql} + {double_sql(0.0, dialect)})' if key.facts.type.numeric else sql} AS {name}")
+        keys.append(f"{f'({sql} + {dialect.number(0.0)})' if key.facts.type.numeric else sql} AS {name}")
     columns = []
     for name, facts in node.right.schema.items():
-        columns.append(f"{_least(facts, dialect)}({identifier(name, dialect)}) AS {identifier(name, dialect)}")
-    beside = [whole_name(name, dialect) for name in wholes(node.right, dialect)]
-    beside += [raw_name(name, dialect) for name in raws(node.right, dialect)]
-    columns += [f"MIN({name}) AS {name}" for name in beside]
+        quoted = dialect.identifier(name)
+        columns.append(f"{dialect.extreme('MIN', facts.type)}({quoted}) AS {quoted}")
+    columns += [f"MIN({name}) AS {name}" for name in map(dialect.identifier, copies(node.right, dialect))]
     keyed = f"SELECT *, {', '.join(keys)} FROM ({right}) AS p"
     return f"SELECT {', '.join(columns)} FROM ({keyed}) AS o GROUP BY {', '.join(names)} HAVING COUNT(*) = 1"
-
-
-def _least(facts: Facts, dialect: Dialect) -> str:
-    """The aggregate that gives the one value of some rows which all have it."""
-    return "BOOL_AND" if facts.type is Type.BOOLEAN and dialect == "postgres" else "MIN"
 
 
 def _kind(node: Node, tables: Mapping[str, Stored]) -> UnitKind:
@@ -155,28 +203,15 @@ def _units(node: Join, left: Expression, right: Expression) -> bool:
     )
 
 
-def wholes(node: Node, dialect: Dialect) -> tuple[str, ...]:
-    """Integer columns that are there a second time, as integers: those of a table that nothing was made of yet."""
+def copies(node: Node, dialect: Dialect) -> tuple[str, ...]:
+    """Columns that are there a second time (see `copied`): those of a table that nothing was made of yet."""
     match node:
-        case Scan() if dialect == "duckdb":
-            return tuple(source.name for source in node.columns if source.facts.type is Type.INTEGER)
+        case Scan():
+            return copied(node, dialect)
         case Filter():
-            return wholes(node.below, dialect)
+            return copies(node.below, dialect)
         case Join():
-            return (*wholes(node.left, dialect), *wholes(node.right, dialect))
-        case _:
-            return ()
-
-
-def raws(node: Node, dialect: Dialect) -> tuple[str, ...]:
-    """Bounded numbers that are there a second time, not clamped: those of a table that nothing was made of yet."""
-    match node:
-        case Scan() if dialect == "duckdb":
-            return tuple(source.name for source in node.columns if clamped(source.facts))
-        case Filter():
-            return raws(node.below, dialect)
-        case Join():
-            return (*raws(node.left, dialect), *raws(node.right, dialect))
+            return (*copies(node.left, dialect), *copies(node.right, dialect))
         case _:
             return ()
 
@@ -227,5 +262,7 @@ def _walk(node: Node) -> Iterator[Node]:
 def _check_names(node: Node) -> None:
     """Engines do not tell Ward from ward, so a plan must not need them to."""
     names = [name.casefold() for name in node.schema]
-    if any(name == UNIT or name.startswith((WHOLE, RAW, KEY)) for name in names) or len(set(names)) < len(names):
+    if any(name == UNIT or name.startswith((WHOLE_COPY, RAW_COPY, KEY)) for name in names) or len(set(names)) < len(
+        names
+    ):
         raise InputError("the columns of a relation need names that differ in more than upper and lower case")

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.base import InputError
-from tacit.engine.alike import alike, alike_sql
 from tacit.engine.clip import Whole, thresholds, whole_clip
 from tacit.engine.dialect import Dialect
 from tacit.engine.measure import Measured, distinct_sql
@@ -62,7 +61,7 @@ def norms_sql(bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialec
         per_unit = PerUnit(rows, named, dict.fromkeys(chosen.names, chosen), {chosen: whole})
         source, columns = per_unit.source(), tuple(per_unit.sizes(chosen))
     cases = " ".join(f"WHEN n0 <= {end} THEN {i}" for i, end in enumerate(ends))
-    sizes = f"SELECT u, {whole.size(columns, rows.words)} AS n0 FROM ({source}) AS g GROUP BY u"
+    sizes = f"SELECT u, {whole.size(columns, rows.dialect)} AS n0 FROM ({source}) AS g GROUP BY u"
     cells = f"SELECT CASE {cases} ELSE {len(ends)} END AS cell FROM ({sizes}) AS t"
     return f"SELECT cell, COUNT(*) AS n FROM ({cells}) AS c GROUP BY cell"
 
@@ -100,7 +99,7 @@ def _groups(rows: Rows, clips: Mapping[str, Clip]) -> str:
     if rows.has_unit and (units or clipped):
         wholes = {clip: _whole(clip) for clip in map(clips.__getitem__, (m.name for m in added)) if not clip.exempt}
         per_unit = PerUnit(rows, added, clips, wholes)
-        groups = alike_sql(per_unit) if alike(per_unit) else per_unit.sql()
+        groups = per_unit.sql()
     else:
         groups = _plain(rows, added)
     columns = [f"m{i}" for i in range(len(added))]

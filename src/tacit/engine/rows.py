@@ -6,12 +6,11 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
 
-from tacit.engine.dialect import Dialect, constant_sql
+from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
-from tacit.engine.relation import has_unit, raws, relation_sql, scanned, wholes
-from tacit.engine.scan import inward, raw_name, unit_name, whole_name
+from tacit.engine.relation import copies, has_unit, relation_sql, scanned
+from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, inward
 from tacit.engine.unit import Stored
-from tacit.engine.words import Words, words_of
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import WHOLE, Type
@@ -30,10 +29,6 @@ class Rows:
     dialect: Dialect
     tables: Mapping[str, Stored]
 
-    @property
-    def words(self) -> Words:
-        return words_of(self.dialect)
-
     @cached_property
     def has_unit(self) -> bool:
         return has_unit(self.bounded.source)
@@ -48,7 +43,7 @@ class Rows:
 
     def select(self, values: Sequence[str], *, unit: bool = True, where: str = "") -> str:
         """The rows with these values, in this order."""
-        columns = [f"{unit_name(self.dialect)} AS u"] if unit and self.has_unit else []
+        columns = [f"{self.dialect.identifier(UNIT)} AS u"] if unit and self.has_unit else []
         columns += [
             f"{self.key(key.expression)} AS {name}" for name, key in zip(self.keys, self.bounded.keys, strict=True)
         ]
@@ -60,7 +55,7 @@ class Rows:
         """SELECT of the units that have more than `few` rows, as `u`; nothing where it is not worthwhile to ask."""
         if few < WORTHWHILE or self.table is None:
             return ""
-        unit = unit_name(self.dialect)
+        unit = self.dialect.identifier(UNIT)
         return f"SELECT {unit} AS u FROM ({self.source}) AS r GROUP BY {unit} HAVING COUNT(*) > {few}"
 
     @cached_property
@@ -77,7 +72,7 @@ class Rows:
         To ask it of few groups is cheaper than of every row. The count in it keeps DuckDB from asking rows after all.
         """
         table, conditions = self.table, []
-        if table is None or self.dialect != "duckdb":
+        if table is None or not self.dialect.columnar:
             return self, ""
         columns = {source.name: source for source in table.columns}
         for name, key in zip(self.keys, self.bounded.keys, strict=True):
@@ -87,7 +82,7 @@ class Rows:
             if facts.type is Type.TEXT and facts.domain and not facts.nullable:
                 source = columns[key.expression.name]
                 columns[source.name] = replace(source, facts=source.facts.but(domain=None))
-                domain = ", ".join(constant_sql(value, Type.TEXT, self.dialect) for value in source.facts.domain or ())
+                domain = ", ".join(self.dialect.constant(value, Type.TEXT) for value in source.facts.domain or ())
                 conditions.append(f"CASE WHEN COUNT(*) > 0 THEN {name} IN ({domain}) END")
         if not conditions:
             return self, ""
@@ -99,13 +94,13 @@ class Rows:
 
     def key(self, value: Expression) -> str:
         """A value to group by: integers as integers, which is fast and exact, and one zero for both of IEEE's."""
-        if isinstance(value, Column) and value.name in wholes(self.bounded.source, self.dialect):
-            return whole_name(value.name, self.dialect)
+        if isinstance(value, Column) and WHOLE_COPY + value.name in self._copies:
+            return self.dialect.identifier(WHOLE_COPY + value.name)
         match value.facts.type:
             case Type.INTEGER:
                 return f"CAST({self.value(value)} AS BIGINT)"
             case Type.NUMBER:
-                return f"({self.value(value)} + {self.words.number(0.0)})"
+                return f"({self.value(value)} + {self.dialect.number(0.0)})"
             case _:
                 return self.value(value)
 
@@ -130,7 +125,11 @@ class Rows:
 
     def raw(self, column: Column) -> str | None:
         """The column as it was read and before it was clamped, where that is at hand."""
-        return raw_name(column.name, self.dialect) if column.name in raws(self.bounded.source, self.dialect) else None
+        return self.dialect.identifier(RAW_COPY + column.name) if RAW_COPY + column.name in self._copies else None
+
+    @cached_property
+    def _copies(self) -> frozenset[str]:
+        return frozenset(copies(self.bounded.source, self.dialect))
 
     @cached_property
     def _scanned(self) -> "Mapping[str, tuple[Fraction, Fraction]]":

@@ -18,50 +18,24 @@ from fractions import Fraction
 from math import inf, nextafter
 
 from tacit.base import InputError
-from tacit.engine.dialect import Dialect, constant_sql, identifier, type_name
+from tacit.engine.dialect import LARGEST_DOUBLE, Dialect
 from tacit.engine.unit import Stored, column_kind, text_sql, unit_sql
-from tacit.engine.words import LARGEST_DOUBLE, Words, words_of
 from tacit.plan.facts import Facts, Type, Value, exact_step
 from tacit.plan.node import Scan, Source
 from tacit.policy import ColumnType
 
-__all__ = [
-    "RAW",
-    "UNIT",
-    "WHOLE",
-    "clamped",
-    "furthest",
-    "inward",
-    "native_type",
-    "raw_name",
-    "scan_sql",
-    "unit_name",
-    "whole_name",
-]
+__all__ = ["RAW_COPY", "UNIT", "WHOLE_COPY", "clamped", "copied", "furthest", "inward", "native_type", "scan_sql"]
 
 UNIT = "tacit unit"
-WHOLE = "tacit whole "
-RAW = "tacit raw "
+WHOLE_COPY = "tacit whole "  # before the name of an integer that was not made a double, for grouping: twice as fast
+RAW_COPY = (
+    "tacit raw "  # before the name of a bounded number that is a double and not clamped yet, nor finite: for sums
+)
 EXACT = 2**53
 SMALLEST_DOUBLE = "5e-324"
-COARSE = ("timestamp_s", "timestamp_ms", "timestamp_ns")  # or fine: those that are cast to microseconds
 SENSIBLE = 2**40
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
 START, END = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
-
-
-def unit_name(dialect: Dialect) -> str:
-    return identifier(UNIT, dialect)
-
-
-def whole_name(name: str, dialect: Dialect) -> str:
-    """What an integer column is called that was not made a double, for grouping: DuckDB is twice as fast with it."""
-    return identifier(WHOLE + name, dialect)
-
-
-def raw_name(name: str, dialect: Dialect) -> str:
-    """What a bounded number is called that is a double and not clamped yet, nor finite: for `steps.spread_sql`."""
-    return identifier(RAW + name, dialect)
 
 
 def clamped(facts: Facts) -> bool:
@@ -77,24 +51,31 @@ def furthest(facts: Facts) -> float:
     return float(SENSIBLE) if max(ends) <= SENSIBLE // 2 else LARGEST_DOUBLE
 
 
+def copied(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
+    """The names of columns that are read a second time."""
+    if not dialect.columnar:
+        return ()
+    wholes = (WHOLE_COPY + source.name for source in scan.columns if source.facts.type is Type.INTEGER)
+    return (*wholes, *(RAW_COPY + source.name for source in scan.columns if clamped(source.facts)))
+
+
 def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are stored."""
-    words = words_of(dialect)
     if scan.table not in tables:
         raise InputError(f"table {scan.table!r} was not given to this engine: name it where the engine is opened")
-    stored = tables[scan.table]
+    stored, copies = tables[scan.table], copied(scan, dialect)
     chosen, conditions = [], []
     for source in scan.columns:
-        read = _Reading(source, words, native_type(stored, source))
-        chosen.append(f"{read.sql()} AS {identifier(source.name, dialect)}")
+        read = _Reading(source, dialect, native_type(stored, source))
+        chosen.append(f"{read.sql()} AS {dialect.identifier(source.name)}")
         conditions += read.conditions()
-        if dialect == "duckdb" and source.facts.type is Type.INTEGER:
-            chosen.append(f"{read.sql(whole=True)} AS {whole_name(source.name, dialect)}")
-        if dialect == "duckdb" and clamped(source.facts):
-            chosen.append(f"{read.value} AS {raw_name(source.name, dialect)}")
+        if (name := WHOLE_COPY + source.name) in copies:
+            chosen.append(f"{read.sql(whole=True)} AS {dialect.identifier(name)}")
+        if (name := RAW_COPY + source.name) in copies:
+            chosen.append(f"{read.value} AS {dialect.identifier(name)}")
         if scan.private and source.name == scan.unit:
             unit = unit_sql(read.raw, scan.unit_type, read.native, dialect)
-            chosen.append(f"{unit} AS {unit_name(dialect)}")
+            chosen.append(f"{unit} AS {dialect.identifier(UNIT)}")
             conditions.append(f"{unit} IS NOT NULL")
     where = f" WHERE {' AND '.join(dict.fromkeys(conditions))}" if conditions else ""
     return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {stored.sql}{where}"
@@ -112,13 +93,13 @@ def _unlimited(native: str) -> bool:
     return column_kind(native) is ColumnType.DECIMAL and (digits is None or int(digits[1]) > 300)
 
 
-def inward(low: Fraction | None, high: Fraction | None) -> tuple[float | None, float | None]:
-    """The doubles just inside a range, so that what is clamped to them lies in it; the nearest where none is inside."""
-    first = None if low is None else _up(low)
-    last = None if high is None else -_up(-high)
+def inward(low: Value, high: Value) -> tuple[float | None, float | None]:
+    """The doubles just inside a range of numbers, so that what is clamped to them lies in it; the nearest where none is
+    inside."""
+    first = None if low is None else _up(Fraction(low))  # type: ignore[arg-type]  # a number
+    last = None if high is None else -_up(-Fraction(high))  # type: ignore[arg-type]  # a number
     if first is not None and last is not None and first > last:
-        assert low is not None
-        first = last = float(low)
+        first = last = float(low)  # type: ignore[arg-type]  # a number
     return first, last
 
 
@@ -132,7 +113,7 @@ class _Reading:
     """One column of a table in one dialect."""
 
     source: Source
-    words: Words
+    dialect: Dialect
     native: str  # the engine's name for the stored type
 
     @property
@@ -141,41 +122,41 @@ class _Reading:
 
     @property
     def raw(self) -> str:
-        return identifier(self.source.column, self.words.dialect)
+        return self.dialect.identifier(self.source.column)
 
     def cast(self, kind: str) -> str:
-        return f"{'TRY_CAST' if self.words.total else 'CAST'}({self.raw} AS {kind})"
+        return self.dialect.cast(self.raw, kind)
 
     @property
     def compared(self) -> str:
         """The column in the type in which it is compared with constants: integers as integers, which is fast."""
         match self.facts.type:
             case Type.INTEGER:
-                return self.cast("BIGINT") if self.words.total else self.raw
+                return self.cast("BIGINT") if self.dialect.total else self.raw
             case Type.NUMBER:
                 # PostgreSQL's numeric may be too large for a double, and a cast would then fail
-                return self.cast("DOUBLE") if self.words.total else self.raw
+                return self.cast("DOUBLE") if self.dialect.total else self.raw
             case Type.TEXT:
-                return text_sql(self.raw, self.native, self.words.dialect)
-            case kind if self.words.dialect == "duckdb" and self.native.lower() in COARSE:
+                return text_sql(self.raw, self.native, self.dialect)
+            case kind if self.native.lower() in self.dialect.cast_moments:
                 # from the least and largest of a column DuckDB infers what infinities break: it would pass over bounds
-                moment = self.cast(type_name(kind, self.words.dialect))
+                moment = self.cast(self.dialect.type_name(kind))
                 return f"(CASE WHEN ISFINITE({moment}) THEN {moment} END)"
             case kind:
-                return self.cast(type_name(kind, self.words.dialect))
+                return self.cast(self.dialect.type_name(kind))
 
     @property
     def value(self) -> str:
-        if self.words.dialect == "postgres" and self.facts.type.numeric and _unlimited(self.native):
+        if not self.dialect.total and self.facts.type.numeric and _unlimited(self.native):
             return self._nearest_double()
-        held = self.facts.type.numeric and not (self.facts.type is Type.NUMBER and self.words.total)
-        return self.words.to_double(self.compared) if held else self.compared
+        held = self.facts.type.numeric and not (self.facts.type is Type.NUMBER and self.dialect.total)
+        return self.dialect.to_double(self.compared) if held else self.compared
 
     def _nearest_double(self) -> str:
         """A numeric of PostgreSQL, whose cast is an error where a double would be infinite, or zero for what is not."""
-        near, most = self.words.to_double(self.raw), repr(LARGEST_DOUBLE)
+        near, most = self.dialect.to_double(self.raw), repr(LARGEST_DOUBLE)
         return (
-            f"(CASE WHEN ABS({self.raw}) < {SMALLEST_DOUBLE} THEN {self.words.number(0.0)} "
+            f"(CASE WHEN ABS({self.raw}) < {SMALLEST_DOUBLE} THEN {self.dialect.number(0.0)} "
             f"WHEN {self.raw} BETWEEN -{most} AND {most} THEN {near} END)"
         )
 
@@ -183,12 +164,9 @@ class _Reading:
         if isinstance(value, Fraction | int) and not isinstance(value, bool):
             if self.facts.type is Type.INTEGER:
                 return str(int(value))
-            return self.number(float(value))
-        return constant_sql(value, self.facts.type, self.words.dialect)
-
-    def number(self, value: float) -> str:
-        """A bare literal in PostgreSQL, which takes on the type of the column it is compared with."""
-        return repr(value) if not self.words.total else self.words.number(value)
+            # a bare literal in PostgreSQL takes on the type of the column it is compared with
+            return self.dialect.number(float(value)) if self.dialect.total else repr(float(value))
+        return self.dialect.constant(value, self.facts.type)
 
     def sql(self, *, whole: bool = False) -> str:
         """The value with its facts enforced; an integer as such if `whole`, else as a double."""
@@ -202,14 +180,12 @@ class _Reading:
         if (low, high) == (least, most) and asked:
             return value
         cases = [f"WHEN {self.compared} BETWEEN {self.constant(low)} AND {self.constant(high)} THEN {value}"]
-        if low != least:
-            cases.append(
-                f"WHEN {self.compared} < {self.constant(low)}{self.finite(least, '>=')} THEN {self.ending(low, whole)}"
-            )
-        if high != most:
-            cases.append(
-                f"WHEN {self.compared} > {self.constant(high)}{self.finite(most, '<=')} THEN {self.ending(high, whole)}"
-            )
+        for end, last, sign, back in ((low, least, "<", ">="), (high, most, ">", "<=")):
+            if end != last:
+                # doubles and dates may be infinite, and doubles no number; integers may be too far to be a number
+                finite = "" if last is None else f" AND {self.compared} {back} {self.constant(last)}"
+                beyond = f"{self.compared} {sign} {self.constant(end)}{finite}"
+                cases.append(f"WHEN {beyond} THEN {self.ending(end, whole)}")
         return self.on_step(f"CASE {' '.join(cases)} END")
 
     def harmless(self, whole: bool) -> bool:
@@ -219,7 +195,7 @@ class _Reading:
         rely on facts that it does not have: a square root, a quotient or a date would then fail on somebody's row. Keys
         as integers are in no expression, and of texts and truth values DuckDB's functions take all.
         """
-        return whole or (self.words.dialect == "duckdb" and self.facts.type in (Type.TEXT, Type.BOOLEAN))
+        return whole or (self.dialect.any_text and self.facts.type in (Type.TEXT, Type.BOOLEAN))
 
     def on_step(self, value: str) -> str:
         """A number on its declared step, where that is a power of two: halves go upward, and all of it is exact.
@@ -230,24 +206,20 @@ class _Reading:
         step = exact_step(self.facts) if self.facts.type is Type.NUMBER else None
         if step is None:
             return value
-        size, half = self.words.number(float(step)), self.words.number(0.5)
+        size, half = self.dialect.number(float(step)), self.dialect.number(0.5)
         return f"(FLOOR(({value}) / {size} + {half}) * {size})"
 
     def ending(self, value: Value, whole: bool) -> str:
         """A bound as the value that is read in place of those beyond it."""
         double = self.facts.type.numeric and not whole
-        return self.words.number(float(value)) if double else self.constant(value)  # type: ignore[arg-type]  # numbers
-
-    def finite(self, end: Value, sign: str) -> str:
-        """Doubles and dates may be infinite, and doubles no number; integers may be too far to be a number."""
-        return "" if end is None else f" AND {self.compared} {sign} {self.constant(end)}"
+        return self.dialect.number(float(value)) if double else self.constant(value)  # type: ignore[arg-type]  # numbers
 
     def ends(self) -> tuple[Value, Value, Value, Value]:
         """The range values are clamped to, and the range of values that are values at all."""
         low, high = self.facts.low, self.facts.high
         match self.facts.type:
             case Type.INTEGER:
-                first, last = (-EXACT if low is None else -int(-Fraction(low) // 1)), EXACT  # type: ignore[arg-type]  # a number
+                first = -EXACT if low is None else -int(-Fraction(low) // 1)  # type: ignore[arg-type]  # a number
                 last = EXACT if high is None else int(Fraction(high) // 1)  # type: ignore[arg-type]  # a number
                 if furthest(self.facts) == SENSIBLE:
                     return first, last, -SENSIBLE, SENSIBLE
@@ -256,14 +228,9 @@ class _Reading:
                 most = EXACT if high is None else None
                 return max(first, -EXACT), min(last, EXACT), least, most
             case Type.NUMBER:
-                one, two = inward(None if low is None else Fraction(low), None if high is None else Fraction(high))  # type: ignore[arg-type]  # numbers
-                most_double = Fraction(furthest(self.facts))
-                return (
-                    -most_double if one is None else Fraction(one),
-                    most_double if two is None else Fraction(two),
-                    -most_double,
-                    most_double,
-                )
+                one, two = inward(low, high)
+                far = Fraction(furthest(self.facts))
+                return -far if one is None else Fraction(one), far if two is None else Fraction(two), -far, far
             case Type.DATE:
                 return low or FIRST, high or LAST, FIRST, LAST
             case _:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
-from tacit.engine.dialect import identifier
+from tacit.engine.dialect import SPARK
 from tacit.engine.engine import Fetch, counts_from, failing_closed, failing_plainly, result_from, stored_tables
 from tacit.engine.relation import columns_of
 from tacit.engine.render import norms_sql, statements
@@ -113,17 +113,17 @@ class SparkEngine:
 
     def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
         def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Result]:
-            return Exact(result_from(bounded, statements(bounded, "spark", tables), fetch))
+            return Exact(result_from(bounded, statements(bounded, SPARK, tables), fetch))
 
-        statements(bounded, "spark", self._stored(bounded, self._names))  # refused before anything is read
+        statements(bounded, SPARK, self._stored(bounded, self._names))  # refused before anything is read
         return self._asked(watch, lambda fetch: self._reading(bounded, lambda tables: read(tables, fetch)))
 
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
         def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Whole]:
-            found = fetch(norms_sql(bounded, clip, edges, "spark", tables))
+            found = fetch(norms_sql(bounded, clip, edges, SPARK, tables))
             return Exact(counts_from(found, len(edges) + 1))
 
-        norms_sql(bounded, clip, edges, "spark", self._stored(bounded, self._names))
+        norms_sql(bounded, clip, edges, SPARK, self._stored(bounded, self._names))
         return self._asked(watch, lambda fetch: self._reading(bounded, lambda tables: read(tables, fetch)))
 
     def _asked(self, watch: Watch | None, work: Callable[[Fetch], T]) -> T:
@@ -177,7 +177,7 @@ class SparkEngine:
 
     @property
     def _names(self) -> dict[str, str]:
-        return {name: identifier(name, "spark") for name in self._tables}
+        return {name: SPARK.identifier(name) for name in self._tables}
 
     def _stored(self, bounded: Bounded, names: Mapping[str, str]) -> dict[str, Stored]:
         return stored_tables(bounded, names, self.columns)
@@ -191,7 +191,7 @@ class SparkEngine:
                     name: stack.enter_context(self._tables[name].reading(columns))
                     for name, columns in columns_of(bounded.source).items()
                 }
-                names = {name: identifier(view, "spark") for name, view in views.items()}
+                names = {name: SPARK.identifier(view) for name, view in views.items()}
                 return work(self._stored(bounded, names))
 
         return failing_closed(whole)

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import floor
 
 from tacit.base import InputError
-from tacit.engine.words import Words
+from tacit.engine.dialect import Dialect
 
 __all__ = ["LARGEST_STEPS", "divided_sql", "factor", "scaled_sql", "steps_of", "steps_sql"]
 
@@ -19,7 +19,7 @@ def steps_sql(
     offset: int,
     low: int,
     high: int,
-    words: Words,
+    dialect: Dialect,
     within: tuple[float, float] | None = None,
 ) -> str:
     """floor(value/step + 1/2) − offset clamped to low..high, as an integer; NULL where the value is.
@@ -29,15 +29,15 @@ def steps_sql(
     """
     if step <= 0 or low > high or max(abs(low), abs(high)) > LARGEST_STEPS or abs(offset) > LARGEST_STEPS:
         raise InputError(f"a row must be at most 2^40 steps of a positive size, and {low}..{high} of {step} are not")
-    divided = divided_sql(value, step, words)
-    shift = f" - {words.number(float(offset))}" if offset else ""
+    divided = divided_sql(value, step, dialect)
+    shift = f" - {dialect.number(float(offset))}" if offset else ""
     # whole doubles need no rounding: FLOOR is left out only where the engine's own cast would round otherwise
-    steps = f"(FLOOR({divided} + {words.number(0.5)}){shift})"
+    steps = f"(FLOOR({divided} + {dialect.number(0.5)}){shift})"
     # sums of narrow integers are the fastest that DuckDB has
-    kind = "INTEGER" if max(abs(low), abs(high)) < NARROW and words.dialect == "duckdb" else "BIGINT"
+    kind = "INTEGER" if max(abs(low), abs(high)) < NARROW and dialect.columnar else "BIGINT"
     if within is not None and all(low <= steps_of(end, step, offset) <= high for end in within):
         return f"CAST({steps} AS {kind})"
-    least, most = words.number(float(low)), words.number(float(high))
+    least, most = dialect.number(float(low)), dialect.number(float(high))
     return (
         f"CASE WHEN {steps} BETWEEN {least} AND {most} THEN CAST({steps} AS {kind}) "
         f"WHEN {steps} < {least} THEN {low} WHEN {steps} > {most} THEN {high} END"
@@ -51,22 +51,22 @@ def steps_of(value: float, step: Fraction, offset: int) -> int:
     return floor(divided + 0.5) - offset
 
 
-def scaled_sql(steps: str, step: Fraction, words: Words) -> str:
+def scaled_sql(steps: str, step: Fraction, dialect: Dialect) -> str:
     """So many steps as a double: the inverse, in one IEEE operation where step or its inverse is whole."""
     inverse, by = factor(step)
-    return f"({steps} / {words.number(by)})" if inverse else f"({steps} * {words.number(by)})"
+    return f"({steps} / {dialect.number(by)})" if inverse else f"({steps} * {dialect.number(by)})"
 
 
-def divided_sql(value: str, step: Fraction, words: Words) -> str:
+def divided_sql(value: str, step: Fraction, dialect: Dialect) -> str:
     """value/step in one IEEE operation; what is below a quarter of a step may be zero."""
     inverse, by = factor(step)
     if by == 1:
         return value
     if inverse:
-        return f"{value} * {words.number(by)}"
-    quotient = f"{value} / {words.number(by)}"
-    if by > 1 and words.dialect == "postgres":  # where a quotient too small for a double is an error
-        return f"CASE WHEN ABS({value}) < {words.number(by / 4)} THEN {words.number(0.0)} ELSE {quotient} END"
+        return f"{value} * {dialect.number(by)}"
+    quotient = f"{value} / {dialect.number(by)}"
+    if by > 1 and not dialect.total:  # where a quotient too small for a double is an error
+        return f"CASE WHEN ABS({value}) < {dialect.number(by / 4)} THEN {dialect.number(0.0)} ELSE {quotient} END"
     return quotient
 
 

@@ -24,10 +24,8 @@ from tacit.policy.kind import decimals, understood
 
 __all__ = ["Stored", "UnitKind", "column_kind", "text_sql", "unit_kind", "unit_sql"]
 
-DIGITS = 38  # of a whole number: as many as every engine holds
 WHOLE_TEXT = r"[+-]?0{0,99}[0-9]{1,38}([.]0*)?"  # 7, +7, 007 and 7.0 are one number; 7.5, 7e0 and abc are none
 BINARY = ("blob", "bytea", "binary", "varbinary")
-WIDE = ("ubigint", "hugeint", "uhugeint", "uint64", "int128", "uint128")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +49,7 @@ class UnitKind(StrEnum):
     BINARY = "binary"
 
 
-DECLARED = {
-    Type.INTEGER: UnitKind.INTEGER,
-    Type.NUMBER: UnitKind.DECIMAL,
-    Type.TEXT: UnitKind.TEXT,
-    Type.DATE: UnitKind.DATE,
-    Type.TIMESTAMP: UnitKind.TIMESTAMP,
-    Type.BOOLEAN: UnitKind.BOOLEAN,
-}
+DECLARED = {kind: UnitKind.DECIMAL if kind is Type.NUMBER else UnitKind(str(kind)) for kind in Type}
 FITS = {  # kinds of stored values that can be compared as another kind, each exactly
     UnitKind.INTEGER: {UnitKind.TEXT},
     UnitKind.DECIMAL: {UnitKind.INTEGER},
@@ -108,70 +99,23 @@ def unit_sql(raw: str, declared: Type | None, native: str, dialect: Dialect) -> 
     """The unit of a row in its canonical form; NULL where it is nobody's."""
     stored = _stored_kind(native)
     match unit_kind(declared, native):
-        case UnitKind.INTEGER:
-            return _whole_from_text(raw, dialect) if stored is UnitKind.TEXT else _whole(raw, native, dialect)
+        case UnitKind.INTEGER if stored is UnitKind.TEXT:
+            before = dialect.cast(f"SPLIT_PART({raw}, '.', 1)", dialect.digits)
+            return f"(CASE WHEN {dialect.matches(raw, WHOLE_TEXT)} THEN {before} END)"
+        case UnitKind.INTEGER if native.lower() in dialect.wide_integers or column_kind(native) is ColumnType.DECIMAL:
+            return dialect.stored_whole(raw)
         case UnitKind.DECIMAL:
-            return _decimal(raw, native, dialect)
+            return dialect.stored_decimal(raw, point=bool(decimals(native)))
         case UnitKind.TEXT:
             return text_sql(raw, native, dialect)
         case UnitKind.DATE if stored is UnitKind.TIMESTAMP:
-            return f"CAST({raw} AS DATE)" if dialect == "postgres" else f"TRY_CAST({raw} AS DATE)"
+            return dialect.cast(raw, "DATE")
         case UnitKind.TIMESTAMP:
-            return _moment(raw, dialect)
+            return dialect.cast(raw, dialect.timestamp)  # a point in time in UTC, in microseconds
         case _:
             return raw
 
 
 def text_sql(raw: str, native: str, dialect: Dialect) -> str:
-    """Text that is compared byte by byte, whatever collation the column was given; NULL where it is not UTF-8.
-
-    Blanks that fill up a char(n) are no part of it.
-    """
-    if dialect == "postgres":
-        return f'(CAST({raw} AS TEXT) COLLATE "C")'
-    if dialect == "spark":
-        text = f"COLLATE(CAST({raw} AS STRING), 'UTF8_BINARY')"
-        return f"TRY_VALIDATE_UTF8({f'RTRIM({text})' if native.lower().startswith('char(') else text})"
-    return f'(CAST({raw} AS VARCHAR) COLLATE "C")'
-
-
-def _whole(raw: str, native: str, dialect: Dialect) -> str:
-    """A whole number that is stored as one, of at most 38 digits."""
-    if dialect == "postgres" and column_kind(native) is ColumnType.DECIMAL:
-        return f"(CASE WHEN ABS({raw}) < 1e{DIGITS} THEN {raw} END)"  # NaN is above everything
-    if dialect == "duckdb" and (native.lower() in WIDE or column_kind(native) is ColumnType.DECIMAL):
-        return f"TRY_CAST({raw} AS DECIMAL({DIGITS}, 0))"
-    return raw
-
-
-def _whole_from_text(raw: str, dialect: Dialect) -> str:
-    before = f"SPLIT_PART({raw}, '.', 1)"
-    if dialect == "postgres":
-        return f"(CASE WHEN {raw} ~ '^({WHOLE_TEXT})$' THEN CAST({before} AS NUMERIC) END)"
-    cast = f"TRY_CAST({before} AS DECIMAL({DIGITS}, 0))"
-    if dialect == "duckdb":
-        return f"(CASE WHEN REGEXP_FULL_MATCH({raw}, '{WHOLE_TEXT}') THEN {cast} END)"
-    return f"(CASE WHEN REGEXP_REPLACE({raw}, '^({WHOLE_TEXT})$', '') = '' AND {raw} <> '' THEN {cast} END)"
-
-
-def _decimal(raw: str, native: str, dialect: Dialect) -> str:
-    """A decimal by its value: PostgreSQL's own, elsewhere as its digits, since decimals of two scales may not compare.
-
-    DuckDB writes no 0 before the point where the type has no room for one.
-    """
-    if dialect == "postgres":
-        wide = raw if column_kind(native) is ColumnType.DECIMAL else f"CAST({raw} AS NUMERIC)"
-        return f"(CASE WHEN {wide} - {wide} = 0 THEN {wide} END)"  # neither NaN nor infinite
-    text = f"CAST({raw} AS {'VARCHAR' if dialect == 'duckdb' else 'STRING'})"
-    if not decimals(native):
-        return text
-    if dialect == "spark":
-        return f"TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM {text}))"
-    return f"REGEXP_REPLACE(RTRIM(RTRIM({text}, '0'), '.'), '^(-?)([.]|$)', '\\10\\2')"
-
-
-def _moment(raw: str, dialect: Dialect) -> str:
-    """A point in time in UTC, in microseconds."""
-    if dialect == "postgres":
-        return f"CAST({raw} AS TIMESTAMP)"
-    return f"TRY_CAST({raw} AS {'TIMESTAMP' if dialect == 'duckdb' else 'TIMESTAMP_NTZ'})"
+    """Text that is compared byte by byte, whatever collation the column was given; NULL where it is not UTF-8."""
+    return dialect.stored_text(raw, padded=native.lower().startswith("char("))

@@ -1,44 +1,70 @@
 """Writing SQL in which a part is named before it is used twice, so that nesting does not double the text each time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
-from tacit.engine.dialect import Dialect, double_sql
-from tacit.plan.expression import Call
+from tacit.engine.dialect import Dialect
+from tacit.plan.expression import Call, Constant
+from tacit.plan.facts import Type
+from tacit.plan.operation import OPERATIONS
 
 __all__ = ["INLINE", "Render", "Writer"]
 
 INLINE = 120  # characters that may be written twice
 
 
+class _Numbers(dict[str | int, str]):
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def __missing__(self, key: str | int) -> str:
+        return self.dialect.number(float(key))
+
+
+class _Several(list[str]):
+    """`{args}` is written with commas, `{args: AND }` with what stands after the colon."""
+
+    def __format__(self, between: str) -> str:
+        return (between or ", ").join(self)
+
+
 class Writer:
     """The dialect, and fresh names."""
 
-    def __init__(self, dialect: Dialect, inline: int | None = None) -> None:
-        self.dialect = dialect
-        self.inline = INLINE if inline is None else inline
-        self._names = count(1)
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect, self.number, self._names = dialect, dialect.number, count(1)
 
-    def number(self, value: float) -> str:
-        return double_sql(value, self.dialect)
-
-    def let(self, parts: list[str], body: Callable[..., str]) -> str:
-        """`body` of the parts, each computed once and named where it is long."""
-        if all(len(part) <= self.inline for part in parts):
+    def let(self, parts: Sequence[str], body: Callable[..., str]) -> str:
+        """`body` of the parts; a long one that it uses twice is computed once, and named."""
+        marks = [f"\0{i}\0" for i in range(len(parts))]
+        tried = body(*marks)
+        twice = [i for i, mark in enumerate(marks) if tried.count(mark) > 1]
+        if all(len(parts[i]) <= INLINE for i in twice):
             return body(*parts)
         name = f"tacit_{next(self._names)}"
-        fields = [f"f{i}" for i in range(len(parts))]
-        named = list(zip(fields, parts, strict=True))
-        inside = body(*(f"{name}.{field}" for field in fields))
-        if self.dialect == "postgres":  # OFFSET keeps the planner from putting the parts back in
-            inner = ", ".join(f"{part} AS {field}" for field, part in named)
-            return f"(SELECT {inside} FROM (SELECT {inner} OFFSET 0) AS {name})"
-        if self.dialect == "spark":
-            inner = ", ".join(f"'{field}', {part}" for field, part in named)
-            return f"element_at(transform(array(named_struct({inner})), {name} -> {inside}), 1)"
-        inner = ", ".join(f"'{field}': {part}" for field, part in named)
-        return f"list_transform([{{{inner}}}], lambda {name}: {inside})[1]"
+        inside = body(*(f"{name}.f{i}" if i in twice else part for i, part in enumerate(parts)))
+        return self.dialect.let(name, [(f"f{i}", parts[i]) for i in twice], inside)
+
+    def operation(self, name: str, parts: Sequence[str], call: Call | None = None) -> str:
+        """An operation whose SQL is a template, on parts that are written.
+
+        `{x} {y} {z}` are the parts, `{args}` all and `{rest}` all but the first; `{c}` is the first where texts are
+        compared by their bytes, `{k[1]}` a constant whole number, `{n[0.5]}` a double.
+        """
+        template = self.dialect.templates.get(name, OPERATIONS[name].sql)
+        given = () if call is None else call.arguments
+        texts = any(argument.facts.type is Type.TEXT for argument in given)
+        whole = [a.value if isinstance(a, Constant) and isinstance(a.value, int) else None for a in given]
+        types = {"double": self.dialect.double, "timestamp": self.dialect.timestamp}
+
+        def body(*parts: str) -> str:
+            first = self.dialect.bytewise(parts[0]) if texts else parts[0]
+            several = {"args": _Several(parts), "rest": _Several(parts[1:])}
+            named = dict(zip("xyz", parts, strict=False))
+            return template.format(**named, **several, **types, c=first, k=whole, n=_Numbers(self.dialect))
+
+        return self.let(parts, body)
 
 
 Render = Callable[[Writer, Call, list[str]], str]
-"""How an operation is written: the call, for its facts and constants, and its arguments, already written."""
+"""How an operation that is no template is written: the call, for its facts and constants, and its written arguments."""

@@ -80,7 +80,7 @@ class Constant(Expression):
 
 @dataclass(frozen=True, kw_only=True)
 class Call(Expression):
-    """An operation of plan/operation.py on other expressions. Built by `call`, which derives the facts."""
+    """An operation of plan/operation on other expressions. Built by `call`, which derives the facts."""
 
     operation: str
     arguments: tuple[Expression, ...]

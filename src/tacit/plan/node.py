@@ -12,7 +12,7 @@ from typing import Literal
 from tacit.base import Refused
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, domain_of
-from tacit.plan.operation_text import LONGEST
+from tacit.plan.operation.text import LONGEST
 
 __all__ = [
     "MOST_PARTS",

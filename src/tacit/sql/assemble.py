@@ -12,8 +12,7 @@ import pyarrow as pa
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
 from tacit.plan.moments import Recipe
-from tacit.plan.operation import Held, evaluate
-from tacit.plan.operation_kind import held
+from tacit.plan.operation import Held, evaluate, held
 from tacit.plan.price import Priced
 from tacit.plan.question import Order
 from tacit.sql.estimate import Array, Estimate, Noisy, estimate, value_of, width

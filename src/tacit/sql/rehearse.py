@@ -37,7 +37,7 @@ LARGEST_SUM = 2**96  # of steps over all rows of a table
 
 def rehearse(priced: Priced, dialect: str, *, confidence: float) -> None:
     """`Refused` if this question would be charged for and could not be answered, in the dialect of its engine."""
-    written = next(name for name in DIALECTS if name == dialect)
+    written = DIALECTS[dialect]
     try:
         for largest in (False, True):
             parts = [_part(priced, number, part, written, largest) for number, part in enumerate(priced.planned.parts)]

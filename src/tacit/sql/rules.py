@@ -1,53 +1,65 @@
 """The rule of each construct that is a value: which operation of the plan it becomes."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from sqlglot import exp
 
 from tacit.base import InputError, Mistake, Refused
-from tacit.plan.expression import Expression, constant
+from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
+from tacit.sql.constants import number, to_date, to_timestamp, whole
 from tacit.sql.expressions import Expressions, Rule, alternatives, column, conjuncts, literal
 from tacit.sql.refusals import FUNCTIONS, SUBQUERY, place, quoted, refused, shown
-from tacit.sql.rules_text import RULES as TEXT
-from tacit.sql.rules_time import RULES as TIME
-from tacit.sql.rules_time import part_of, shifted
 
 __all__ = ["RULES"]
 
-ONE: dict[type[exp.Expr], str] = {
-    exp.Abs: "abs",
-    exp.Sign: "sign",
-    exp.Sqrt: "sqrt",
-    exp.Ln: "ln",
-    exp.Exp: "exp",
-    exp.Floor: "floor",
-    exp.Ceil: "ceil",
-    exp.Trunc: "trunc",
+# the operation of a construct, and the parts that are its arguments: those with a question mark may be missing
+CALLS: Mapping[type[exp.Expr], str] = {
+    exp.Abs: "abs this", exp.Sign: "sign this", exp.Sqrt: "sqrt this", exp.Ln: "ln this", exp.Exp: "exp this",
+    exp.Floor: "floor this", exp.Ceil: "ceil this", exp.Trunc: "trunc this", exp.Round: "round this decimals?",
+    exp.Mul: "multiply this expression", exp.SafeDivide: "divide this expression", exp.IntDiv: "div this expression",
+    exp.Mod: "modulo this expression", exp.Pow: "power this expression",
+    exp.EQ: "eq this expression", exp.NEQ: "ne this expression", exp.LT: "lt this expression",
+    exp.LTE: "le this expression", exp.GT: "gt this expression", exp.GTE: "ge this expression",
+    exp.NullSafeEQ: "is_not_distinct this expression", exp.NullSafeNEQ: "is_distinct this expression",
+    exp.Between: "between this low high", exp.Nullif: "nullif this expression",
+    exp.Lower: "lower this?", exp.Upper: "upper this?", exp.Length: "length this?",
+    exp.Substring: "substr this? start? length?", exp.Left: "left this? expression?",
+    exp.Right: "right this? expression?", exp.Replace: "replace this? expression? replacement?",
+    exp.StartsWith: "starts_with this? expression?", exp.EndsWith: "ends_with this? expression?",
+    exp.Contains: "contains this? expression?", exp.DateDiff: "date_diff this expression",
+}  # fmt: skip
+MANY: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}
+NAMED = {"clamp": ("clamp", 3), "ends_with": ("ends_with", 2), "suffix": ("ends_with", 2), "prefix": ("starts_with", 2)}
+TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+LIKES: Mapping[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike"}
+FIELDS = (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
+SPELLINGS = {"dayofyear": "doy", "isoweek": "week"}
+MOST = 10**9  # units of an interval
+INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "INT128", "UTINYINT", "USMALLINT", "UINT", "UBIGINT")
+TYPES = {
+    **dict.fromkeys(INTEGERS, Type.INTEGER),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL", "BIGDECIMAL"), Type.NUMBER),
+    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NVARCHAR"), Type.TEXT),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), Type.TIMESTAMP),
+    "BOOLEAN": Type.BOOLEAN,
+    "DATE": Type.DATE,
 }
-TWO: dict[type[exp.Expr], str] = {
-    exp.EQ: "eq",
-    exp.NEQ: "ne",
-    exp.LT: "lt",
-    exp.LTE: "le",
-    exp.GT: "gt",
-    exp.GTE: "ge",
-    exp.NullSafeEQ: "is_not_distinct",
-    exp.NullSafeNEQ: "is_distinct",
-    exp.Mul: "multiply",
-    exp.SafeDivide: "divide",
-    exp.IntDiv: "div",
-    exp.Mod: "modulo",
-    exp.Pow: "power",
-    exp.Nullif: "nullif",
+MOST_DIGITS = 15
+REFUSED: Mapping[type[exp.Expr], tuple[str, str, str]] = {
+    exp.Star: ("* in an expression", "a value is one column", "name it"),
+    exp.Interval: ("", "an interval is no value by itself", "add it to a date"),
+    exp.Subquery: SUBQUERY,
+    exp.Select: SUBQUERY,
 }
-MANY: dict[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}
-NAMED = {
-    "clamp": ("clamp", 3),
-    "ends_with": ("ends_with", 2),
-    "suffix": ("ends_with", 2),
-    "prefix": ("starts_with", 2),
-}
+
+
+def _call(lower: Expressions, node: exp.Expr) -> Expression:
+    name, *parts = CALLS[type(node)].split()
+    given: list[tuple[str, Any]] = [(part, node.args.get(part.rstrip("?"))) for part in parts]
+    asked = (value for part, value in given if value is not None or not part.endswith("?"))
+    return lower.call(node, name, *map(lower.lower, asked))
 
 
 def _constant(lower: Expressions, node: exp.Expr) -> Expression:
@@ -58,14 +70,6 @@ def _constant(lower: Expressions, node: exp.Expr) -> Expression:
     if found is None:
         raise refused(shown(node), "it is not a constant", at=node)
     return found
-
-
-def _one(lower: Expressions, node: exp.Expr) -> Expression:
-    return lower.call(node, ONE[type(node)], lower.lower(node.this))
-
-
-def _two(lower: Expressions, node: exp.Expr) -> Expression:
-    return lower.call(node, TWO[type(node)], lower.lower(node.this), lower.lower(node.args["expression"]))
 
 
 def _many(lower: Expressions, node: exp.Expr) -> Expression:
@@ -102,10 +106,6 @@ def _in(lower: Expressions, node: exp.Expr) -> Expression:
     return lower.call(node, "in", lower.lower(node.this), *(lower.lower(part) for part in node.expressions))
 
 
-def _between(lower: Expressions, node: exp.Expr) -> Expression:
-    return lower.call(node, "between", *(lower.lower(node.args[name]) for name in ("this", "low", "high")))
-
-
 def _case(lower: Expressions, node: exp.Expr) -> Expression:
     value = node.args.get("this")
     arguments: list[Expression] = [] if value is None else [lower.lower(value)]
@@ -134,9 +134,9 @@ def _sum(lower: Expressions, node: exp.Expr) -> Expression:
     minus = type(node) is exp.Sub
     left, right = node.this, node.args["expression"]
     if type(right.unnest()) is exp.Interval:
-        return shifted(lower, node, left, right.unnest(), minus=minus)
+        return _later(lower, node, left, right.unnest(), minus=minus)
     if type(left.unnest()) is exp.Interval and not minus:
-        return shifted(lower, node, right, left.unnest(), minus=False)
+        return _later(lower, node, right, left.unnest(), minus=False)
     a, b = lower.lower(left), lower.lower(right)
     if a.facts.type is Type.DATE and b.facts.type is Type.DATE and minus:
         return lower.call(node, "date_diff", a, b)
@@ -150,13 +150,8 @@ def _sum(lower: Expressions, node: exp.Expr) -> Expression:
 def _divide(lower: Expressions, node: exp.Expr) -> Expression:
     """Real division, but whole division of whole numbers where the dialect has it so (PostgreSQL)."""
     arguments = lower.lower(node.this), lower.lower(node.args["expression"])
-    whole = node.args.get("typed") and all(argument.facts.type is Type.INTEGER for argument in arguments)
-    return lower.call(node, "div" if whole else "divide", *arguments)
-
-
-def _round(lower: Expressions, node: exp.Expr) -> Expression:
-    digits = node.args.get("decimals")
-    return lower.call(node, "round", lower.lower(node.this), *([] if digits is None else [lower.lower(digits)]))
+    wholes = node.args.get("typed") and all(argument.facts.type is Type.INTEGER for argument in arguments)
+    return lower.call(node, "div" if wholes else "divide", *arguments)
 
 
 def _log(lower: Expressions, node: exp.Expr) -> Expression:
@@ -175,61 +170,167 @@ def _named(lower: Expressions, node: exp.Expr) -> Expression:
     name = node.this.lower() if isinstance(node.this, str) else ""
     arguments = list(node.expressions)
     if name == "date_part" and len(arguments) == 2:
-        return part_of(lower, node, arguments[0], arguments[1])
+        return _part_of(lower, node, arguments[0], arguments[1])
     if name in NAMED and len(arguments) == NAMED[name][1]:
         return lower.call(node, NAMED[name][0], *(lower.lower(argument) for argument in arguments))
     if name in FUNCTIONS:
         what, why, instead = FUNCTIONS[name]
         raise refused(f"{what} ({name.upper()})", why, instead, at=node)
-    raise refused(
-        f"the function {quoted(name or shown(node))}",
-        "it is not among the known functions",
-        "see the SQL reference for those there are",
-        at=node,
-    )
+    called = f"the function {quoted(name or shown(node))}"
+    raise refused(called, "it is not among the known functions", "see the SQL reference for those there are", at=node)
+
+
+def _trim(lower: Expressions, node: exp.Expr) -> Expression:
+    name = TRIMS.get(str(node.args.get("position") or "").upper())
+    if name is None:
+        raise refused(shown(node), "a trim is LEADING, TRAILING or BOTH", at=node)
+    return lower.call(node, name, lower.lower(node.this))
+
+
+def _joined(lower: Expressions, node: exp.Expr) -> Expression:
+    """a || b || c, as one."""
+    ahead, parts = [node], []
+    while ahead:
+        at = ahead.pop()
+        if type(at) is exp.DPipe:
+            ahead += [at.args["expression"], at.args["this"]]
+        else:
+            parts.append(lower.lower(at))
+    return lower.call(node, "concat", *parts)
+
+
+def _concat(lower: Expressions, node: exp.Expr) -> Expression:
+    """CONCAT, which in most dialects takes NULL for an empty text."""
+    parts = [lower.lower(part) for part in node.expressions]
+    if node.args.get("coalesce"):
+        parts = [lower.call(node, "coalesce", part, constant("")) if part.facts.nullable else part for part in parts]
+    return lower.call(node, "concat", *parts)
+
+
+def _like(lower: Expressions, node: exp.Expr) -> Expression:
+    mark = None
+    if type(node) is exp.Escape:
+        mark, node = literal(node.args["expression"]), node.this
+        if mark is None or type(node) not in LIKES:
+            raise refused(shown(node), "ESCAPE belongs to LIKE and is one character", at=node)
+    arguments = [lower.lower(node.this), lower.lower(node.args["expression"]), *([] if mark is None else [mark])]
+    found = lower.call(node, LIKES[type(node)], *arguments)
+    return lower.call(node, "not", found) if node.args.get("negate") else found
+
+
+def _cast(lower: Expressions, node: exp.Expr) -> Expression:
+    to = node.args["to"]
+    kind = TYPES.get(getattr(to.this, "value", "")) if type(to) is exp.DataType else None
+    if kind is None or to.args.get("nested"):
+        why = "values are integers, numbers, texts, dates, timestamps and truth values"
+        raise refused(shown(node), why, "cast to one of INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP, BOOLEAN", at=node)
+    given = literal(node.this)
+    if given is not None and isinstance(given.value, str) and kind.temporal:
+        return constant(to_date(given.value) if kind is Type.DATE else to_timestamp(given.value))
+    value = lower.lower(node.this)
+    if isinstance(value, Constant) and value.value is None:
+        return constant(None, kind)
+    digits = _digits(node, to)
+    if value.facts.type is kind and digits is None:
+        return value
+    if digits is None or not value.facts.type.numeric:
+        value = lower.call(node, f"to_{kind.value}", value)
+    return value if digits is None else lower.call(node, "round", value, constant(digits))
+
+
+def _digits(node: exp.Expr, to: exp.Expr) -> int | None:
+    """The decimals of DECIMAL(p, s). Lengths of other types would cut values, which only SUBSTRING does openly."""
+    given = to.expressions
+    if not given:
+        return None
+    numbers = [literal(part.this) for part in given if type(part) is exp.DataTypeParam]
+    scale = numbers[-1].value if len(numbers) == 2 and numbers[-1] is not None else 0
+    if "DECIMAL" not in to.this.value or not isinstance(scale, int) or not 0 <= scale <= MOST_DIGITS:
+        why, instead = "a length or precision would cut values", "cast without it, and use SUBSTRING or ROUND"
+        raise refused(shown(node), why, instead, at=node)
+    return scale
+
+
+def _word(node: exp.Expr, unit: exp.Expr | None) -> str:
+    """The unit or field that is named, in small letters and without a plural."""
+    if type(unit) not in (exp.Var, exp.Literal, exp.Column) or unit is None or not unit.name:
+        raise refused(shown(node), "its unit is one word", "write 'month', 'day' …", at=node)
+    word = unit.name.lower()
+    singular = word[:-1] if word.endswith("s") and len(word) > 3 else word
+    return SPELLINGS.get(singular, singular)
+
+
+def _trunc(lower: Expressions, node: exp.Expr) -> Expression:
+    return lower.call(node, "date_trunc", constant(_word(node, node.args.get("unit"))), lower.lower(node.this))
+
+
+def _extract(lower: Expressions, node: exp.Expr) -> Expression:
+    return _part_of(lower, node, node.this, node.args["expression"])
+
+
+def _part_of(lower: Expressions, node: exp.Expr, field: exp.Expr, value: exp.Expr) -> Expression:
+    """EXTRACT(field FROM value)."""
+    return lower.call(node, "extract", constant(_word(node, field)), lower.lower(value))
+
+
+def _field(lower: Expressions, node: exp.Expr) -> Expression:
+    return lower.call(node, "extract", constant(type(node).__name__.lower()), lower.lower(node.this))
+
+
+def _days(lower: Expressions, node: exp.Expr) -> Expression:
+    unit = node.args.get("unit")
+    if unit is not None and _word(node, unit) != "day":
+        raise refused(shown(node), "differences are counted in days", "use 'day', and divide", at=node)
+    return _call(lower, node)
+
+
+def _moved(lower: Expressions, node: exp.Expr) -> Expression:
+    """DATE_ADD and DATE_SUB."""
+    amount, minus = node.args["expression"], type(node) is exp.DateSub
+    if type(amount) is not exp.Interval:
+        amount = exp.Interval(this=amount.copy(), unit=node.args.get("unit") or exp.Var(this="day"))
+    return _later(lower, node, node.this, amount, minus=minus)
+
+
+def _later(lower: Expressions, node: exp.Expr, moment: exp.Expr, interval: exp.Expr, *, minus: bool) -> Expression:
+    """A date and a constant number of units later, or earlier."""
+    amount = _amount(node, interval.args.get("this"))
+    unit = constant(_word(node, interval.args.get("unit")))
+    return lower.call(node, "date_add", lower.lower(moment), constant(-amount if minus else amount), unit)
+
+
+def _amount(node: exp.Expr, given: exp.Expr | None) -> int:
+    plain = None if given is None else given.unnest()
+    sign = 1
+    if type(plain) is exp.Neg:
+        plain, sign = plain.this.unnest(), -1
+    if type(plain) is not exp.Literal:
+        raise refused(shown(node), "an interval is a constant number of one unit", "write INTERVAL 3 DAY", at=node)
+    text = plain.name.strip()
+    if text.startswith("-"):
+        text, sign = text[1:], -sign
+    try:
+        return sign * whole(number(text), "an interval", most=MOST)
+    except Refused as error:
+        raise Refused(f"{place(node)}{shown(node)}: {error}; write INTERVAL 3 DAY") from None
 
 
 def _paren(lower: Expressions, node: exp.Expr) -> Expression:
     return lower.lower(node.this)
 
 
-def _star(lower: Expressions, node: exp.Expr) -> Expression:
-    raise refused("* in an expression", "a value is one column", "name it", at=node)
-
-
-def _subquery(lower: Expressions, node: exp.Expr) -> Expression:
-    what, why, instead = SUBQUERY
-    raise refused(what, why, instead, at=node)
-
-
-def _interval(lower: Expressions, node: exp.Expr) -> Expression:
-    raise refused(shown(node), "an interval is no value by itself", "add it to a date", at=node)
+def _refused(lower: Expressions, node: exp.Expr) -> Expression:
+    what, why, instead = REFUSED[type(node)]
+    raise refused(what or shown(node), why, instead, at=node)
 
 
 RULES: Mapping[type[exp.Expr], Rule] = {
-    exp.Column: column,
-    exp.Paren: _paren,
-    exp.Star: _star,
-    exp.Subquery: _subquery,
-    exp.Select: _subquery,
-    exp.Interval: _interval,
-    **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null), _constant),
-    **dict.fromkeys(ONE, _one),
-    **dict.fromkeys(TWO, _two),
-    **dict.fromkeys(MANY, _many),
-    **dict.fromkeys((exp.And, exp.Or), _logic),
-    **dict.fromkeys((exp.Add, exp.Sub), _sum),
-    exp.Not: _not,
-    exp.Is: _is,
-    exp.In: _in,
-    exp.Between: _between,
-    exp.Case: _case,
-    exp.If: _if,
-    exp.Neg: _negate,
-    exp.Div: _divide,
-    exp.Round: _round,
-    exp.Log: _log,
-    exp.Anonymous: _named,
-    **TEXT,
-    **TIME,
-}
+    **dict.fromkeys(CALLS, _call), **dict.fromkeys(MANY, _many), **dict.fromkeys(FIELDS, _field),
+    **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null), _constant), **dict.fromkeys((exp.And, exp.Or), _logic),
+    **dict.fromkeys((exp.Add, exp.Sub), _sum), **dict.fromkeys((exp.Like, exp.ILike, exp.Escape), _like),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _cast), **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _trunc),
+    **dict.fromkeys((exp.DateAdd, exp.DateSub), _moved), **dict.fromkeys(REFUSED, _refused),
+    exp.Column: column, exp.Paren: _paren, exp.Not: _not, exp.Is: _is,
+    exp.In: _in, exp.Case: _case, exp.If: _if, exp.Neg: _negate, exp.Div: _divide, exp.Log: _log, exp.Trim: _trim,
+    exp.DPipe: _joined, exp.Concat: _concat, exp.Anonymous: _named, exp.Extract: _extract, exp.DateDiff: _days,
+}  # fmt: skip

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tacit.base import EngineError, PolicyError
-from tacit.engine.dialect import identifier
+from tacit.engine.dialect import SPARK
 from tacit.engine.source.files import File
 from tacit.engine.source.footer import columns_in
 from tacit.engine.source.hadoop import Hadoop
@@ -35,7 +35,7 @@ class CatalogTable:
     def __init__(self, views: Views, hadoop: Hadoop, name: str, unit: str | None, *, is_private: bool) -> None:
         self._views, self._hadoop = views, hadoop
         self._unit, self._is_private = unit, is_private
-        self._name = ".".join(identifier(part, "spark") for part in name.split("."))
+        self._name = ".".join(SPARK.identifier(part) for part in name.split("."))
         self._footers: set[File] = set()
         self._types: dict[str, str] = {}
         self._look()
@@ -53,7 +53,7 @@ class CatalogTable:
     def reading(self, columns: Collection[str]) -> Iterator[str]:
         frame, seen = self._look()
         files = [self._hadoop.file(uri) for uri in frame.inputFiles()]
-        chosen = frame.selectExpr(*(identifier(name, "spark") for name in columns) if columns else ("1 AS one",))
+        chosen = frame.selectExpr(*(SPARK.identifier(name) for name in columns) if columns else ("1 AS one",))
         copy = None if seen.is_steady else chosen.localCheckpoint()
         view = self._views.add(chosen if copy is None else copy)
         try:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.base import EngineError, PolicyError
-from tacit.engine.dialect import identifier
+from tacit.engine.dialect import SPARK
 from tacit.engine.source.files import File, digest
 from tacit.engine.source.footer import Kind, columns_in, misfit
 from tacit.engine.source.hadoop import Hadoop, name_only
@@ -162,7 +162,7 @@ class ParquetTable:
         frame = reader.parquet(*(name_only(file.path) for file in footers))
         if len(frame.inputFiles()) != len(footers):
             raise EngineError
-        read = {identifier(name, "spark"): kind for name, kind in kinds.items()}
+        read = {SPARK.identifier(name): kind for name, kind in kinds.items()}
         return frame.selectExpr(*(f"{_value(raw, kind)} AS {raw}" for raw, kind in read.items()))
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from tacit.base import InputError, PolicyError, SourceError
-from tacit.engine.dialect import identifier, text_sql
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.engine import opening
 from tacit.engine.source.copies import Copies
 from tacit.engine.source.form import TextForm
@@ -103,7 +103,7 @@ class DuckDBTables:
         if name.casefold() in (other.casefold() for other in self.names):
             raise InputError(f"two tables are called {name!r}, as DuckDB reads names")
         # qualified, so that no name inside a statement is taken for it
-        self.names[name] = f"memory.main.{identifier(name, 'duckdb')}"
+        self.names[name] = f"memory.main.{DUCKDB.identifier(name)}"
         if isinstance(source, tuple):
             source = DatabaseSource(Path(source[0]), str(source[1]), *source[2:])
         self._tables[name] = _Registered(source)
@@ -199,13 +199,13 @@ class DuckDBTables:
         with self._connection.cursor() as cursor:
             if before != state:
                 if alias:
-                    cursor.execute(f"DETACH DATABASE IF EXISTS {identifier(alias, 'duckdb')}")
+                    cursor.execute(f"DETACH DATABASE IF EXISTS {DUCKDB.identifier(alias)}")
                 alias = f"file {self._number()}"
-                cursor.execute(f"ATTACH {text_sql(str(path), 'duckdb')} AS {identifier(alias, 'duckdb')} (READ_ONLY)")
+                cursor.execute(f"ATTACH {DUCKDB.text(str(path))} AS {DUCKDB.identifier(alias)} (READ_ONLY)")
                 self._attached[path] = alias, state
-            inside = f"{identifier(alias, 'duckdb')}.{_dotted(source.name)}"
+            inside = f"{DUCKDB.identifier(alias)}.{_dotted(source.name)}"
             if not self._seen(cursor, name, source, alias):
-                copy = f"memory.main.{identifier(f'tacit copy of {name}', 'duckdb')}"
+                copy = f"memory.main.{DUCKDB.identifier(f'tacit copy of {name}')}"
                 cursor.execute(f"CREATE OR REPLACE TABLE {copy} AS SELECT * FROM {inside}")
                 inside = copy
         self._view(name, f"SELECT * FROM {inside}")
@@ -276,7 +276,7 @@ class DuckDBTables:
             return False
         if stamp is None or copies.sound(file, stamp, columns):
             return True
-        hashes = ", ".join(f"bit_xor(hash({identifier(column, 'duckdb')}))" for column in columns) or "count(*)"
+        hashes = ", ".join(f"bit_xor(hash({DUCKDB.identifier(column)}))" for column in columns) or "count(*)"
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(f"SELECT {hashes} FROM {self._linked([file])}").fetchall()
@@ -295,15 +295,15 @@ class DuckDBTables:
         for number, file in enumerate(files):
             links.append(folder / f"{number}.parquet")
             links[-1].symlink_to(file)
-        listed_links = ", ".join(text_sql(str(link), "duckdb") for link in links)
+        listed_links = ", ".join(DUCKDB.text(str(link)) for link in links)
         # a footer's least and largest values leave NaN out, and DuckDB would decide comparisons by them for whole files
         return f"read_parquet([{listed_links}], can_have_nan = true, hive_partitioning = false, union_by_name = false)"
 
 
 def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(identifier(column, "duckdb") for column in columns)
+    return ", ".join(DUCKDB.identifier(column) for column in columns)
 
 
 def _dotted(name: str) -> str:
     parts = name.split(".")
-    return ".".join(identifier(part, "duckdb") for part in (parts if len(parts) > 1 else ["main", *parts]))
+    return ".".join(DUCKDB.identifier(part) for part in (parts if len(parts) > 1 else ["main", *parts]))

@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.base import PolicyError
-from tacit.engine.dialect import text_sql
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.views.shape import View, check_shape
 from tacit.policy.declaration import quoted
 
@@ -44,7 +44,7 @@ class _File:
     known: set[Any] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        here = text_sql(self.database, "duckdb")
+        here = DUCKDB.text(self.database)
         views = self.ask(f"SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = {here}")
         tables = self.ask(f"SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = {here}")
         self.views = {(schema.lower(), name.lower()): sql for schema, name, sql in views}

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from tacit.base import EngineError, PolicyError
-from tacit.engine.dialect import identifier, text_sql
+from tacit.engine.dialect import POSTGRES
 from tacit.engine.engine import Fetch
 from tacit.engine.relation import columns_of
 from tacit.engine.views.shape import View, check_shape
@@ -50,7 +50,7 @@ def see(fetch: Fetch, table: str, unit: str | None, *, is_private: bool) -> Sigh
     Nothing but the catalogue is read.
     """
     look = _Look(fetch)
-    ((start,),) = look.ask(f"SELECT pg_catalog.to_regclass({text_sql(table, 'postgres')})::oid::bigint")
+    ((start,),) = look.ask(f"SELECT pg_catalog.to_regclass({POSTGRES.text(table)})::oid::bigint")
     if start is not None:
         look.relations({int(start)})
         if is_private:
@@ -81,8 +81,8 @@ class PostgresViews:
         names, copies = dict(self._tables), list[str]()
         for name, columns in columns_of(source).items():
             if name in seen and not seen[name].is_steady:
-                names[name] = copy = identifier(f"tacit once {len(copies)}", "postgres")
-                chosen = ", ".join(identifier(column, "postgres") for column in sorted(columns))
+                names[name] = copy = POSTGRES.identifier(f"tacit once {len(copies)}")
+                chosen = ", ".join(POSTGRES.identifier(column) for column in sorted(columns))
                 copies.append(f"{copy} AS MATERIALIZED (SELECT {chosen or '1 AS one'} FROM {self._tables[name]})")
         return names, f"WITH {', '.join(copies)} SELECT * FROM (" if copies else ""
 
@@ -201,7 +201,7 @@ class _Look:
         if re.search(r"\btablesample\b", text, re.IGNORECASE):
             raise PolicyError(f"it calls a function that takes a sample, another one each time: {REMEDY}")
         if names:
-            listed = ", ".join(text_sql(name, "postgres") for name in names)
+            listed = ", ".join(POSTGRES.text(name) for name in names)
             found = self.ask(
                 "SELECT p.proname::text FROM pg_catalog.pg_proc p WHERE p.provolatile = 'v' AND p.prokind = 'f' "
                 f"AND pg_catalog.lower(p.proname::text) IN ({listed}) ORDER BY 1 LIMIT 1"

@@ -15,7 +15,6 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tacit.base import PolicyError
-from tacit.engine.dialect import Dialect
 from tacit.policy.declaration import quoted
 
 __all__ = ["Definition", "View", "check_shape"]
@@ -26,7 +25,7 @@ REMEDY = (
 )
 DEEPEST = 40
 WHOLE = ("limit", "offset", "fetch", "sample", "match", "pivots", "connect", "into")
-PLACES: dict[Dialect, frozenset[str]] = {
+PLACES: dict[str, frozenset[str]] = {
     "duckdb": frozenset({"rowid"}),
     "postgres": frozenset({"ctid", "xmin", "xmax", "cmin", "cmax"}),
     "spark": frozenset(),  # what there is can be seen in the plan
@@ -46,7 +45,7 @@ Definition = Callable[[tuple[str, ...]], View | None]
 """The view behind a name in parts, such as (schema, view); None for a table."""
 
 
-def check_shape(view: View, unit: str | None, dialect: Dialect, definition: Definition, sums: Collection[str]) -> None:
+def check_shape(view: View, unit: str | None, dialect: str, definition: Definition, sums: Collection[str]) -> None:
     """PolicyError if rows of a view whose units `unit` names, or whose rows are units, can depend on several units.
 
     `sums` are the names of functions that look at several rows.
@@ -88,7 +87,7 @@ class _Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class _Shape:
-    dialect: Dialect
+    dialect: str
     definition: Definition
     sums: frozenset[str]
     named: Mapping[str, exp.Expr] = field(default_factory=dict)  # WITH

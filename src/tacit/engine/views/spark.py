@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.engine.dialect import identifier
+from tacit.engine.dialect import SPARK
 from tacit.engine.views.shape import View, check_shape
 
 __all__ = ["Seen", "check_units"]
@@ -111,7 +111,7 @@ def _definition(session: Any, name: str) -> tuple[View | None, str]:
 
 
 def _qualified(parts: tuple[str, ...], space: str) -> str:
-    name = ".".join(identifier(part, "spark") for part in parts)
+    name = ".".join(SPARK.identifier(part) for part in parts)
     return f"{space}.{name}" if len(parts) == 1 and space else name
 
 

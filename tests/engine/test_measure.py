@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from support.clipping import clip
 from tacit.base.exact import opened
+from tacit.engine.dialect import DUCKDB, POSTGRES, Dialect
 from tacit.engine.duckdb import DuckDBEngine
+from tacit.engine.measure import spread_of
 from tacit.engine.render import statements
 from tacit.engine.rows import Rows
-from tacit.engine.spread import spread_of
 from tacit.engine.steps import steps_of
 from tacit.engine.unit import Stored
 from tacit.plan.bounded import Bounded, Key, Measure
@@ -80,7 +81,7 @@ def test_numbers(rows: list[float | None], step: Fraction, shift: Fraction, offs
     assert (
         spread_of(
             bounded.measures[2],
-            Rows(bounded, "duckdb", TABLES),
+            Rows(bounded, DUCKDB, TABLES),
         )
         is not None
     )
@@ -98,7 +99,7 @@ def test_numbers(rows: list[float | None], step: Fraction, shift: Fraction, offs
 )
 def test_integers(rows: list[int | None]) -> None:
     bounded = question(Column(name="x", facts=AGE), AGE, low=0, high=120)
-    assert "FLOOR" not in str(statements(bounded, "duckdb", TABLES).groups)
+    assert "FLOOR" not in str(statements(bounded, DUCKDB, TABLES).groups)
     known = [min(max(x, 0), 120) for x in rows if x is not None and abs(x) <= FAR]
     assert run(bounded, rows, pa.int64()) == {"rows": [len(rows)], "there": [len(known)], "sum": [sum(known)]}
 
@@ -116,7 +117,7 @@ def test_rows_that_break_the_promise_of_a_value_are_left_out(filtered: bool) -> 
 
 
 def test_it_is_not_used_where_it_is_not_proven() -> None:
-    def found(facts: Facts, dialect: Any = "duckdb", **measure: Any) -> object:
+    def found(facts: Facts, dialect: Dialect = DUCKDB, **measure: Any) -> object:
         bounded = question(Column(name="x", facts=facts), facts, **{"low": 0, "high": 9, **measure})
         return spread_of(
             bounded.measures[2],
@@ -124,7 +125,7 @@ def test_it_is_not_used_where_it_is_not_proven() -> None:
         )
 
     assert found(NUMBER) is not None
-    assert found(NUMBER, "postgres") is None
+    assert found(NUMBER, POSTGRES) is None
     assert found(NUMBER.but(high=None)) is None
     assert found(NUMBER.but(domain=(Fraction(1), Fraction(2)))) is None
     assert found(NUMBER.but(high=Fraction(2**60))) is None

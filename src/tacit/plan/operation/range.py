@@ -5,29 +5,16 @@ Rounding to nearest is monotone, so a result between two exact ends has its doub
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, floor, gcd, inf, nextafter
+from math import ceil, floor, gcd, inf
 from sys import float_info
 
+from tacit.plan.expression import Expression
 from tacit.plan.facts import WHOLE, Facts, Type, Value
-from tacit.plan.operation_kind import Arguments
 
-__all__ = [
-    "LARGEST",
-    "End",
-    "common_step",
-    "dyadic",
-    "ends",
-    "is_whole",
-    "number_facts",
-    "outward",
-    "size_of",
-    "step_of",
-    "times",
-    "why_of",
-]
+__all__ = ["LARGEST", "End", "common_step", "dyadic", "ends", "is_whole", "number_facts", "size_of", "step_of",
+           "why_of"]  # fmt: skip
 
 LARGEST = float_info.max  # what is beyond becomes this, with its sign
-ULPS = 4  # by how much library functions may miss, generously
 
 End = Fraction | float
 """The end of a range: an exact number, or an infinity where there is none."""
@@ -35,12 +22,11 @@ End = Fraction | float
 
 def ends(facts: Facts) -> tuple[End, End]:
     """Between what doubles the values lie."""
-    return _end(facts.low, -inf), _end(facts.high, inf)
+    low, high = (end if end is None else _double(end) for end in (facts.low, facts.high))
+    return -inf if low is None else low, inf if high is None else high
 
 
-def _end(value: Value, missing: float) -> End:
-    if value is None:
-        return missing
+def _double(value: Value) -> End:
     assert isinstance(value, int | Fraction)  # of a number
     try:
         return Fraction(float(value))
@@ -59,7 +45,7 @@ def number_facts(
     low: End, high: End, *, whole: bool = False, step: Fraction | None = None, nullable: bool, why: str = ""
 ) -> Facts:
     """Facts of doubles that are the rounded results of exact ones in low..high; INTEGER where doubles hold them all."""
-    bottom, top = _rounded(low), _rounded(high)
+    bottom, top = (end if isinstance(end, float) else _double(end) for end in (low, high))
     bottom = -inf if bottom == -inf else min(bottom, Fraction(LARGEST))
     top = inf if top == inf else max(top, Fraction(-LARGEST))
     size = size_of(bottom, top)
@@ -81,27 +67,6 @@ def number_facts(
 def size_of(*ends: End) -> End:
     """How far from 0 the farthest is."""
     return max(max(end, -end) for end in ends)
-
-
-def _rounded(end: End) -> End:
-    if isinstance(end, float):
-        return end
-    try:
-        return Fraction(float(end))
-    except OverflowError:
-        return inf if end > 0 else -inf
-
-
-def times(a: End, b: End) -> End:
-    """a·b for ends, where 0·∞ is 0: no value is infinite."""
-    return Fraction(0) if a == 0 or b == 0 else a * b
-
-
-def outward(low: float, high: float) -> tuple[End, End]:
-    """A range that a library function, and another engine's, stays within."""
-    for _ in range(ULPS):
-        low, high = nextafter(low, -inf), nextafter(high, inf)
-    return (low if low == -inf else Fraction(low)), (high if high == inf else Fraction(high))
 
 
 def dyadic(step: Fraction) -> bool:
@@ -128,6 +93,6 @@ def _gcd(a: Fraction, b: Fraction) -> Fraction:
     return Fraction(gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
 
 
-def why_of(arguments: Arguments, otherwise: str = "") -> str:
+def why_of(*arguments: Expression, otherwise: str = "") -> str:
     """What to declare so that the arguments have bounds."""
     return next((argument.facts.why for argument in arguments if argument.facts.why), otherwise)

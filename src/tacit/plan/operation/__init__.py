@@ -1,8 +1,8 @@
-"""The closed registry of operations on row values. Each is total: it has a result, or NULL, for all arguments.
+"""The one table of operations on row values. Each is total: it has a result, or NULL, for all arguments.
 
-An operation is its types, its meaning in Python and the facts that follow. Numbers are IEEE doubles, so that + - * /
-and square roots are the same to the last bit in every engine; a result too large for a double is the largest double
-with its sign. `exact = False` marks the few that libraries round differently (ln, exp, power …: the last digits).
+An operation is its types, its meaning in Python, the facts that follow and its SQL. Numbers are IEEE doubles, so that
++ - * / and square roots are the same to the last bit in every engine; a result too large for a double is the largest
+double with its sign. `exact = False` marks the few of which libraries round the last digits differently (ln, exp, …).
 """
 
 from collections.abc import Mapping
@@ -10,36 +10,17 @@ from itertools import product
 from math import isfinite, isnan, prod
 
 from tacit.base import InputError
-from tacit.plan import (
-    operation_cast,
-    operation_choice,
-    operation_logic,
-    operation_number,
-    operation_power,
-    operation_text,
-    operation_time,
-)
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, Value, domain_of
-from tacit.plan.operation_kind import Held, Operation, held, shown
-from tacit.plan.operation_number import saturated
+from tacit.plan.operation import logic, number, text, time
+from tacit.plan.operation.kind import Held, Operation, held, shown
 
-__all__ = ["OPERATIONS", "Held", "Operation", "call", "evaluate"]
+__all__ = ["OPERATIONS", "Held", "Operation", "call", "evaluate", "held"]
 
 MOST_COMBINATIONS = 512  # of argument values that are tried out to list a domain
 
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation
-    for module in (
-        operation_number,
-        operation_power,
-        operation_logic,
-        operation_choice,
-        operation_text,
-        operation_time,
-        operation_cast,
-    )
-    for operation in module.OPERATIONS
+    operation.name: operation for family in (number, logic, text, time) for operation in family.OPERATIONS
 }
 
 
@@ -48,8 +29,8 @@ def call(name: str, *arguments: Expression) -> Call:
     operation = OPERATIONS.get(name)
     if operation is None:
         raise InputError(f"there is no operation {name}")
-    fitted = operation.fit(arguments)
-    facts = operation.facts(fitted)
+    fitted = operation.fit(name, arguments)
+    facts = operation.facts(*fitted)
     if operation.exact:
         facts = _listed(operation, fitted, facts)
     return Call(operation=name, arguments=fitted, facts=facts)
@@ -91,4 +72,4 @@ def evaluate(expression: Expression, row: Mapping[str, Value | Held]) -> Held:
 def _finite(value: Held) -> Held:
     if not isinstance(value, float) or isfinite(value):
         return value
-    return None if isnan(value) else saturated(value)
+    return None if isnan(value) else number.saturated(value)
