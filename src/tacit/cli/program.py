@@ -1,9 +1,14 @@
-"""The program that the accounting commands speak of: one mechanism, run on a sample, a number of times."""
+"""The program that the accounting commands speak of: one mechanism, run on a sample, a number of times; its options.
+
+Numbers are read as typed, so 0.1 is a tenth and 256/60000 works.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from tacit.base import InputError, Number, Relation, Sensitivity, between, exact, positive, whole
 from tacit.loss import PLD, Loss, Pure
@@ -11,7 +16,27 @@ from tacit.loss.pld import probability
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 
-__all__ = ["KINDS", "Kind", "Program", "mechanism", "plain"]
+__all__ = [
+    "KINDS",
+    "Accuracy",
+    "Clip",
+    "Delta",
+    "EpsilonEach",
+    "Kind",
+    "MechanismName",
+    "MechanismNameOrNone",
+    "Program",
+    "Rate",
+    "RelationName",
+    "Sampling",
+    "Scale",
+    "SensitivityOf",
+    "Sigma",
+    "Steps",
+    "Unit",
+    "mechanism",
+    "plain",
+]
 
 SAMPLINGS = ("poisson", "fixed")
 
@@ -48,6 +73,63 @@ KINDS = {
 }
 
 
+NUMBER = "NUMBER"
+
+MechanismName = Annotated[
+    str, typer.Argument(metavar="MECHANISM", help=f"One of {', '.join(KINDS)}.", show_default=False)
+]
+MechanismNameOrNone = Annotated[
+    str | None, typer.Argument(metavar="MECHANISM", help=f"None, or one of {', '.join(KINDS)}.", show_default=False)
+]
+Sigma = Annotated[
+    str | None,
+    typer.Option("--sigma", metavar=NUMBER, help="Noise of gaussian, and of discrete-gaussian on one number."),
+]
+Scale = Annotated[str | None, typer.Option("--scale", metavar=NUMBER, help="Noise of laplace and discrete-laplace.")]
+EpsilonEach = Annotated[
+    str | None, typer.Option("--epsilon", metavar=NUMBER, help="The ε of each run of a pure mechanism.")
+]
+SensitivityOf = Annotated[
+    str | None,
+    typer.Option(
+        "--sensitivity",
+        metavar=NUMBER,
+        help="How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
+        "under add_remove, 2 under replace.",
+    ),
+]
+Clip = Annotated[
+    str | None,
+    typer.Option(
+        "--clip",
+        metavar=NUMBER,
+        help="The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
+        "twice as much under replace. A Poisson sample under replace needs it.",
+    ),
+]
+Rate = Annotated[
+    str, typer.Option("--rate", metavar=NUMBER, help="The share of the data that a run sees, such as 256/60000.")
+]
+Sampling = Annotated[
+    str,
+    typer.Option(
+        "--sampling",
+        metavar="HOW",
+        help="poisson: each unit takes part by its own coin; fixed: a fixed number is drawn (for replace).",
+    ),
+]
+Steps = Annotated[str, typer.Option("--steps", metavar="COUNT", help="How many times it runs.")]
+Delta = Annotated[
+    str | None, typer.Option("--delta", metavar=NUMBER, help="The δ to state ε at. A pure mechanism needs none.")
+]
+RelationName = Annotated[
+    str,
+    typer.Option("--relation", metavar="NAME", help="Who is hidden: add_remove (one unit is there or not) or replace."),
+]
+Unit = Annotated[str, typer.Option("--unit", metavar="NOUN", help="What one unit is called.")]
+Accuracy = Annotated[float, typer.Option("--accuracy", metavar=NUMBER, help="Relative width of the answer.")]
+
+
 def plain(number: Fraction) -> str:
     """0.01 for a hundredth, 1/3 for a third, six digits of something unwieldy."""
     short = f"{float(number):.12g}"
@@ -82,7 +164,6 @@ class Program:
         cls,
         name: str,
         values: dict[str, str | None],
-        *,
         sensitivity: str | None,
         clip: str | None,
         rate: str,
