@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from support.tree import ROOT
 from tacit import __version__
 from tacit.cli import app, main
 from tacit.cli.app import COMMANDS, FORMER, GROUPS
@@ -37,6 +38,16 @@ def test_every_command_has_a_help_of_its_own(path: str) -> None:
     result = CliRunner().invoke(app, [*path.split(), "--help"])
     assert result.exit_code == 0, result.output
     assert f"Usage: tacit {path} " in result.output
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_is_in_the_reference(path: str) -> None:
+    group, _, name = path.rpartition(" ")
+    rows = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8").splitlines()
+    assert any(
+        row.startswith(f"| `tacit {path}") or (row.startswith(f"| `tacit {group} ") and f"`{name}`" in row)
+        for row in rows
+    )
 
 
 @pytest.mark.parametrize(
