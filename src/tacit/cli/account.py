@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tacit.base import InputError, Number, PrivacyWarning, Relation, exact, positive, whole
 from tacit.cli import program as p
-from tacit.cli.options import Json, Picture
+from tacit.cli.options import Json, Picture, flag, option
 from tacit.cli.program import Program, plain
 from tacit.cli.screen import bar, bounds, bullets, down, facts, open_files, plain_table, print_json, up, wrote
 from tacit.loss import PLD, Approx, Interval, Loss, Meaning, Pure
@@ -91,13 +91,12 @@ def calibrate(
 def explain(
     name: p.MechanismNameOrNone = None,
     epsilon: Annotated[
-        str | None,
-        typer.Option("--epsilon", metavar="NUMBER", help="The ε to explain; with pure, the ε of each run."),
+        str | None, option("--epsilon", "NUMBER", "The ε to explain; with pure, the ε of each run.")
     ] = None,
     delta: p.Delta = None,
-    prior: Annotated[str, typer.Option("--prior", metavar="NUMBER", help="What somebody believed before.")] = "0.5",
+    prior: Annotated[str, option("--prior", "NUMBER", "What somebody believed before.")] = "0.5",
     population: Annotated[
-        str | None, typer.Option("--population", metavar="COUNT", help="How many units there are: δ must be far below.")
+        str | None, option("--population", "COUNT", "How many units there are: δ must be far below.")
     ] = None,
     sigma: p.Sigma = None,
     scale: p.Scale = None,
@@ -137,7 +136,7 @@ def explain(
 
 def mechanisms(
     as_json: Json = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/reference/mechanisms.md.")] = False,
+    markdown: Annotated[bool, flag("--markdown", "Print the page docs/reference/mechanisms.md.")] = False,
 ) -> None:
     """Every mechanism there is: what it does and where its theory is written down."""
     if as_json:

@@ -3,34 +3,33 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError
+from tacit.cli import options as o
 from tacit.cli.budget import differences
-from tacit.cli.options import USUAL, Json, LedgerAt, People, PolicyFile, Yes, agree, ledger_place, one_of
 from tacit.cli.screen import print_json
 from tacit.engine import claims_of
 from tacit.ledger import Entry, Ledger
 
 __all__ = ["adopt", "apply", "claims", "rename", "seal", "unclaim"]
 
-Account = Annotated[str, typer.Argument(metavar="PEOPLE", help="Whose account.")]
-Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, which is recorded.")]
+Account = Annotated[str, o.argument("PEOPLE", "Whose account.")]
+Why = Annotated[str, o.option("--why", "TEXT", "The reason, which is recorded.")]
 
 
 def apply(
-    file: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file.")] = USUAL,
-    ledger: LedgerAt = None,
-    yes: Yes = False,
-    as_json: Json = False,
+    file: Annotated[Path, o.argument("POLICY", "The policy file.")] = o.USUAL,
+    ledger: o.LedgerAt = None,
+    yes: o.Yes = False,
+    as_json: o.Json = False,
 ) -> None:
     """Record what a policy says: opens the account, or changes its limits. Shows the differences first.
 
     Example: tacit ledger apply tacit.toml
     """
-    where, policy = ledger_place(file, ledger)
+    where, policy = o.ledger_place(file, ledger)
     assert policy is not None
     terms, claims, console = policy.terms(), claims_of(policy), Console()
     exists = "://" in where or Path(where).exists()
@@ -50,7 +49,7 @@ def apply(
         if not as_json:
             for change in changes:
                 console.print(Text(f"• {change}"), soft_wrap=True)
-        agree(f'Record this for "{terms.people}"?', yes=yes)
+        o.agree(f'Record this for "{terms.people}"?', yes=yes)
         with Ledger.open(where) as book:
             entries = book.apply(terms, claims)
     if as_json:
@@ -62,15 +61,15 @@ def apply(
         console.print(Text(f"Recorded, with {len(entries)} entr{'y' if len(entries) == 1 else 'ies'}.", style="green"))
 
 
-def adopt(why: Why = "", policy: PolicyFile = None, ledger: LedgerAt = None, yes: Yes = False) -> None:
+def adopt(why: Why = "", policy: o.PolicyFile = None, ledger: o.LedgerAt = None, yes: o.Yes = False) -> None:
     """Use a ledger that was put back from an older copy. What was charged since that copy is lost to the count.
 
     Example: tacit ledger adopt --why "restored the backup of Monday after the disk failed"
     """
     if not why.strip():
         raise InputError("--why is missing: say what happened, for it is recorded")
-    where, _ = ledger_place(policy, ledger)
-    agree(
+    where, _ = o.ledger_place(policy, ledger)
+    o.agree(
         "Charges that this copy does not have will not be counted, although people paid. Use it all the same?", yes=yes
     )
     with Ledger.open(where, create=False, adopt=why):
@@ -79,11 +78,7 @@ def adopt(why: Why = "", policy: PolicyFile = None, ledger: LedgerAt = None, yes
 
 
 def seal(
-    people: Account,
-    why: Why = "",
-    policy: PolicyFile = None,
-    ledger: LedgerAt = None,
-    yes: Yes = False,
+    people: Account, why: Why = "", policy: o.PolicyFile = None, ledger: o.LedgerAt = None, yes: o.Yes = False
 ) -> None:
     """Close an account for good: nothing can be charged to it any more.
 
@@ -91,39 +86,41 @@ def seal(
     """
     if not why.strip():
         raise InputError("--why is missing: say why it is closed, for it is recorded")
-    where, _ = ledger_place(policy, ledger)
+    where, _ = o.ledger_place(policy, ledger)
     with Ledger.open(where, create=False) as book:
-        one_of(book, people, None)
-        agree(f'Close the account of "{people}"? This cannot be undone.', yes=yes)
+        o.one_of(book, people, None)
+        o.agree(f'Close the account of "{people}"? This cannot be undone.', yes=yes)
         book.seal(people, why)
     Console().print(Text(f'The account of "{people}" is sealed.'), soft_wrap=True)
 
 
 def rename(
     people: Account,
-    to: Annotated[str, typer.Argument(metavar="NAME", help="The new name.")],
-    policy: PolicyFile = None,
-    ledger: LedgerAt = None,
+    to: Annotated[str, o.argument("NAME", "The new name.")],
+    policy: o.PolicyFile = None,
+    ledger: o.LedgerAt = None,
 ) -> None:
     """Give an account another name. What was spent stays spent.
 
     Example: tacit ledger rename clinic "patients of the clinic"
     """
-    where, _ = ledger_place(policy, ledger)
+    where, _ = o.ledger_place(policy, ledger)
     with Ledger.open(where, create=False) as book:
-        one_of(book, people, None)
+        o.one_of(book, people, None)
         book.rename(people, to)
     Console().print(Text(f'"{people}" is called "{to}" now: say people = "{to}" in the policy.'), soft_wrap=True)
 
 
-def claims(policy: PolicyFile = None, ledger: LedgerAt = None, people: People = None, as_json: Json = False) -> None:
+def claims(
+    policy: o.PolicyFile = None, ledger: o.LedgerAt = None, people: o.People = None, as_json: o.Json = False
+) -> None:
     """The data that an account answers for: no other account may read it.
 
     Example: tacit ledger claims --people patients
     """
-    where, declared = ledger_place(policy, ledger)
+    where, declared = o.ledger_place(policy, ledger)
     with Ledger.open(where, create=False) as book:
-        whose = one_of(book, people, declared)
+        whose = o.one_of(book, people, declared)
         found = book.standing(whose).claims
     if as_json:
         rows = [{"claim": str(claim), "unit": claim.unit} for claim in found]
@@ -137,11 +134,11 @@ def claims(policy: PolicyFile = None, ledger: LedgerAt = None, people: People = 
 
 def unclaim(
     people: Account,
-    claim: Annotated[str, typer.Argument(metavar="CLAIM", help="As `tacit ledger claims` shows it.")],
+    claim: Annotated[str, o.argument("CLAIM", "As `tacit ledger claims` shows it.")],
     why: Why = "",
-    policy: PolicyFile = None,
-    ledger: LedgerAt = None,
-    yes: Yes = False,
+    policy: o.PolicyFile = None,
+    ledger: o.LedgerAt = None,
+    yes: o.Yes = False,
 ) -> None:
     """Say that data is not this account's, whatever it looks like. Another account may claim it then.
 
@@ -151,10 +148,10 @@ def unclaim(
     """
     if not why.strip():
         raise InputError("--why is missing: say why it is not the same data, for it is recorded")
-    where, _ = ledger_place(policy, ledger)
+    where, _ = o.ledger_place(policy, ledger)
     with Ledger.open(where, create=False) as book:
-        one_of(book, people, None)
-        agree(
+        o.one_of(book, people, None)
+        o.agree(
             f'If {claim} is data of "{people}" after all, its people will pay from two budgets. Give it up for good?',
             yes=yes,
         )

@@ -10,12 +10,11 @@ from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError, TacitError, exact
-from tacit.cli.options import USUAL, Json, Picture
+from tacit.cli.options import USUAL, Json, Picture, argument, option
 from tacit.cli.screen import bar, open_files, print_json, wrote
 from tacit.desk.show import spelled
 from tacit.engine import Limits
@@ -29,58 +28,32 @@ __all__ = ["ask", "quote"]
 
 ANALYST = "TACIT_ANALYST"
 
-Sql = Annotated[str, typer.Argument(metavar="SQL", help="The question; - reads it from standard input.")]
-PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="The dataset's policy. Default: tacit.toml.")
-]
-AnalystName = Annotated[
-    str | None, typer.Option("--analyst", metavar="NAME", help=f"Who asks. Default: ${ANALYST}, or who is logged in.")
-]
-Epsilon = Annotated[str | None, typer.Option("--epsilon", metavar="NUMBER", help="What to spend, as ε.")]
-Rho = Annotated[str | None, typer.Option("--rho", metavar="NUMBER", help="What to spend, as ρ.")]
-Error = Annotated[str | None, typer.Option("--error", metavar="NUMBER", help="The error to reach: the price is found.")]
-Confidence = Annotated[str, typer.Option("--confidence", metavar="NUMBER", help="How likely intervals hold.")]
-Data = Annotated[
-    Path | None, typer.Option("--data", metavar="FILE", help="Ask one Parquet or CSV file, without a policy.")
-]
-Unit = Annotated[
-    str | None, typer.Option("--unit", metavar="COLUMN", help='With --data: whose row it is, or "each row".')
-]
-Bounds = Annotated[
-    list[str] | None, typer.Option("--bounds", metavar="COLUMN=LOW:HIGH", help="With --data: a column's range.")
-]
-Keys = Annotated[
-    list[str] | None, typer.Option("--keys", metavar="COLUMN=A,B,…", help="With --data: a column's possible values.")
-]
-Budget = Annotated[
-    str | None,
-    typer.Option("--budget", metavar="NUMBER", help="With --data: the most that is ever spent. Default: 10."),
-]
+Sql = Annotated[str, argument("SQL", "The question; - reads it from standard input.")]
+PolicyFile = Annotated[Path | None, option("--policy", "FILE", "The dataset's policy. Default: tacit.toml.")]
+AnalystName = Annotated[str | None, option("--analyst", "NAME", f"Who asks. Default: ${ANALYST}, or who is logged in.")]
+Epsilon = Annotated[str | None, option("--epsilon", "NUMBER", "What to spend, as ε.")]
+Rho = Annotated[str | None, option("--rho", "NUMBER", "What to spend, as ρ.")]
+Error = Annotated[str | None, option("--error", "NUMBER", "The error to reach: the price is found.")]
+Confidence = Annotated[str, option("--confidence", "NUMBER", "How likely intervals hold.")]
+Data = Annotated[Path | None, option("--data", "FILE", "Ask one Parquet or CSV file, without a policy.")]
+Unit = Annotated[str | None, option("--unit", "COLUMN", 'With --data: whose row it is, or "each row".')]
+Bounds = Annotated[list[str] | None, option("--bounds", "COLUMN=LOW:HIGH", "With --data: a column's range.")]
+Keys = Annotated[list[str] | None, option("--keys", "COLUMN=A,B,…", "With --data: a column's possible values.")]
+Budget = Annotated[str | None, option("--budget", "NUMBER", "With --data: the most that is ever spent. Default: 10.")]
 ClipRows = Annotated[
-    str | None,
-    typer.Option("--clip-rows", metavar="NUMBER", help="With --data: rows of one unit that count. Default: private."),
+    str | None, option("--clip-rows", "NUMBER", "With --data: rows of one unit that count. Default: private.")
 ]
-ChargeKey = Annotated[
-    str | None, typer.Option("--key", metavar="NAME", help="Names the charge: the same name never pays twice.")
-]
-Seconds = Annotated[
-    float | None, typer.Option("--seconds", metavar="NUMBER", help="The time it may take. Default: 600.")
-]
-Memory = Annotated[
-    str | None, typer.Option("--memory", metavar="SIZE", help="The memory it may take, as in 2GB. Default: half of it.")
-]
-Disk = Annotated[
-    str | None, typer.Option("--disk", metavar="SIZE", help="Temporary files it may write. Default: up to 8GB.")
-]
-Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the answer there, with intervals.")]
-Parquet = Annotated[Path | None, typer.Option("--parquet", metavar="FILE", help="The same as Parquet.")]
+ChargeKey = Annotated[str | None, option("--key", "NAME", "Names the charge: the same name never pays twice.")]
+Seconds = Annotated[float | None, option("--seconds", "NUMBER", "The time it may take. Default: 600.")]
+Memory = Annotated[str | None, option("--memory", "SIZE", "The memory it may take, as in 2GB. Default: half of it.")]
+Disk = Annotated[str | None, option("--disk", "SIZE", "Temporary files it may write. Default: up to 8GB.")]
+Csv = Annotated[Path | None, option("--csv", "FILE", "Also write the answer there, with intervals.")]
+Parquet = Annotated[Path | None, option("--parquet", "FILE", "The same as Parquet.")]
 CertificateAt = Annotated[
-    Path | None,
-    typer.Option("--certificate", metavar="FILE", help="How it was made, for others: .json to check, .html to read."),
+    Path | None, option("--certificate", "FILE", "How it was made, for others: .json to check, .html to read.")
 ]
 SignWith = Annotated[
-    Path | None,
-    typer.Option("--sign", metavar="KEY", help="Sign the certificate with this key of `tacit ledger key new`."),
+    Path | None, option("--sign", "KEY", "Sign the certificate with this key of `tacit ledger key new`.")
 ]
 
 
@@ -281,9 +254,9 @@ def _cost(found: Release, left: Any) -> str:
 
 def _writable(csv: Path | None, parquet: Path | None, certificate: Path | None) -> None:
     """Refuse files that cannot be written before anything is spent."""
-    for option, path in (("--csv", csv), ("--parquet", parquet), ("--certificate", certificate)):
+    for name, path in (("--csv", csv), ("--parquet", parquet), ("--certificate", certificate)):
         if path is not None and not path.parent.is_dir():
-            raise InputError(f'{option}: there is no folder "{path.parent}" to write {path.name} in')
+            raise InputError(f'{name}: there is no folder "{path.parent}" to write {path.name} in')
     if certificate is not None and certificate.suffix not in (".json", ".html"):
         raise InputError(f"--certificate: {certificate.name} must end in .json, to be checked, or in .html, to be read")
 

@@ -10,14 +10,13 @@ from os import cpu_count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from tacit.attack import ATTACKS, Outcome, attack_named, staged
 from tacit.base import InputError, whole
 from tacit.cli import screen
-from tacit.cli.options import Html, Json, Picture, Seed
+from tacit.cli.options import Html, Json, Picture, Seed, argument, flag, option
 from tacit.cli.screen import bar, bullets, columns, down, facts, open_files, percent, print_json, reach, wrote
 
 if TYPE_CHECKING:  # a report needs Altair, which the rest of the command line does without
@@ -37,29 +36,19 @@ LEAD = (
     "what is measured here stays within that limit.",
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="One of `tacit attack list`.", show_default=False)]
-Page = Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to write.")]
-Columns = Annotated[str, typer.Option("--quasi", metavar="A,B,…", help="Columns that an outsider may know.")]
-Sensitive = Annotated[
-    str | None, typer.Option("--sensitive", metavar="COLUMN", help="The secret; without it only k is measured.")
-]
-Ordered = Annotated[bool, typer.Option("--ordered", help="The secret's values lie on a line: t by distance on it.")]
-Shown = Annotated[Path, typer.Argument(metavar="FILE", help="A released table: CSV or Parquet.", show_default=False)]
-Released = Annotated[Path, typer.Argument(metavar="RELEASED", help="The released table.", show_default=False)]
-Original = Annotated[
-    Path, typer.Argument(metavar="ORIGINAL", help="The people it was made from: CSV or Parquet.", show_default=False)
-]
-Control = Annotated[
-    Path, typer.Option("--control", metavar="FILE", help="As many people of the same kind it was not made from.")
-]
-Secrets = Annotated[
-    str | None, typer.Option("--secrets", metavar="A,B,…", help="Columns to infer from the rest. Default: all.")
-]
-Attempts = Annotated[str, typer.Option("--attempts", metavar="COUNT", help="People attacked in either table.")]
-Register = Annotated[
-    Path, typer.Argument(metavar="REGISTER", help="A table that has names, such as a voter list.", show_default=False)
-]
-On = Annotated[str, typer.Option("--on", metavar="A,B,…", help="Columns that both tables have.")]
+Name = Annotated[str, argument("NAME", "One of `tacit attack list`.", show_default=False)]
+Page = Annotated[Path, option("--html", "FILE", "The page to write.")]
+Columns = Annotated[str, option("--quasi", "A,B,…", "Columns that an outsider may know.")]
+Sensitive = Annotated[str | None, option("--sensitive", "COLUMN", "The secret; without it only k is measured.")]
+Ordered = Annotated[bool, flag("--ordered", "The secret's values lie on a line: t by distance on it.")]
+Shown = Annotated[Path, argument("FILE", "A released table: CSV or Parquet.", show_default=False)]
+Released = Annotated[Path, argument("RELEASED", "The released table.", show_default=False)]
+Original = Annotated[Path, argument("ORIGINAL", "The people it was made from: CSV or Parquet.", show_default=False)]
+Control = Annotated[Path, option("--control", "FILE", "As many people of the same kind it was not made from.")]
+Secrets = Annotated[str | None, option("--secrets", "A,B,…", "Columns to infer from the rest. Default: all.")]
+Attempts = Annotated[str, option("--attempts", "COUNT", "People attacked in either table.")]
+Register = Annotated[Path, argument("REGISTER", "A table that has names, such as a voter list.", show_default=False)]
+On = Annotated[str, option("--on", "A,B,…", "Columns that both tables have.")]
 
 
 def list_attacks(as_json: Json = False) -> None:

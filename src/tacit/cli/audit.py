@@ -22,7 +22,7 @@ from rich.text import Text
 
 from tacit.base import InputError, TacitError, non_negative, positive, whole
 from tacit.base.number import show
-from tacit.cli.options import Html, Json, Picture
+from tacit.cli.options import Html, Json, Picture, argument, option
 from tacit.cli.screen import bar, open_files, print_json, verdict_section, wrote
 from tacit.loss import Approx, Loss, Pure
 from tacit.mechanism import MECHANISMS, Example, Mechanism
@@ -56,27 +56,23 @@ HELP = "\n\n".join(
     )
 )
 
-Target = Annotated[str, typer.Argument(metavar="TARGET", help="A mechanism, or module:function.", show_default=False)]
+Target = Annotated[str, argument("TARGET", "A mechanism, or module:function.", show_default=False)]
 Epsilon = Annotated[
     str | None,
-    typer.Option(
-        "--epsilon", metavar=NUMBER, help="The ε that is claimed. A mechanism without it brings an example of its own."
-    ),
+    option("--epsilon", NUMBER, "The ε that is claimed. A mechanism without it brings an example of its own."),
 ]
-Delta = Annotated[str | None, typer.Option("--delta", metavar=NUMBER, help="The δ that is claimed. Default: 0.")]
-Samples = Annotated[str, typer.Option("--samples", metavar="COUNT", help="Outputs drawn for either neighbour, in all.")]
-Confidence = Annotated[
-    str, typer.Option("--confidence", metavar=NUMBER, help="At most the rest of it is the chance of a false alarm.")
-]
+Delta = Annotated[str | None, option("--delta", NUMBER, "The δ that is claimed. Default: 0.")]
+Samples = Annotated[str, option("--samples", "COUNT", "Outputs drawn for either neighbour, in all.")]
+Confidence = Annotated[str, option("--confidence", NUMBER, "At most the rest of it is the chance of a false alarm.")]
 Neighbours = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--neighbours",
-        metavar="MODULE:NAME",
-        help="A pair (data, data with one unit changed), a list of pairs, or a function that gives either.",
+        "MODULE:NAME",
+        "A pair (data, data with one unit changed), a list of pairs, or a function that gives either.",
     ),
 ]
-Workers = Annotated[str, typer.Option("--workers", metavar="COUNT", help="Processes that draw outputs.")]
+Workers = Annotated[str, option("--workers", "COUNT", "Processes that draw outputs.")]
 
 
 def audit(

@@ -7,12 +7,11 @@ from fractions import Fraction
 from math import ceil, inf
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError
-from tacit.cli.options import Json, LedgerAt, People, PolicyFile, ledger_place, one_of
+from tacit.cli.options import Json, LedgerAt, People, PolicyFile, ledger_place, one_of, option
 from tacit.cli.screen import bullets, days, down, exactly, facts, plain_table, print_json, up, when
 from tacit.ledger import Balance, Ledger, Standing
 from tacit.loss import ZCDP, Odometer
@@ -31,9 +30,7 @@ def budget(
     policy: PolicyFile = None,
     ledger: LedgerAt = None,
     people: People = None,
-    analyst: Annotated[
-        str | None, typer.Option("--analyst", metavar="NAME", help="Only what binds this analyst.")
-    ] = None,
+    analyst: Annotated[str | None, option("--analyst", "NAME", "Only what binds this analyst.")] = None,
     as_json: Json = False,
 ) -> None:
     """What was spent and what is left: for everybody, each group and each analyst.

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tacit.base import InputError, PolicyError, PrivacyWarning
-from tacit.cli.options import USUAL, Json
+from tacit.cli.options import USUAL, Json, argument, flag, option
 from tacit.cli.screen import bar, bullets, facts, print_json, up
 from tacit.policy import Policy, Table, blanks, load, notes, parse, starter
 from tacit.policy.declaration import duration, number
@@ -28,26 +28,20 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "forget", "import_text", "init"]
 
-PolicyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The policy file.")]
-Tables = Annotated[
-    list[str] | None, typer.Option("--table", metavar="NAME", help="This table only; may be said several times.")
-]
+PolicyFile = Annotated[Path, argument("FILE", "The policy file.")]
+Tables = Annotated[list[str] | None, option("--table", "NAME", "This table only; may be said several times.")]
 
 
 def init(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A Parquet, CSV or DuckDB file, a folder, or a postgresql:// URL.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The policy file to write.")] = USUAL,
-    unit: Annotated[
-        str | None, typer.Option("--unit", metavar="COLUMN", help="The column that names the protected person.")
-    ] = None,
-    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What the dataset is called.")] = None,
+    data: Annotated[str, argument("DATA", "A Parquet, CSV or DuckDB file, a folder, or a postgresql:// URL.")],
+    out: Annotated[Path, option("--out", "FILE", "The policy file to write.")] = USUAL,
+    unit: Annotated[str | None, option("--unit", "COLUMN", "The column that names the protected person.")] = None,
+    name: Annotated[str | None, option("--name", "TEXT", "What the dataset is called.")] = None,
     delimiter: Annotated[
-        str | None, typer.Option("--delimiter", metavar="SIGN", help="Of a CSV file: what stands between two cells.")
+        str | None, option("--delimiter", "SIGN", "Of a CSV file: what stands between two cells.")
     ] = None,
     encoding: Annotated[
-        Encoding, typer.Option("--encoding", metavar="NAME", help=f"Of a CSV file: {', '.join(Encoding)}.")
+        Encoding, option("--encoding", "NAME", f"Of a CSV file: {', '.join(Encoding)}.")
     ] = Encoding.UTF_8,
 ) -> None:
     """Write a first policy from names and types: of a CSV file the types that all its values have, for you to confirm.
@@ -115,7 +109,7 @@ def check(
     file: PolicyFile = USUAL,
     as_json: Json = False,
     data: Annotated[
-        bool, typer.Option("--data", help="Also open the data as questions do; CSV files that changed are read anew.")
+        bool, flag("--data", "Also open the data as questions do; CSV files that changed are read anew.")
     ] = False,
     reference: Annotated[bool, typer.Option("--reference", hidden=True)] = False,
 ) -> None:
@@ -288,14 +282,10 @@ def import_text(file: PolicyFile = USUAL, table: Tables = None, as_json: Json = 
 
 
 def forget(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The policy file. Default: tacit.toml.")] = None,
+    file: Annotated[Path | None, argument("FILE", "The policy file. Default: tacit.toml.")] = None,
     table: Tables = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="FILE", help="A CSV file that was asked without a policy.")
-    ] = None,
-    unused: Annotated[
-        bool, typer.Option("--unused", help="Only copies of files that have changed, or are gone.")
-    ] = False,
+    data: Annotated[Path | None, option("--data", "FILE", "A CSV file that was asked without a policy.")] = None,
+    unused: Annotated[bool, flag("--unused", "Only copies of files that have changed, or are gone.")] = False,
     as_json: Json = False,
 ) -> None:
     """Delete the typed copies that were made of CSV files. Questions about them wait for the next `tacit data import`.

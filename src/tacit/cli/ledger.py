@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tacit.base import InputError
 from tacit.base.private_file import open_private
-from tacit.cli.options import Json, LedgerAt, People, PolicyFile, ledger_place, one_of
+from tacit.cli.options import Json, LedgerAt, People, PolicyFile, argument, flag, ledger_place, one_of, option
 from tacit.cli.screen import bar, bullets, days, exactly, facts, plain_table, print_json, up, when
 from tacit.ledger import REGISTRY, Entry, Ledger
 from tacit.ledger.checkpoint import check, new_key, read, sign
@@ -54,11 +54,9 @@ def log(
     policy: PolicyFile = None,
     ledger: LedgerAt = None,
     people: People = None,
-    last: Annotated[int, typer.Option("--last", metavar="COUNT", help="How many of the newest entries.", min=1)] = 20,
-    after: Annotated[
-        int | None, typer.Option("--after", metavar="SEQ", help="All entries after this one instead.", min=0)
-    ] = None,
-    accounts: Annotated[bool, typer.Option("--accounts", help="The list of accounts instead of one of them.")] = False,
+    last: Annotated[int, option("--last", "COUNT", "How many of the newest entries.", min=1)] = 20,
+    after: Annotated[int | None, option("--after", "SEQ", "All entries after this one instead.", min=0)] = None,
+    accounts: Annotated[bool, flag("--accounts", "The list of accounts instead of one of them.")] = False,
     as_json: Json = False,
 ) -> None:
     """What happened: charges, limits, resets, in order.
@@ -83,17 +81,13 @@ def log(
 
 
 def verify(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="A ledger, or an export of one, which needs no database.")
-    ] = None,
+    file: Annotated[Path | None, argument("FILE", "A ledger, or an export of one, which needs no database.")] = None,
     policy: PolicyFile = None,
     ledger: LedgerAt = None,
     checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", metavar="FILE", help="A signed checkpoint that must still hold.")
+        Path | None, option("--checkpoint", "FILE", "A signed checkpoint that must still hold.")
     ] = None,
-    public_key: Annotated[
-        Path | None, typer.Option("--public-key", metavar="FILE", help="Whose signature it must bear.")
-    ] = None,
+    public_key: Annotated[Path | None, option("--public-key", "FILE", "Whose signature it must bear.")] = None,
     as_json: Json = False,
 ) -> None:
     """Is it whole? Exit code 0 if it is, 1 if something was altered or lost, 2 if it cannot be checked.
@@ -125,11 +119,9 @@ def verify(
 def export(
     policy: PolicyFile = None,
     ledger: LedgerAt = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to. Default: the terminal.")] = None,
-    redact: Annotated[bool, typer.Option("--redact", help="Leave out what was asked; it still verifies.")] = False,
-    key: Annotated[
-        Path | None, typer.Option("--sign", metavar="KEY", help="Write a signed checkpoint instead of the entries.")
-    ] = None,
+    out: Annotated[Path | None, option("--out", "FILE", "Where to. Default: the terminal.")] = None,
+    redact: Annotated[bool, flag("--redact", "Leave out what was asked; it still verifies.")] = False,
+    key: Annotated[Path | None, option("--sign", "KEY", "Write a signed checkpoint instead of the entries.")] = None,
 ) -> None:
     """All entries as JSON lines, or a signed checkpoint, for somebody outside.
 
@@ -187,9 +179,7 @@ def recompute(policy: PolicyFile = None, ledger: LedgerAt = None, people: People
             _show_prices(console, one)
 
 
-def new_signing_key(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A new file for the private key.")],
-) -> None:
+def new_signing_key(path: Annotated[Path, argument("PATH", "A new file for the private key.")]) -> None:
     """Make a key to sign checkpoints with. The public one, PATH.pub, goes to whoever is to verify.
 
     Example: tacit ledger key new owner.key

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,42 +30,45 @@ __all__ = [
     "StateFolder",
     "Yes",
     "agree",
+    "argument",
+    "flag",
     "ledger_place",
     "one_of",
+    "option",
     "server_extra",
     "service_settings",
 ]
 
 USUAL = Path("tacit.toml")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Picture = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Also write a picture: FILE.svg or FILE.png.")
-]
-Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Also write a report: one HTML page with the picture.")
-]
-Seed = Annotated[str, typer.Option("--seed", metavar="NUMBER", help="Other made-up data. Tacit's noise has no seed.")]
+
+def option(name: str, metavar: str, says: str, **settings: Any) -> Any:
+    """An option with a value: its name, what the help calls the value, and what it says."""
+    return typer.Option(name, metavar=metavar, help=says, **settings)
+
+
+def flag(name: str, says: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=says)
+
+
+def argument(metavar: str, says: str, **settings: Any) -> Any:
+    """A word without a name."""
+    return typer.Argument(metavar=metavar, help=says, **settings)
+
+
+Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]
+Picture = Annotated[Path | None, option("--plot", "FILE", "Also write a picture: FILE.svg or FILE.png.")]
+Html = Annotated[Path | None, option("--html", "FILE", "Also write a report: one HTML page with the picture.")]
+Seed = Annotated[str, option("--seed", "NUMBER", "Other made-up data. Tacit's noise has no seed.")]
 PolicyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy", metavar="FILE", help="The policy whose ledger is meant. Default: tacit.toml, if it is here."
-    ),
+    Path | None, option("--policy", "FILE", "The policy whose ledger is meant. Default: tacit.toml, if it is here.")
 ]
-LedgerAt = Annotated[
-    str | None, typer.Option("--ledger", metavar="PLACE", help="The ledger itself: a file, or a postgresql:// URL.")
-]
-People = Annotated[
-    str | None,
-    typer.Option("--people", metavar="NAME", help="Whose account. Needed where the ledger has several."),
-]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="The service's settings, in TOML.", show_default=False)
-]
-StateFolder = Annotated[
-    Path | None, typer.Option("--state", metavar="FOLDER", help="Where people and releases are kept.")
-]
+LedgerAt = Annotated[str | None, option("--ledger", "PLACE", "The ledger itself: a file, or a postgresql:// URL.")]
+People = Annotated[str | None, option("--people", "NAME", "Whose account. Needed where the ledger has several.")]
+Yes = Annotated[bool, flag("--yes", "Do not ask.")]
+ConfigFile = Annotated[Path | None, option("--config", "FILE", "The service's settings, in TOML.", show_default=False)]
+StateFolder = Annotated[Path | None, option("--state", "FOLDER", "Where people and releases are kept.")]
 
 
 def ledger_place(policy: Path | None, ledger: str | None) -> tuple[str, "Policy | None"]:

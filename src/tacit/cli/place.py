@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from tacit.base import exact
-from tacit.cli.options import Json, Picture
+from tacit.cli.options import Json, Picture, option
 from tacit.cli.screen import bar, facts, open_files, print_json, up, wrote
 from tacit.place import GeoLaplace, Track, distance
 from tacit.place.earth import checked, offset
@@ -20,10 +20,8 @@ SHOWN = 400  # simulated reports on a map
 def place(
     latitude: Annotated[float, typer.Argument(help="Degrees north; negative is south.", show_default=False)],
     longitude: Annotated[float, typer.Argument(help="Degrees east; negative is west.", show_default=False)],
-    radius: Annotated[str, typer.Option("--radius", metavar="METRES", help="Protect places within this.")] = "200",
-    factor: Annotated[
-        str, typer.Option("--factor", metavar="NUMBER", help="A report may change the odds between them so much.")
-    ] = "2",
+    radius: Annotated[str, option("--radius", "METRES", "Protect places within this.")] = "200",
+    factor: Annotated[str, option("--factor", "NUMBER", "A report may change the odds between them so much.")] = "2",
     count: Annotated[int, typer.Option("--count", min=1, max=100_000, help="How many reports, as of one track.")] = 1,
     plot: Picture = None,
     as_json: Json = False,

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any
 
-import typer
-
 from tacit.base import InputError, Number, Relation, Sensitivity, between, exact, positive, whole
+from tacit.cli.options import argument, option
 from tacit.loss import PLD, Loss, Pure
 from tacit.loss.pld import probability
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
@@ -75,59 +74,47 @@ KINDS = {
 
 NUMBER = "NUMBER"
 
-MechanismName = Annotated[
-    str, typer.Argument(metavar="MECHANISM", help=f"One of {', '.join(KINDS)}.", show_default=False)
-]
+MechanismName = Annotated[str, argument("MECHANISM", f"One of {', '.join(KINDS)}.", show_default=False)]
 MechanismNameOrNone = Annotated[
-    str | None, typer.Argument(metavar="MECHANISM", help=f"None, or one of {', '.join(KINDS)}.", show_default=False)
+    str | None, argument("MECHANISM", f"None, or one of {', '.join(KINDS)}.", show_default=False)
 ]
-Sigma = Annotated[
-    str | None,
-    typer.Option("--sigma", metavar=NUMBER, help="Noise of gaussian, and of discrete-gaussian on one number."),
-]
-Scale = Annotated[str | None, typer.Option("--scale", metavar=NUMBER, help="Noise of laplace and discrete-laplace.")]
-EpsilonEach = Annotated[
-    str | None, typer.Option("--epsilon", metavar=NUMBER, help="The ε of each run of a pure mechanism.")
-]
+Sigma = Annotated[str | None, option("--sigma", NUMBER, "Noise of gaussian, and of discrete-gaussian on one number.")]
+Scale = Annotated[str | None, option("--scale", NUMBER, "Noise of laplace and discrete-laplace.")]
+EpsilonEach = Annotated[str | None, option("--epsilon", NUMBER, "The ε of each run of a pure mechanism.")]
 SensitivityOf = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--sensitivity",
-        metavar=NUMBER,
-        help="How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
+        NUMBER,
+        "How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
         "under add_remove, 2 under replace.",
     ),
 ]
 Clip = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--clip",
-        metavar=NUMBER,
-        help="The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
+        NUMBER,
+        "The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
         "twice as much under replace. A Poisson sample under replace needs it.",
     ),
 ]
-Rate = Annotated[
-    str, typer.Option("--rate", metavar=NUMBER, help="The share of the data that a run sees, such as 256/60000.")
-]
+Rate = Annotated[str, option("--rate", NUMBER, "The share of the data that a run sees, such as 256/60000.")]
 Sampling = Annotated[
     str,
-    typer.Option(
+    option(
         "--sampling",
-        metavar="HOW",
-        help="poisson: each unit takes part by its own coin; fixed: a fixed number is drawn (for replace).",
+        "HOW",
+        "poisson: each unit takes part by its own coin; fixed: a fixed number is drawn (for replace).",
     ),
 ]
-Steps = Annotated[str, typer.Option("--steps", metavar="COUNT", help="How many times it runs.")]
-Delta = Annotated[
-    str | None, typer.Option("--delta", metavar=NUMBER, help="The δ to state ε at. A pure mechanism needs none.")
-]
+Steps = Annotated[str, option("--steps", "COUNT", "How many times it runs.")]
+Delta = Annotated[str | None, option("--delta", NUMBER, "The δ to state ε at. A pure mechanism needs none.")]
 RelationName = Annotated[
-    str,
-    typer.Option("--relation", metavar="NAME", help="Who is hidden: add_remove (one unit is there or not) or replace."),
+    str, option("--relation", "NAME", "Who is hidden: add_remove (one unit is there or not) or replace.")
 ]
-Unit = Annotated[str, typer.Option("--unit", metavar="NOUN", help="What one unit is called.")]
-Accuracy = Annotated[float, typer.Option("--accuracy", metavar=NUMBER, help="Relative width of the answer.")]
+Unit = Annotated[str, option("--unit", "NOUN", "What one unit is called.")]
+Accuracy = Annotated[float, option("--accuracy", NUMBER, "Relative width of the answer.")]
 
 
 def plain(number: Fraction) -> str:
@@ -174,14 +161,14 @@ class Program:
     ) -> "Program":
         """From what was typed. `values` holds --sigma, --scale and --epsilon: the mechanism takes exactly one."""
         kind = mechanism(name)
-        for option, given in values.items():
-            if (given is not None) != (option == kind.option):
-                fix = f"add --{option} NUMBER" if given is None else f"leave it out, say --{kind.option} NUMBER"
+        for word, given in values.items():
+            if (given is not None) != (word == kind.option):
+                fix = f"add --{word} NUMBER" if given is None else f"leave it out, say --{kind.option} NUMBER"
                 does = "needs" if given is None else "does not take"
-                raise InputError(f"{name} {does} --{option}: {fix}")
-        for option, given in {"sensitivity": sensitivity, "clip": clip}.items():
+                raise InputError(f"{name} {does} --{word}: {fix}")
+        for word, given in {"sensitivity": sensitivity, "clip": clip}.items():
             if kind.build is None and given is not None:
-                raise InputError(f"pure does not take --{option}: its epsilon already counts it")
+                raise InputError(f"pure does not take --{word}: its epsilon already counts it")
         if sensitivity is not None and clip is not None:
             raise InputError(
                 "say --clip or --sensitivity, not both: clipping to C is a sensitivity of C, or of 2C under replace"

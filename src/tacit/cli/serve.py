@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -12,7 +11,7 @@ from tacit.base import InputError
 from tacit.base.private_file import nothing_for_others
 from tacit.cli.demo.clinic import ANALYST, build
 from tacit.cli.demo.data import shop
-from tacit.cli.options import ConfigFile, StateFolder, server_extra, service_settings
+from tacit.cli.options import ConfigFile, StateFolder, option, server_extra, service_settings
 from tacit.cli.screen import bar
 from tacit.cli.service import open_people
 from tacit.policy import load
@@ -33,25 +32,14 @@ limit = 1
 
 def serve(
     config: ConfigFile = None,
-    policy: Annotated[
-        list[Path] | None, typer.Option("--policy", metavar="FILE", help="A dataset to serve; may be repeated.")
-    ] = None,
-    survey: Annotated[
-        list[Path] | None, typer.Option("--survey", metavar="FILE", help="A survey to serve; may be repeated.")
-    ] = None,
-    listen: Annotated[
-        str | None, typer.Option("--listen", metavar="HOST:PORT", help="The address for browsers and HTTP.")
-    ] = None,
+    policy: Annotated[list[Path] | None, option("--policy", "FILE", "A dataset to serve; may be repeated.")] = None,
+    survey: Annotated[list[Path] | None, option("--survey", "FILE", "A survey to serve; may be repeated.")] = None,
+    listen: Annotated[str | None, option("--listen", "HOST:PORT", "The address for browsers and HTTP.")] = None,
     wire: Annotated[
-        str | None,
-        typer.Option(
-            "--wire", metavar="HOST:PORT", help="The address for psql and other PostgreSQL clients. Default: off."
-        ),
+        str | None, option("--wire", "HOST:PORT", "The address for psql and other PostgreSQL clients. Default: off.")
     ] = None,
     state: StateFolder = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="NUMBER", help="How many worker processes.")
-    ] = None,
+    workers: Annotated[int | None, option("--workers", "NUMBER", "How many worker processes.")] = None,
 ) -> None:
     """Serve datasets to many analysts. Without a dataset the made-up clinic of the tour is served.
 

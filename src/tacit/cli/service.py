@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tacit.base import InputError
 from tacit.base.private_file import nothing_for_others
-from tacit.cli.options import ConfigFile, Json, StateFolder, server_extra, service_settings
+from tacit.cli.options import ConfigFile, Json, StateFolder, argument, flag, option, server_extra, service_settings
 from tacit.cli.screen import bar, print_json
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ __all__ = [
     "token",
 ]
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The person's name, as policies spell it.")]
-DatasetName = Annotated[
-    str | None, typer.Option("--dataset", metavar="NAME", help="Of this dataset alone.", show_default=False)
-]
+Name = Annotated[str, argument("NAME", "The person's name, as policies spell it.")]
+DatasetName = Annotated[str | None, option("--dataset", "NAME", "Of this dataset alone.", show_default=False)]
 
 
 @contextmanager
@@ -65,9 +63,7 @@ def open_people(settings: "Config") -> Iterator["People"]:
 
 def add(
     name: Name,
-    role: Annotated[
-        str, typer.Option("--role", metavar="ROLE", help="curator, analyst or auditor.", show_default=True)
-    ] = "analyst",
+    role: Annotated[str, option("--role", "ROLE", "curator, analyst or auditor.", show_default=True)] = "analyst",
     config: ConfigFile = None,
     state: StateFolder = None,
 ) -> None:
@@ -82,8 +78,8 @@ def add(
 
 def token(
     name: Name,
-    days: Annotated[int, typer.Option("--days", metavar="NUMBER", help="Days until it expires.")] = 90,
-    label: Annotated[str, typer.Option("--label", metavar="TEXT", help="What it is for.")] = "",
+    days: Annotated[int, option("--days", "NUMBER", "Days until it expires.")] = 90,
+    label: Annotated[str, option("--label", "TEXT", "What it is for.")] = "",
     config: ConfigFile = None,
     state: StateFolder = None,
 ) -> None:
@@ -99,7 +95,7 @@ def token(
 
 
 def revoke(
-    prefix: Annotated[str, typer.Argument(metavar="TOKEN", help="The 12 characters after tacit_, or the whole token.")],
+    prefix: Annotated[str, argument("TOKEN", "The 12 characters after tacit_, or the whole token.")],
     config: ConfigFile = None,
     state: StateFolder = None,
 ) -> None:
@@ -139,12 +135,7 @@ def list_people(as_json: Json = False, config: ConfigFile = None, state: StateFo
     """
     with open_people(service_settings(config, state)) as people:
         found: list[dict[str, Any]] = [
-            {
-                "name": who.name,
-                "role": who.role,
-                "may_come_in": let_in,
-                "tokens": _working(people, who.name),
-            }
+            {"name": who.name, "role": who.role, "may_come_in": let_in, "tokens": _working(people, who.name)}
             for who, let_in in people.everybody()
         ]
     if as_json:
@@ -185,7 +176,7 @@ def running(
 
 
 def cancel(
-    name: Annotated[str, typer.Argument(metavar="ID", help="As `tacit service running` shows it.")],
+    name: Annotated[str, argument("ID", "As `tacit service running` shows it.")],
     config: ConfigFile = None,
     state: StateFolder = None,
 ) -> None:
@@ -206,22 +197,16 @@ def cancel(
 
 
 def backup(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A new file, such as monday.tar.")] = None,
+    file: Annotated[Path | None, argument("FILE", "A new file, such as monday.tar.")] = None,
     config: ConfigFile = None,
-    policy: Annotated[
-        list[Path] | None, typer.Option("--policy", metavar="FILE", help="A dataset; may be repeated.")
-    ] = None,
+    policy: Annotated[list[Path] | None, option("--policy", "FILE", "A dataset; may be repeated.")] = None,
     state: StateFolder = None,
-    keys: Annotated[bool, typer.Option("--keys", help="Private keys and secrets too.")] = False,
-    check: Annotated[
-        Path | None, typer.Option("--check", metavar="FILE", help="Is this backup whole? Nothing is written.")
-    ] = None,
-    restore: Annotated[
-        Path | None, typer.Option("--restore", metavar="FILE", help="Unpack this backup, with --into.")
-    ] = None,
-    into: Annotated[Path | None, typer.Option("--into", metavar="FOLDER", help="A new folder for --restore.")] = None,
+    keys: Annotated[bool, flag("--keys", "Private keys and secrets too.")] = False,
+    check: Annotated[Path | None, option("--check", "FILE", "Is this backup whole? Nothing is written.")] = None,
+    restore: Annotated[Path | None, option("--restore", "FILE", "Unpack this backup, with --into.")] = None,
+    into: Annotated[Path | None, option("--into", "FOLDER", "A new folder for --restore.")] = None,
     keep_tokens: Annotated[
-        bool, typer.Option("--keep-tokens", help="With --restore: tokens that were good then stay good.")
+        bool, flag("--keep-tokens", "With --restore: tokens that were good then stay good.")
     ] = False,
     as_json: Json = False,
 ) -> None:

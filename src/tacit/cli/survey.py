@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tacit.base import InputError
 from tacit.base.private_file import write_private
-from tacit.cli.options import ConfigFile, Json, Picture, StateFolder, server_extra, service_settings
+from tacit.cli import options as o
 from tacit.cli.screen import bar, open_files, print_json, wrote
 from tacit.desk.show import table_of
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["collect", "invite", "new", "plan", "results", "simulate", "survey_demo"]
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The survey, in TOML.", show_default=False)]
-Files = Annotated[list[Path], typer.Argument(metavar="REPORTS…", help="What was collected.", show_default=False)]
-Answers = Annotated[int, typer.Option("--answers", metavar="NUMBER", help="How many people answer.", min=1)]
+File = Annotated[Path, o.argument("FILE", "The survey, in TOML.", show_default=False)]
+Files = Annotated[list[Path], o.argument("REPORTS…", "What was collected.", show_default=False)]
+Answers = Annotated[int, o.option("--answers", "NUMBER", "How many people answer.", min=1)]
 PEOPLE = 5000
 DELTA = 1e-6  # of the shuffled and central ways that a plan is drawn beside
 
 
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = Path("survey.toml"),
-    reference: Annotated[bool, typer.Option("--reference", help="Print the page of all keys instead.")] = False,
+    file: Annotated[Path, o.argument("FILE", "The file to write.")] = Path("survey.toml"),
+    reference: Annotated[bool, o.flag("--reference", "Print the page of all keys instead.")] = False,
 ) -> None:
     """Write a first survey file, to be changed.
 
@@ -56,11 +56,10 @@ def plan(
     file: File,
     answers: Answers = PEOPLE,
     within: Annotated[
-        float | None,
-        typer.Option("--within", metavar="POINTS", help="Also: how many answers it takes to know to so many points."),
+        float | None, o.option("--within", "POINTS", "Also: how many answers it takes to know to so many points.")
     ] = None,
-    plot: Picture = None,
-    as_json: Json = False,
+    plot: o.Picture = None,
+    as_json: o.Json = False,
 ) -> None:
     """How well each question will be answered, before anybody is asked.
 
@@ -121,10 +120,8 @@ def _draw(survey: "Survey", answers: int, path: Path) -> None:
 def simulate(
     file: File,
     answers: Answers = PEOPLE,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE.parquet", help="Also write their reports there.")
-    ] = None,
-    as_json: Json = False,
+    out: Annotated[Path | None, o.option("--out", "FILE.parquet", "Also write their reports there.")] = None,
+    as_json: o.Json = False,
 ) -> None:
     """Made-up people answer: what the survey would show, beside what they really answered.
 
@@ -152,10 +149,8 @@ def simulate(
 def collect(
     file: File,
     reports: Files,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.json", help="Where the tallies are written.")] = Path(
-        "tallies.json"
-    ),
-    engine: Annotated[str, typer.Option("--engine", metavar="NAME", help="duckdb, or spark for very many.")] = "duckdb",
+    out: Annotated[Path, o.option("--out", "FILE.json", "Where the tallies are written.")] = Path("tallies.json"),
+    engine: Annotated[str, o.option("--engine", "NAME", "duckdb, or spark for very many.")] = "duckdb",
 ) -> None:
     """Add up reports that lie in Parquet files, however many.
 
@@ -177,8 +172,8 @@ def collect(
 def results(
     file: File,
     reports: Files,
-    as_json: Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")] = False,
+    as_json: o.Json = False,
+    as_csv: Annotated[bool, o.flag("--csv", "Print CSV instead of a table.")] = False,
 ) -> None:
     """What reports say: from Parquet files, or from tallies that `collect` wrote, several of them added up.
 
@@ -203,13 +198,11 @@ def results(
 
 
 def invite(
-    survey: Annotated[str, typer.Argument(metavar="SURVEY", help="Its file, or its name in the address.")],
-    count: Annotated[int, typer.Option("--count", metavar="NUMBER", help="How many people are invited.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where the codes are written.")] = Path(
-        "invitations.csv"
-    ),
-    config: ConfigFile = None,
-    state: StateFolder = None,
+    survey: Annotated[str, o.argument("SURVEY", "Its file, or its name in the address.")],
+    count: Annotated[int, o.option("--count", "NUMBER", "How many people are invited.")],
+    out: Annotated[Path, o.option("--out", "FILE.csv", "Where the codes are written.")] = Path("invitations.csv"),
+    config: o.ConfigFile = None,
+    state: o.StateFolder = None,
 ) -> None:
     """Make invitation codes for a survey of the service on this machine. It may be running.
 
@@ -217,12 +210,12 @@ def invite(
 
     Example: tacit survey invite survey.toml --count 200 --out invitations.csv
     """
-    with server_extra("this"):
+    with o.server_extra("this"):
         from tacit.server.survey.opened import Surveys
     _writable(out, ".csv")
     if out.exists():
         raise InputError(f"{out} exists already, and is not overwritten: choose another name")
-    settings = service_settings(config, state)
+    settings = o.service_settings(config, state)
     named = _survey(Path(survey)).name if survey.endswith(".toml") else survey
     files = (*settings.surveys, *([Path(survey)] if survey.endswith(".toml") else []))
     folder, rate, body = settings.survey_folder, settings.survey_rate, settings.body

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.base import InputError
-from tacit.cli.options import Json
+from tacit.cli.options import Json, argument, option
 from tacit.cli.screen import bar, print_json
 from tacit.desk.certificate.certificate import Certificate, read_json
 from tacit.desk.certificate.check import Check, check
@@ -23,23 +23,19 @@ SIGNS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "yell
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="The JSON file.", show_default=False)],
+    certificate: Annotated[Path, argument("CERTIFICATE", "The JSON file.", show_default=False)],
     key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key", metavar="FILE", help="The issuer's public key, from somewhere else than the certificate."
-        ),
+        Path | None, option("--key", "FILE", "The issuer's public key, from somewhere else than the certificate.")
     ] = None,
     ledger: Annotated[
-        str | None,
-        typer.Option("--ledger", metavar="PLACE", help="The ledger or an export of it, which must have the entry."),
+        str | None, option("--ledger", "PLACE", "The ledger or an export of it, which must have the entry.")
     ] = None,
     answer: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--answer",
-            metavar="FILE",
-            help="The answer that it is about: .csv, .parquet or .arrow; of a survey, its results as .csv.",
+            "FILE",
+            "The answer that it is about: .csv, .parquet or .arrow; of a survey, its results as .csv.",
         ),
     ] = None,
     as_json: Json = False,

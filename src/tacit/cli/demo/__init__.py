@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 
-from tacit.cli.options import Json, Picture
+from tacit.cli.options import Json, Picture, flag, option
 
 __all__ = ["WHY", "demo"]
 
@@ -20,11 +19,9 @@ WHY = (
 def demo(
     plot: Picture = None,
     as_json: Json = False,
-    keep: Annotated[
-        Path | None, typer.Option("--keep", metavar="FOLDER", help="Leave the data, policy and ledger there.")
-    ] = None,
+    keep: Annotated[Path | None, option("--keep", "FOLDER", "Leave the data, policy and ledger there.")] = None,
     mechanisms: Annotated[
-        bool, typer.Option("--mechanisms", help="Four textbook questions instead, each by one mechanism.")
+        bool, flag("--mechanisms", "Four textbook questions instead, each by one mechanism.")
     ] = False,
 ) -> None:
     """A short tour: a made-up clinic is asked in SQL, answered privately, until its budget is spent."""

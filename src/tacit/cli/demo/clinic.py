@@ -147,10 +147,7 @@ def build(folder: Path) -> Visits:
 
 
 def _ask(
-    session: Session,
-    sql: str,
-    offer: Mapping[str, float],
-    truth: Mapping[str, list[float]] | None = None,
+    session: Session, sql: str, offer: Mapping[str, float], truth: Mapping[str, list[float]] | None = None
 ) -> Turn:
     answer, refused = None, ""
     try:
@@ -173,13 +170,7 @@ def _old(data: Visits) -> dict[str, list[float]]:
 # --- on the terminal
 
 
-def show_clinic(
-    console: Console,
-    *,
-    plot: Path | None = None,
-    as_json: bool = False,
-    keep: Path | None = None,
-) -> None:
+def show_clinic(console: Console, *, plot: Path | None = None, as_json: bool = False, keep: Path | None = None) -> None:
     """Ask a made-up clinic until its budget is spent. `keep` names a folder to leave it in, `plot` a picture."""
     open_files(plot=plot)  # a bad file name is refused before anything runs
     with ExitStack() as stack, bar("asking"):
