@@ -16,7 +16,7 @@ from tacit.base import InputError, Number, PrivacyWarning, Relation, exact, posi
 from tacit.cli import program as p
 from tacit.cli.options import Json, Picture, flag, option
 from tacit.cli.program import Program, plain
-from tacit.cli.screen import bar, bounds, bullets, down, facts, open_files, plain_table, print_json, up, wrote
+from tacit.cli.screen import announce, bar, bounds, bullets, check_outputs, down, facts, plain_table, print_json, up
 from tacit.loss import PLD, Approx, Interval, Loss, Meaning, Pure
 from tacit.loss import calibrate as least_noise
 from tacit.loss.pld import probability
@@ -126,7 +126,7 @@ def explain(
             raise InputError(
                 f"{extra[0]} belongs to a mechanism: name one, such as tacit account explain gaussian {extra[0]} …"
             )
-        subject = _stated(epsilon, delta, relation=relation, unit=unit)
+        subject = _guarantee(epsilon, delta, relation=relation, unit=unit)
     else:
         values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
         program = Program.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
@@ -265,7 +265,7 @@ def _usable(program: Program, value: float, target: Fraction, delta: Fraction) -
 # --- what a guarantee means
 
 
-def _stated(
+def _guarantee(
     epsilon: str | None, delta: str | None, *, relation: str = "add_remove", unit: str = "row"
 ) -> tuple[str, Loss, Fraction]:
     """A guarantee as someone states it: its name, the loss, and the δ."""
@@ -291,7 +291,7 @@ def _show_meaning(
     as_json: bool,
 ) -> None:
     """Say what `loss`, called `name`, means at δ."""
-    open_files(plot=plot)
+    check_outputs(plot=plot)
     belief = exact(prior, "--prior")
     people = None if population is None else whole(population, "--population", least=1)
     with warnings.catch_warnings(record=True) as caught, bar("thinking"):
@@ -308,7 +308,7 @@ def _show_meaning(
             console.print(Text(f"! {caution}", style="yellow"))
     if plot:
         _draw(name, loss, plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
 
 
 def _whom(meaning: Meaning) -> str:

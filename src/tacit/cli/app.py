@@ -96,7 +96,7 @@ FORMER = {
 SETTINGS = {"place": {"ignore_unknown_options": True}}  # a latitude may be -33.9
 
 
-class _Later(TyperCommand):
+class _LazyCommand(TyperCommand):
     """A command whose module is imported when it is called."""
 
     where: ClassVar[str]
@@ -151,7 +151,7 @@ def _tree() -> typer.Typer:
     for path, now in (dict.fromkeys(COMMANDS, "") | FORMER).items():
         above, _, name = path.rpartition(" ")
         where, line = COMMANDS[now or path]
-        kind = type("_Later", (_Later,), {"where": where, "now": now})
+        kind = type("_LazyCommand", (_LazyCommand,), {"where": where, "now": now})
         settings = SETTINGS.get(path)
         groups[above].command(name, cls=kind, help=line, hidden=bool(now), context_settings=settings)(_nothing)
     return root

@@ -49,7 +49,7 @@ def apply(
         if not as_json:
             for change in changes:
                 console.print(Text(f"• {change}"), soft_wrap=True)
-        o.agree(f'Record this for "{terms.people}"?', yes=yes)
+        o.confirm(f'Record this for "{terms.people}"?', yes=yes)
         with Ledger.open(where) as book:
             entries = book.apply(terms, claims)
     if as_json:
@@ -69,7 +69,7 @@ def adopt(why: Why = "", policy: o.PolicyFile = None, ledger: o.LedgerAt = None,
     if not why.strip():
         raise InputError("--why is missing: say what happened, for it is recorded")
     where, _ = o.ledger_place(policy, ledger)
-    o.agree(
+    o.confirm(
         "Charges that this copy does not have will not be counted, although people paid. Use it all the same?", yes=yes
     )
     with Ledger.open(where, create=False, adopt=why):
@@ -89,7 +89,7 @@ def seal(
     where, _ = o.ledger_place(policy, ledger)
     with Ledger.open(where, create=False) as book:
         o.one_of(book, people, None)
-        o.agree(f'Close the account of "{people}"? This cannot be undone.', yes=yes)
+        o.confirm(f'Close the account of "{people}"? This cannot be undone.', yes=yes)
         book.seal(people, why)
     Console().print(Text(f'The account of "{people}" is sealed.'), soft_wrap=True)
 
@@ -151,7 +151,7 @@ def unclaim(
     where, _ = o.ledger_place(policy, ledger)
     with Ledger.open(where, create=False) as book:
         o.one_of(book, people, None)
-        o.agree(
+        o.confirm(
             f'If {claim} is data of "{people}" after all, its people will pay from two budgets. Give it up for good?',
             yes=yes,
         )

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tacit.base import InputError, TacitError, exact
 from tacit.cli.options import USUAL, Json, Picture, argument, option
-from tacit.cli.screen import bar, open_files, print_json, wrote
+from tacit.cli.screen import announce, bar, check_outputs, print_json
 from tacit.desk.show import spelled
 from tacit.engine import Limits
 from tacit.engine.watch import size
@@ -87,7 +87,7 @@ def ask(
     Example: tacit ask "SELECT ward, AVG(cost) FROM visits GROUP BY ward" --epsilon 0.5
     """
     _writable(csv, parquet, certificate)
-    open_files(plot=plot)
+    check_outputs(plot=plot)
     if sign is not None and certificate is None:
         raise InputError("--sign: there is nothing to sign: say where with --certificate FILE.json")
     signer, asked = None if sign is None else Signer(sign), _text(sql)
@@ -107,7 +107,7 @@ def ask(
     _write(found, csv, parquet)
     if plot is not None:
         found.plot(plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
 
 
 def quote(
@@ -207,14 +207,14 @@ class _Desk:
             data=data,
             unit=self.unit,
             bounds=dict(_range(text) for text in self.bounds),
-            keys={name: values.split(",") for name, values in (_named(text, "--keys") for text in self.keys)},
+            keys={name: values.split(",") for name, values in (_column_value(text, "--keys") for text in self.keys)},
             currency=Currency.EPSILON if self.rho is None else Currency.RHO,
             spelled=True,
             **{name: value for name, value in more.items() if value is not None},
         )
 
 
-def _named(text: str, option: str) -> tuple[str, str]:
+def _column_value(text: str, option: str) -> tuple[str, str]:
     name, found, value = text.partition("=")
     if not (name and found and value):
         raise InputError(f'{option} "{text}" is not COLUMN=…: write {option} cost=0:5000 or {option} ward=east,west')
@@ -222,7 +222,7 @@ def _named(text: str, option: str) -> tuple[str, str]:
 
 
 def _range(text: str) -> tuple[str, tuple[Any, Any]]:
-    name, value = _named(text, "--bounds")
+    name, value = _column_value(text, "--bounds")
     middle = len(value) // 2 if "T" in value else value.find(":")  # two timestamps have colons of their own
     low, colon, high = value[:middle], value[middle : middle + 1], value[middle + 1 :]
     if colon != ":":

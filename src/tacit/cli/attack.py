@@ -17,7 +17,7 @@ from tacit.attack import ATTACKS, Outcome, attack_named, staged
 from tacit.base import InputError, whole
 from tacit.cli import screen
 from tacit.cli.options import Html, Json, Picture, Seed, argument, flag, option
-from tacit.cli.screen import bar, bullets, columns, down, facts, open_files, percent, print_json, reach, wrote
+from tacit.cli.screen import announce, bar, bullets, check_outputs, columns, down, facts, percent, print_json, reach
 
 if TYPE_CHECKING:  # a report needs Altair, which the rest of the command line does without
     from tacit.plot.report import Section
@@ -70,7 +70,7 @@ def run(name: Name, seed: Seed = "1", plot: Picture = None, html: Html = None, a
     Example: tacit attack run linkage --html linkage.html
     """
     attack, number = attack_named(name), whole(seed, "--seed")
-    open_files(plot=plot, html=html)
+    check_outputs(plot=plot, html=html)
     with bar(attack.title) as tell:
         outcome = staged(name, seed=number, progress=tell)
     console = Console()
@@ -80,12 +80,12 @@ def run(name: Name, seed: Seed = "1", plot: Picture = None, html: Html = None, a
         _show(console, outcome, attack.page)
     if plot is not None:
         outcome.plot(plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
     if html is not None:
         from tacit.plot.report import report, write_report
 
         write_report(report(attack.title, lead=(), sections=[screen.outcome_section(outcome)]), html)
-        wrote(console, "report", html, quiet=as_json)
+        announce(console, "report", html, quiet=as_json)
 
 
 def _show(console: Console, outcome: Outcome, where: str) -> None:
@@ -108,7 +108,7 @@ def lab(html: Page = LAB, seed: Seed = "1") -> None:
 
     Example: tacit attack lab --html lab.html
     """
-    open_files(html=html)
+    check_outputs(html=html)
     number = whole(seed, "--seed")
     names = [attack.name for attack in ATTACKS]
     found: dict[str, Section] = {}
@@ -121,7 +121,7 @@ def lab(html: Page = LAB, seed: Seed = "1") -> None:
     ordered = [found[name] for name in (*names, *AUDITS)]
     contents = ("attack", "undefended", "tacit", "chance")
     write_report(report("The laboratory of tacit", lead=LEAD, sections=ordered, contents=contents), html)
-    wrote(Console(), "report", html, quiet=False)
+    announce(Console(), "report", html, quiet=False)
 
 
 def sections(

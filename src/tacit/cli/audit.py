@@ -23,11 +23,11 @@ from rich.text import Text
 from tacit.base import InputError, TacitError, non_negative, positive, whole
 from tacit.base.number import show
 from tacit.cli.options import Html, Json, Picture, argument, option
-from tacit.cli.screen import bar, open_files, print_json, verdict_section, wrote
+from tacit.cli.screen import announce, bar, check_outputs, print_json, verdict_section
 from tacit.loss import Approx, Loss, Pure
 from tacit.mechanism import MECHANISMS, Example, Mechanism
 
-__all__ = ["EXITS", "Guarded", "Subject", "audit", "kebab", "read_subject", "spelled"]
+__all__ = ["EXITS", "Subject", "UserFunction", "audit", "kebab", "read_subject", "spelled"]
 
 # Fields of a mechanism that say what is released and for whom, not how much noise there is.
 SHAPE = {"granularity", "lower", "upper", "categories", "one", "relation", "noise", "share"}
@@ -89,7 +89,7 @@ def audit(
 ) -> None:
     from tacit.auditor import audit as run_audit
 
-    open_files(plot=plot, html=html)
+    check_outputs(plot=plot, html=html)
     count, processes = whole(samples, "--samples", least=10), whole(workers, "--workers", least=1)
     subject = read_subject(target, epsilon=epsilon, delta=delta, neighbours=neighbours)
     with bar("auditing") as tell:
@@ -113,13 +113,13 @@ def audit(
             console.print(Text.assemble(("• ", "cyan"), line), soft_wrap=True)
     if plot is not None:
         verdict.plot(plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
     if html is not None:
         from tacit.plot.report import report, write_report
 
         title = f"Audit of {verdict.target}: {verdict.status}"
         write_report(report(title, lead=subject.said, sections=[verdict_section(verdict, "What was found")]), html)
-        wrote(console, "report", html, quiet=as_json)
+        announce(console, "report", html, quiet=as_json)
     raise typer.Exit(EXITS[verdict.status])
 
 
@@ -170,7 +170,7 @@ def read_subject(name: str, *, epsilon: str | None, delta: str | None, neighbour
         raise InputError("--delta must be below 1: at 1 nothing is promised")
     pairs = None if neighbours is None else _pairs(neighbours)
     if ":" in name:
-        return _own(name, claimed, slack, pairs)
+        return _module_subject(name, claimed, slack, pairs)
     known = {kebab(mechanism): mechanism for mechanism in MECHANISMS}
     found = known.get(name.lower()) or {kind.__name__: kind for kind in MECHANISMS}.get(name)
     if found is None:
@@ -179,16 +179,16 @@ def read_subject(name: str, *, epsilon: str | None, delta: str | None, neighbour
         raise InputError(f'there is no mechanism "{name}": {meant} A function of yours is written module:function')
     if claimed is not None:
         positive(claimed, "--epsilon")
-    return _registered(found, claimed, slack, pairs)
+    return _mechanism_subject(found, claimed, slack, pairs)
 
 
-def _registered(kind: type[Mechanism], epsilon: Fraction | None, delta: Fraction | None, pairs: Any) -> Subject:
+def _mechanism_subject(kind: type[Mechanism], epsilon: Fraction | None, delta: Fraction | None, pairs: Any) -> Subject:
     """The mechanism for that ε (and δ), with the neighbours of its own examples; else an example as it is."""
     examples = sorted(kind.examples(), key=lambda each: not each.tight)  # stable: the first tight one
     if not examples:
         raise InputError(f"{kebab(kind)} has no examples: audit an instance of it, as module:name, with --neighbours")
     first = next(filter(_of_one_unit, examples), examples[0])
-    if epsilon is not None and (built := _built(kind, first, epsilon, delta)) is not None:
+    if epsilon is not None and (built := _build(kind, first, epsilon, delta)) is not None:
         if pairs is None:
             pairs = [(each.left, each.right) for each in examples if _alike(each, first) and _of_one_unit(each)]
         moved = " and a sensitivity of 1" if _unit(kind) else ""
@@ -228,10 +228,10 @@ def _alike(each: Example, first: Example) -> bool:
     return same and each.mechanism == first.mechanism
 
 
-def _built(kind: type[Mechanism], first: Example, epsilon: Fraction, delta: Fraction | None) -> Mechanism | None:
+def _build(kind: type[Mechanism], first: Example, epsilon: Fraction, delta: Fraction | None) -> Mechanism | None:
     """A mechanism like that of the example, with the noise that the claim needs; None if that cannot be had."""
     constructor = getattr(kind, "from_loss", None)
-    kept = None if constructor is None else _kept(constructor, first.mechanism)
+    kept = None if constructor is None else _keep(constructor, first.mechanism)
     if constructor is None or kept is None:
         return None
     about: dict[str, Any] = {"relation": first.claim.relation, "unit": first.claim.unit}
@@ -258,7 +258,7 @@ def _on_its_lattice(constructor: Callable[..., Any], loss: Loss, kept: dict[str,
     return usual
 
 
-def _kept(constructor: Callable[..., Any], like: Mechanism) -> dict[str, Any] | None:
+def _keep(constructor: Callable[..., Any], like: Mechanism) -> dict[str, Any] | None:
     """What of a mechanism its constructor takes beside the loss; None if it needs something that is not there."""
     found: dict[str, Any] = _unit(type(like))
     for name, parameter in signature(constructor).parameters.items():
@@ -273,7 +273,7 @@ def _kept(constructor: Callable[..., Any], like: Mechanism) -> dict[str, Any] | 
     return found
 
 
-class Guarded:
+class UserFunction:
     """A function of the user's, whose errors are told apart from tacit's. A class, to be sent to other processes."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
@@ -289,7 +289,7 @@ class Guarded:
             raise InputError(f"{self._name} failed with {type(error).__name__}: {error}") from error
 
 
-def _own(name: str, epsilon: Fraction | None, delta: Fraction | None, pairs: Any) -> Subject:
+def _module_subject(name: str, epsilon: Fraction | None, delta: Fraction | None, pairs: Any) -> Subject:
     """What a module of the user's holds under that name."""
     found = _load(name, "TARGET")
     own = isinstance(found, Mechanism | Example) or (isclass(found) and issubclass(found, Mechanism))
@@ -302,13 +302,13 @@ def _own(name: str, epsilon: Fraction | None, delta: Fraction | None, pairs: Any
     said: tuple[str, ...] = ()
     if pairs is None:
         pairs, said = (0, 1), ("neighbours: the numbers 0 and 1, since --neighbours names no others",)
-    return Subject(target=Guarded(found, name), claim=epsilon, delta=delta, neighbours=pairs, said=said)
+    return Subject(target=UserFunction(found, name), claim=epsilon, delta=delta, neighbours=pairs, said=said)
 
 
 def _pairs(name: str) -> Any:
     """A pair, an iterable of pairs, or a function without arguments that gives either."""
     found = _load(name, "--neighbours")
-    return Guarded(found, name)() if callable(found) else found
+    return UserFunction(found, name)() if callable(found) else found
 
 
 def _load(name: str, option: str) -> Any:

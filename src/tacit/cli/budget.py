@@ -286,19 +286,19 @@ def differences(standing: Standing, policy: Policy) -> list[str]:
     for limit in terms.limits:
         old = standing.balance(limit.holder)
         if old is None:
-            found.append(f"{limit.holder}: {_stated(limit.total, limit.each, currency)}, new")
+            found.append(f"{limit.holder}: {_amount(limit.total, limit.each, currency)}, new")
         elif (old.limit, old.each) != (limit.total, limit.each):
-            before, after = _stated(old.limit, old.each, currency), _stated(limit.total, limit.each, currency)
+            before, after = _amount(old.limit, old.each, currency), _amount(limit.total, limit.each, currency)
             found.append(f"{limit.holder}: {before} → {after}")
     if standing.period != terms.period:
         found.append(f"reset window: {days(standing.period)} → {days(terms.period)}")
     if standing.lifetime != terms.lifetime:
-        before, after = (_stated(x, None, currency) if x else "none" for x in (standing.lifetime, terms.lifetime))
+        before, after = (_amount(x, None, currency) if x else "none" for x in (standing.lifetime, terms.lifetime))
         found.append(f"lifetime limit: {before} → {after}")
     return found
 
 
-def _stated(total: Amount, each: Amount | None, currency: Currency) -> str:
+def _amount(total: Amount, each: Amount | None, currency: Currency) -> str:
     parts = exactly(total, currency)
     own = f" (δ {float(total.delta) / 1e30:.3g})" if total.delta else ""
     cap = "" if each is None else f", at most {exactly(each, currency)[currency.value]} each"

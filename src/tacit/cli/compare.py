@@ -15,7 +15,7 @@ from tacit.cli import program as p
 from tacit.cli.account import between
 from tacit.cli.options import Json, Picture
 from tacit.cli.program import Program
-from tacit.cli.screen import bar, bounds, open_files, plain_table, print_json, up, wrote
+from tacit.cli.screen import announce, bar, bounds, check_outputs, plain_table, print_json, up
 from tacit.loss import PLD, RDP, ZCDP, Interval
 from tacit.loss.classic import advanced, basic, clt_epsilon, clt_sampled_gaussian_epsilon, optimal_epsilon
 
@@ -70,7 +70,7 @@ def compare(
 
 def _show(console: Console, program: Program, delta: Fraction, *, plot: Path | None, as_json: bool) -> None:
     """Ask every method and show the answers side by side."""
-    open_files(plot=plot)
+    check_outputs(plot=plot)
     with bar("asking every method"):
         found = methods(program, delta)
     if as_json:
@@ -83,7 +83,7 @@ def _show(console: Console, program: Program, delta: Fraction, *, plot: Path | N
         console.print(_table(found))
     if plot:
         _draw(program, delta, found, plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
 
 
 def _fields(method: Method) -> dict[str, object]:

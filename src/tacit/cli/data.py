@@ -50,7 +50,7 @@ def init(
     """
     from tacit.engine import read_schema  # brings an engine along
 
-    schema, texts = _typed(read_schema(data, _form(data, delimiter, encoding)), delimiter, encoding)
+    schema, texts = _with_types(read_schema(data, _form(data, delimiter, encoding)), delimiter, encoding)
     url = schema.engine == "postgres"
     files = {table: _relative(path, out) for table, path in schema.files.items()}
     text = starter(
@@ -88,7 +88,9 @@ def _form(data: str, delimiter: str | None, encoding: Encoding) -> "TextForm":
     return TextForm.of(Path(data), Table(delimiter=delimiter, encoding=encoding))
 
 
-def _typed(schema: "Schema", delimiter: str | None, encoding: Encoding) -> "tuple[Schema, dict[str, dict[str, str]]]":
+def _with_types(
+    schema: "Schema", delimiter: str | None, encoding: Encoding
+) -> "tuple[Schema, dict[str, dict[str, str]]]":
     """The schema with types for the columns of text files, and how these are written; every value of them is read."""
     from tacit.engine.source.reading import propose_types
 
@@ -127,7 +129,7 @@ def check(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # shown among the notes
             policy = load(file)
-        found = _compared(policy, data)
+        found = _compare(policy, data)
         if found.problems:
             raise PolicyError(*found.problems)
     except PolicyError as error:
@@ -145,7 +147,7 @@ def check(
         _show(console, policy, remarks)
 
 
-def _compared(policy: Policy, data: bool) -> "Comparison":
+def _compare(policy: Policy, data: bool) -> "Comparison":
     """The policy beside its data."""
     from tacit.engine import Comparison, compare_names, import_tables, open_engine
 

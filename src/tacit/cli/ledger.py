@@ -32,7 +32,7 @@ WORTH = 20  # programs listed
 
 
 @contextmanager
-def _watched(doing: str) -> Iterator[tuple[Tick, Tick]]:
+def _count_bar(doing: str) -> Iterator[tuple[Tick, Tick]]:
     """A bar, if somebody is watching: what says how many entries there are, and what counts them."""
     done = total = 0
     with bar(doing) as tell:
@@ -101,7 +101,7 @@ def verify(
     where: str | Path = ledger_place(policy, ledger)[0] if file is None else file
     if file is not None and not file.is_file():
         raise InputError(f"there is no file {file}: name an export or a ledger")
-    with _watched("verifying") as (begin, tick):
+    with _count_bar("verifying") as (begin, tick):
         if checkpoint is not None and public_key is not None:
             report = check(read(checkpoint), public_key, where, begin=begin, tick=tick)
         elif file is not None and is_export(file):
@@ -131,19 +131,19 @@ def export(
         raise InputError("--redact is for entries, and a checkpoint has none: leave it out")
     where, _ = ledger_place(policy, ledger)
     if key is not None:
-        with _watched("verifying") as (begin, tick):
+        with _count_bar("verifying") as (begin, tick):
             stored = sign(where, key, verify_ledger(where, begin=begin, tick=tick))
-        with _written(out) as file:
+        with _output(out) as file:
             Console(file=file, soft_wrap=True).print_json(data=stored, indent=2, ensure_ascii=False, highlight=False)
     else:
-        with _watched("exporting") as (_, tick), _written(out) as file:
+        with _count_bar("exporting") as (_, tick), _output(out) as file:
             write_export(where, file, redact=redact, tick=tick)
     if out is not None:
         Console(stderr=True).print(Text(f"Written to {out}"), soft_wrap=True)
 
 
 @contextmanager
-def _written(out: Path | None) -> Iterator[Any]:
+def _output(out: Path | None) -> Iterator[Any]:
     """A new file, which is not left behind half written; or standard output."""
     if out is None:
         yield sys.stdout

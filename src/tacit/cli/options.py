@@ -29,8 +29,8 @@ __all__ = [
     "Seed",
     "StateFolder",
     "Yes",
-    "agree",
     "argument",
+    "confirm",
     "flag",
     "ledger_place",
     "one_of",
@@ -106,7 +106,7 @@ def one_of(ledger: "Ledger", people: str | None, policy: "Policy | None") -> str
     return people
 
 
-def agree(question: str, *, yes: bool) -> None:
+def confirm(question: str, *, yes: bool) -> None:
     """Ask, unless --yes; where nobody can answer, nothing is done."""
     if yes:
         return

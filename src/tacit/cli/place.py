@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tacit.base import exact
 from tacit.cli.options import Json, Picture, option
-from tacit.cli.screen import bar, facts, open_files, print_json, up, wrote
+from tacit.cli.screen import announce, bar, check_outputs, facts, print_json, up
 from tacit.place import GeoLaplace, Track, distance
 from tacit.place.earth import checked, offset
 
@@ -32,7 +32,7 @@ def place(
 
     Example: tacit place 52.2053 0.1218 --radius 500 --plot map.svg
     """
-    open_files(plot=plot)
+    check_outputs(plot=plot)
     mechanism = GeoLaplace.protecting(radius=exact(radius, "--radius"), factor=exact(factor, "--factor"))
     within = float(exact(radius, "--radius"))
     each = mechanism.loss(exact(radius, "--radius"))
@@ -67,7 +67,7 @@ def place(
             console.print(f"\n! {track.warning()}", style="yellow", highlight=False)
     if plot:
         _draw(mechanism, (latitude, longitude), within, plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
 
 
 def _draw(mechanism: GeoLaplace, truth: tuple[float, float], within: float, path: Path) -> None:

@@ -177,7 +177,7 @@ class Program:
         share, length = exact(rate, "--rate"), None if clip is None else positive(clip, "--clip")
         _check(name, sampling, neighbours, sampled=share != 1)
         if share != 1 and sampling == "poisson" and neighbours is Relation.REPLACE and length is None:
-            raise _unsaid(sensitivity)
+            raise _clip_missing(sensitivity)
         farthest = 1 if neighbours is Relation.ADD_REMOVE else 2
         moved = positive(sensitivity or farthest, "--sensitivity") if length is None else farthest * length
         return cls(
@@ -253,7 +253,7 @@ class Program:
         }
 
 
-def _unsaid(sensitivity: str | None) -> InputError:
+def _clip_missing(sensitivity: str | None) -> InputError:
     """How far a replaced unit moves the value does not say how long its vector is, and the price depends on that."""
     moved = positive(sensitivity or 2, "--sensitivity")
     far, half = plain(moved), plain(moved / 2)

@@ -25,15 +25,16 @@ if TYPE_CHECKING:  # most commands do without these
     from tacit.policy import Amount, Currency
 
 __all__ = [
+    "announce",
     "bar",
     "bounds",
     "bullets",
+    "check_outputs",
     "columns",
     "days",
     "down",
     "exactly",
     "facts",
-    "open_files",
     "outcome_section",
     "percent",
     "plain_table",
@@ -42,7 +43,6 @@ __all__ = [
     "up",
     "verdict_section",
     "when",
-    "wrote",
 ]
 
 SPREAD = Decimal("1e-14")  # a closed form is widened by a few roundings, which must not push 10 to 10.0001
@@ -54,15 +54,15 @@ PATIENCE = 2.0  # seconds after which somebody wonders
 
 def up(value: float, digits: int = 6, *, spread: Decimal = SPREAD) -> str:
     """So many significant digits, not below `value` but for `spread`."""
-    return _rounded(value, digits, ROUND_CEILING, spread)
+    return _round(value, digits, ROUND_CEILING, spread)
 
 
 def down(value: float, digits: int = 6, *, spread: Decimal = SPREAD) -> str:
     """So many significant digits, not above `value` but for `spread`."""
-    return _rounded(value, digits, ROUND_FLOOR, spread)
+    return _round(value, digits, ROUND_FLOOR, spread)
 
 
-def _rounded(value: float, digits: int, way: str, spread: Decimal) -> str:
+def _round(value: float, digits: int, way: str, spread: Decimal) -> str:
     if value in (0, inf):
         return "0" if value == 0 else "∞"
     exact = Decimal(value)
@@ -186,7 +186,7 @@ def bar(words: str, *, after: float = PATIENCE) -> Iterator[Callable[..., None]]
 # --- pictures and reports
 
 
-def open_files(*, plot: Path | None = None, html: Path | None = None) -> None:
+def check_outputs(*, plot: Path | None = None, html: Path | None = None) -> None:
     """Refuse files that no picture or report can be written to, before anything runs."""
     for option, path in {"--plot": plot, "--html": html}.items():
         if path is None:
@@ -200,7 +200,7 @@ def open_files(*, plot: Path | None = None, html: Path | None = None) -> None:
         (picture_path if option == "--plot" else report_path)(path)
 
 
-def wrote(console: Console, what: str, path: Path, *, quiet: bool) -> None:
+def announce(console: Console, what: str, path: Path, *, quiet: bool) -> None:
     """Say where a picture or a report is, unless the output is for a program."""
     if not quiet:
         console.print(Text.assemble(("• ", "cyan"), f"The {what} is in {path}"), soft_wrap=True)

@@ -21,19 +21,7 @@ if TYPE_CHECKING:
     from tacit.server.ops.config import Config
     from tacit.server.ops.restore import Checked
 
-__all__ = [
-    "_state",
-    "add",
-    "backup",
-    "block",
-    "cancel",
-    "link",
-    "list_people",
-    "open_people",
-    "revoke",
-    "running",
-    "token",
-]
+__all__ = ["add", "backup", "block", "cancel", "link", "list_people", "open_people", "revoke", "running", "token"]
 
 Name = Annotated[str, argument("NAME", "The person's name, as policies spell it.")]
 DatasetName = Annotated[str | None, option("--dataset", "NAME", "Of this dataset alone.", show_default=False)]

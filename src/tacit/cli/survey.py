@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from rich.text import Text
 from tacit.base import InputError
 from tacit.base.private_file import write_private
 from tacit.cli import options as o
-from tacit.cli.screen import bar, open_files, print_json, wrote
+from tacit.cli.screen import announce, bar, check_outputs, print_json
 from tacit.desk.show import table_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def plan(
     """
     from tacit.survey import plan as planning
 
-    open_files(plot=plot)
+    check_outputs(plot=plot)
     survey = _survey(file)
     if within is not None and not 0 < within < 100:
         raise InputError(f"--within must be more than 0 and less than 100 points, not {within:g}")
@@ -80,7 +81,7 @@ def plan(
     if plot is not None:
         with bar("drawing"):
             _draw(survey, answers, plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
     if as_json:
         print_json(console, found.json())
         return
@@ -184,7 +185,7 @@ def results(
     survey = _survey(file)
     with bar("adding up"):
         parts = [_tallies(survey, path) for path in reports]
-    tallies = {name: reduce(_plus, (part[name] for part in parts)) for name in survey.questions}
+    tallies = {name: reduce(add, (part[name] for part in parts)) for name in survey.questions}
     count = min(tally.reports for tally in tallies.values())
     if count < survey.minimum:
         raise InputError(f"there are fewer than {survey.minimum} reports, the least that {file.name} lets results show")
@@ -283,10 +284,6 @@ def _tallies(survey: "Survey", path: Path) -> "Mapping[str, Tally]":
     from tacit.survey.survey_reports import read_tallies, tally_files
 
     return read_tallies(path, survey) if path.suffix == ".json" else tally_files(survey, [path])
-
-
-def _plus(one: "Tally", other: "Tally") -> "Tally":
-    return one + other
 
 
 def _writable(path: Path, suffix: str) -> None:

@@ -17,7 +17,7 @@ from rich.text import Text
 from tacit.base import Denied, InputError
 from tacit.cli.demo import WHY
 from tacit.cli.demo.data import DRUGS, WARDS, Visits, visits
-from tacit.cli.screen import bar, bullets, open_files, print_json, wrote
+from tacit.cli.screen import announce, bar, bullets, check_outputs, print_json
 from tacit.cli.survey import survey_demo
 from tacit.desk.show import number, table_of
 from tacit.loss import Cost
@@ -172,7 +172,7 @@ def _old(data: Visits) -> dict[str, list[float]]:
 
 def show_clinic(console: Console, *, plot: Path | None = None, as_json: bool = False, keep: Path | None = None) -> None:
     """Ask a made-up clinic until its budget is spent. `keep` names a folder to leave it in, `plot` a picture."""
-    open_files(plot=plot)  # a bad file name is refused before anything runs
+    check_outputs(plot=plot)  # a bad file name is refused before anything runs
     with ExitStack() as stack, bar("asking"):
         story = Story.ask(_folder(keep, stack))
     if as_json:
@@ -186,7 +186,7 @@ def show_clinic(console: Console, *, plot: Path | None = None, as_json: bool = F
     first = story.turns[0].answer
     if plot is not None and first is not None:
         first.plot(plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
 
 
 def _folder(keep: Path | None, stack: ExitStack) -> Path:

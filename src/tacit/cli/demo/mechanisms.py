@@ -12,7 +12,7 @@ from rich.text import Text
 from tacit.base import Relation, Sensitivity
 from tacit.cli.demo import WHY
 from tacit.cli.demo.data import AGE_BANDS, AGE_LIMIT, GENDERS, REGIONS, SMALL_MARKET, bidders, people, smokers
-from tacit.cli.screen import bar, bullets, open_files, plain_table, print_json, wrote
+from tacit.cli.screen import announce, bar, bullets, check_outputs, plain_table, print_json
 from tacit.loss import Pure
 from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
 from tacit.mechanism.exponential import Exponential
@@ -295,7 +295,7 @@ def _survey(survey: Survey) -> Answer:
 
 def show_mechanisms(console: Console, *, plot: Path | None = None, as_json: bool = False) -> None:
     """Four textbook questions, each by one mechanism; `plot` names a picture to write as well."""
-    open_files(plot=plot)
+    check_outputs(plot=plot)
     with bar("asking"):
         tour = Tour.ask()
     lines = answers(tour)
@@ -307,7 +307,7 @@ def show_mechanisms(console: Console, *, plot: Path | None = None, as_json: bool
         from tacit.cli.demo.picture import draw
 
         draw(tour, plot)
-        wrote(console, "picture", plot, quiet=as_json)
+        announce(console, "picture", plot, quiet=as_json)
 
 
 def _facts(tour: Tour, lines: list[Answer]) -> dict[str, object]:
