@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from math import e
 from pathlib import Path
@@ -15,7 +14,6 @@ from tacit import MECHANISMS, Approx, Gaussian, Laplace, TacitError
 from tacit.base import InputError, Relation
 from tacit.cli import app, main
 from tacit.cli.account import between
-from tacit.cli.screen import down, up
 from tacit.loss import PLD, Interval, from_json
 
 TRAINING = ("--rate", "0.01", "--steps", "10000", "--delta", "1e-5")
@@ -283,19 +281,3 @@ def test_mechanisms() -> None:
     assert all(row["summary"] and row["theory"].startswith("docs/theory/") for row in listed)
     table = run("mechanisms")
     assert all(mechanism.__name__ in table for mechanism in MECHANISMS)
-
-
-@pytest.mark.parametrize(
-    ("rounded", "value", "shown"),
-    [
-        (up, 6.1877287, "6.18773"),
-        (down, 6.1877287, "6.18772"),
-        (up, 10.000000000000018, "10"),
-        (up, 10.00000001, "10.0001"),
-        (down, 9.99999999, "9.99999"),
-        (up, 0.0, "0"),
-        (up, float("inf"), "∞"),
-    ],
-)
-def test_numbers_are_rounded_the_honest_way(rounded: Callable[[float], str], value: float, shown: str) -> None:
-    assert rounded(value) == shown

@@ -172,13 +172,6 @@ def test_mistakes_are_named(words: str, message: str) -> None:
     assert "\n" not in str(result.exception)
 
 
-@pytest.mark.parametrize(
-    ("share", "text"), [(0.0, "0.0%"), (1.0, "100.0%"), (0.123, "12.3%"), (0.0009765, "0.098%"), (0.001, "0.1%")]
-)
-def test_a_small_share_is_not_shown_as_nothing(share: float, text: str) -> None:
-    assert percent(share) == text
-
-
 # --- the lab
 
 

@@ -1,4 +1,4 @@
-"""What the demo prints, and the picture it writes."""
+"""What the tour in SQL prints, and the picture it writes."""
 
 import io
 import json
@@ -13,14 +13,13 @@ from rich.console import Console
 from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import InputError, TacitError
 from tacit.cli.demo.clinic import Story, build, show_clinic
-from tacit.cli.demo.mechanisms import show_mechanisms
 from tacit.policy import load
 
 
-def shown(show: Any = show_clinic, **options: object) -> str:
+def shown(**options: Any) -> str:
     out = io.StringIO()
     with drawing_from(FixedRng(1)):
-        show(Console(file=out, width=80), **options)
+        show_clinic(Console(file=out, width=80), **options)
     return out.getvalue()
 
 
@@ -80,43 +79,6 @@ def test_a_picture_is_complete_in_itself(tmp_path: Path) -> None:
     text = svg.read_text()
     assert text.startswith("<svg")
     assert "href" not in text.replace("xmlns:xlink", "")
-
-
-def test_the_table_of_mechanisms_fits_a_terminal_and_says_it_all() -> None:
-    text = shown(show_mechanisms)
-    assert all(len(line) <= 80 for line in text.splitlines())
-    for expected in (
-        "630,000",
-        "42.545",
-        "± 0.06",
-        "± 0.03",
-        "noise scale 0.02",
-        "noise scale 2 in each",
-        "earns $3.01",
-        "coin-flip survey",
-        "1.099",
-        "ε = 2.5",
-    ):
-        assert expected in " ".join(text.split())
-
-
-def test_json_of_the_mechanisms_has_the_same_numbers() -> None:
-    found = json.loads(shown(show_mechanisms, as_json=True))
-    assert found["paid_by_the_same_people"]["epsilon"] == 2.5
-    age = found["answers"][0]
-    assert age["cost"] == {"epsilon": 0.5, "delta": 0, "relation": "replace", "unit": "person"}
-    assert age["private"] != age["truth"]
-    assert len(found["answers"][2]["cells"]) == 48
-
-
-def test_a_picture_of_the_mechanisms(tmp_path: Path) -> None:
-    svg, png = tmp_path / "tour.svg", tmp_path / "TOUR.PNG"
-    assert "The picture is in" in shown(show_mechanisms, plot=svg)
-    shown(show_mechanisms, plot=png, as_json=True)
-    text = svg.read_text()
-    for part in ("Average age", "People by age", "Which price", "Who smokes", "private answer", "true answer"):
-        assert part in text
-    assert png.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", ["tour.pdf", "tour", "tour.svg.gz"])

@@ -1,14 +1,19 @@
 """The worked examples come out, and the private answers are what the mechanisms promise."""
 
+import io
+import json
 from fractions import Fraction
 from math import isclose, log
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import Relation
-from tacit.cli.demo.mechanisms import Tour
+from tacit.cli.demo.mechanisms import Tour, show_mechanisms
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +79,50 @@ def test_the_demo_has_new_noise_every_time() -> None:
     first, second = Tour.ask(), Tour.ask()
     assert (first.histogram.noisy != second.histogram.noisy).any()
     assert (first.histogram.truth == second.histogram.truth).all()
+
+
+# --- what is printed
+
+
+def shown(**options: Any) -> str:
+    out = io.StringIO()
+    with drawing_from(FixedRng(1)):
+        show_mechanisms(Console(file=out, width=80), **options)
+    return out.getvalue()
+
+
+def test_the_table_of_mechanisms_fits_a_terminal_and_says_it_all() -> None:
+    text = shown()
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for expected in (
+        "630,000",
+        "42.545",
+        "± 0.06",
+        "± 0.03",
+        "noise scale 0.02",
+        "noise scale 2 in each",
+        "earns $3.01",
+        "coin-flip survey",
+        "1.099",
+        "ε = 2.5",
+    ):
+        assert expected in " ".join(text.split())
+
+
+def test_json_of_the_mechanisms_has_the_same_numbers() -> None:
+    found = json.loads(shown(as_json=True))
+    assert found["paid_by_the_same_people"]["epsilon"] == 2.5
+    age = found["answers"][0]
+    assert age["cost"] == {"epsilon": 0.5, "delta": 0, "relation": "replace", "unit": "person"}
+    assert age["private"] != age["truth"]
+    assert len(found["answers"][2]["cells"]) == 48
+
+
+def test_a_picture_of_the_mechanisms(tmp_path: Path) -> None:
+    svg, png = tmp_path / "tour.svg", tmp_path / "TOUR.PNG"
+    assert "The picture is in" in shown(plot=svg)
+    shown(plot=png, as_json=True)
+    text = svg.read_text()
+    for part in ("Average age", "People by age", "Which price", "Who smokes", "private answer", "true answer"):
+        assert part in text
+    assert png.read_bytes().startswith(b"\x89PNG")
