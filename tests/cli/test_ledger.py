@@ -2,8 +2,10 @@
 
 import json
 import sqlite3
+from functools import partial
 from pathlib import Path
 from stat import S_IMODE
+from time import sleep
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from support.books import account, cost, opened, program, terms
 from support.policies import CLINIC
 from tacit.base import CorruptLedger, PolicyError, TacitError
 from tacit.cli import app
+from tacit.cli.ledger import _count_bar
+from tacit.cli.screen import bar
 from tacit.ledger import Ledger
 from tacit.policy import Claim, load
 
@@ -217,3 +221,19 @@ def test_claims_are_listed_and_given_up_with_a_reason() -> None:
 def test_an_export_is_its_owners_alone(here: Path) -> None:
     run("export", *BOOK, "--out", "book.jsonl")
     assert S_IMODE((here / "book.jsonl").stat().st_mode) == 0o600
+
+
+def test_a_long_check_counts_entries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("tacit.cli.ledger.bar", partial(bar, after=0))
+    text = ""
+    with _count_bar("verifying") as (begin, tick):
+        begin(4000)
+        tick(1000)
+        tick(1000)
+        for _ in range(200):
+            sleep(0.05)
+            text += capsys.readouterr().err
+            if "2,000" in text:
+                break
+    assert "verifying 2,000 of 4,000" in " ".join(text.split())
