@@ -12,7 +12,7 @@ COPY src src
 RUN /venv/bin/pip install --no-deps --no-build-isolation . && /venv/bin/python -m compileall -q /venv/lib
 
 FROM python:3.13-slim
-# pg_dump, for `tacit backup` of what lies in PostgreSQL
+# pg_dump, for `tacit service backup` of what lies in PostgreSQL
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends postgresql-client \
     && rm -rf /var/lib/apt/lists/* \

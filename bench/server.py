@@ -27,8 +27,8 @@ from typing import Any
 from rich.table import Table
 
 from bench.server_load import Request, Seen, load, request
-from tacit.cli.story import built
 from tacit.engine.dialect import DUCKDB
+from tacit.cli.demo.clinic import build
 from tacit.engine.render import statements
 from tacit.engine.unit import Stored
 from tacit.ledger import Ledger
@@ -120,7 +120,7 @@ def _set_up(folder: Path) -> list[str]:
     from tacit.server.auth.people import People
     from tacit.server.db import State
 
-    built(folder)
+    build(folder)
     few = f"{Fraction(EPSILON) * (FEW + 1)!s}"  # the warm question is one more
     with (folder / "tacit.toml").open("a") as file:
         file.writelines(f'[analysts."analyst {n}"]\nlimit = {float(Fraction(few))}\n' for n in range(TIGHT))

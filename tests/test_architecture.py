@@ -65,7 +65,7 @@ def test_layers_and_who_may_import_what() -> None:
 def test_no_other_source_of_chance(path: Path) -> None:
     allowed = {
         "tacit.noise.rng": {"os.urandom"},
-        "tacit.cli.demo_data": {"np.random"},
+        "tacit.cli.demo.data": {"np.random"},
         "tacit.attack.population": {"np.random"},
     }.get(name_of(path), set())
     assert randomness(ast.parse(path.read_text())) <= allowed
@@ -119,7 +119,7 @@ def test_the_search_for_chosen_noise_finds_it(code: str) -> None:
 
 def test_only_made_up_data_use_numpys_generator() -> None:
     users = [name_of(path) for path in PYTHON if "np.random" in randomness(ast.parse(path.read_text()))]
-    assert sorted(users) == ["tacit.attack.population", "tacit.cli.demo_data"]
+    assert sorted(users) == ["tacit.attack.population", "tacit.cli.demo.data"]
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=name_of)

@@ -10,7 +10,7 @@ import pytest
 
 from support.markdown import anchors, blocks, links
 from support.tree import ROOT, project_files
-from tacit.cli.mechanisms import as_markdown
+from tacit.cli.account import as_markdown
 
 PAGES = [path for path in project_files() if path.suffix == ".md"]
 README = ROOT / "README.md"

@@ -1,6 +1,5 @@
 """The door: options, exit codes, and errors in one line."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,8 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tacit import MECHANISMS, __version__
+from support.tree import ROOT
+from tacit import __version__
 from tacit.cli import app, main
+from tacit.cli.app import COMMANDS, FORMER, GROUPS
 
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -23,22 +24,88 @@ def test_version() -> None:
     assert result.output == f"tacit {__version__}\n"
 
 
-def test_help_names_every_command() -> None:
-    output = CliRunner().invoke(app, ["--help"]).output
-    assert "demo" in output
-    assert "mechanisms" in output
+def test_help_names_every_command_and_no_former_one() -> None:
+    for group in ("", *GROUPS):
+        output = CliRunner().invoke(app, [*group.split(), "--help"]).output
+        shown = {line.split()[1] for line in output.splitlines() if line.startswith("│ ") and line[2] not in " -"}
+        above = f"{group} ".lstrip()
+        below = {path.removeprefix(above).split()[0] for path in (*COMMANDS, *GROUPS) if path.startswith(above)}
+        assert shown == below - {""}, group
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_has_a_help_of_its_own(path: str) -> None:
+    result = CliRunner().invoke(app, [*path.split(), "--help"])
+    assert result.exit_code == 0, result.output
+    assert f"Usage: tacit {path} " in result.output
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_is_in_the_reference(path: str) -> None:
+    group, _, name = path.rpartition(" ")
+    rows = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8").splitlines()
+    assert any(
+        row.startswith(f"| `tacit {path}") or (row.startswith(f"| `tacit {group} ") and f"`{name}`" in row)
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "epsilon laplace --scale 10 --steps 7",
+        "calibrate laplace --epsilon 1 --json",
+        "compare pure --epsilon 0.1 --steps 100 --delta 1e-6",
+        "explain --epsilon 1",
+        "mechanisms --markdown",
+        "lab --html lab.txt",
+        "import",
+        "forget nothing.toml",
+        "running list --state state",
+        "running stop none --state state",
+        "backup --check nothing.tar",
+    ],
+)
+def test_former_spellings_do_the_same(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    former = next(path for path in FORMER if f"{words} ".startswith(f"{path} "))
+    now = words.replace(former, FORMER[former], 1)
+    old, new = (CliRunner().invoke(app, line.split()) for line in (words, now))
+    same = (new.exit_code, new.stdout, type(new.exception), str(new.exception))
+    assert (old.exit_code, old.stdout, type(old.exception), str(old.exception)) == same
+    assert old.stderr == f"tacit: this is now spelled `tacit {FORMER[former]}`\n{new.stderr}"
+
+
+def test_every_former_spelling_is_known() -> None:
+    assert set(FORMER.values()) <= set(COMMANDS)
+    for path in FORMER:
+        assert CliRunner().invoke(app, [*path.split(), "--help"]).exit_code == 0
+
+
+HEAVY = {"numpy", "scipy", "duckdb", "sqlglot", "fastapi", "sqlalchemy", "pyarrow", "cryptography", "altair"}
+
+
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        ("--help", HEAVY),
+        ("account --help", HEAVY),
+        ("nonsense", HEAVY),
+        ("--version", HEAVY - {"numpy"}),
+        ("account epsilon pure --epsilon 1", HEAVY - {"numpy", "scipy", "cryptography"}),
+        ("check --reference", {"duckdb", "fastapi", "altair"}),
+        ("people list --state state", {"altair", "scipy.stats"}),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(words: str, unused: set[str], tmp_path: Path) -> None:
+    look = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=open('modules', 'w')))"
+    program = f"{look}; from tacit.cli import main; sys.argv[0] = 'tacit'; main()"
+    subprocess.run([sys.executable, "-c", program, *words.split()], cwd=tmp_path, capture_output=True, check=False)
+    assert not unused & set((tmp_path / "modules").read_text().split())
 
 
 def test_no_command_shows_the_help() -> None:
     assert "Usage" in CliRunner().invoke(app, []).output
-
-
-def test_mechanisms() -> None:
-    listed = json.loads(CliRunner().invoke(app, ["mechanisms", "--json"]).output)
-    assert [row["name"] for row in listed] == [mechanism.__name__ for mechanism in MECHANISMS]
-    assert all(row["summary"] and row["theory"].startswith("docs/theory/") for row in listed)
-    table = CliRunner().invoke(app, ["mechanisms"]).output
-    assert all(mechanism.__name__ in table for mechanism in MECHANISMS)
 
 
 def test_an_error_is_one_line_and_exit_code_2(tmp_path: Path) -> None:

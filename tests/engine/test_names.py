@@ -101,7 +101,7 @@ def test_what_cannot_be_reached_from_here_is_a_remark() -> None:
     assert "NOT_SET is not set" in found.remarks[0]
     text()
     (remark,) = compare_names(declared("visits.csv")).remarks
-    assert "has not been read as it is now: `tacit import tacit.toml`" in remark
+    assert "has not been read as it is now: `tacit data import tacit.toml`" in remark
     import_tables(declared("visits.csv"))
     assert compare_names(declared("visits.csv")).remarks == ()
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_reached_from_here_is_a_remark() -> None:
 def test_text_is_read_for_questions() -> None:
     text()
     policy = declared("visits.csv")
-    with pytest.raises(SourceError, match=r"its curator runs `tacit import tacit\.toml`"):
+    with pytest.raises(SourceError, match=r"its curator runs `tacit data import tacit\.toml`"):
         open_engine(policy)
     told: list[float] = []
     assert import_tables(policy, progress=told.append) == {"visits": (1, 1)}

@@ -90,7 +90,7 @@ def text(ending: str, delimiter: str) -> Callable[[Path, Sequence[Row]], Any]:
 
 
 def read(source: FileSource) -> FileSource:
-    """As `tacit import` does."""
+    """As `tacit data import` does."""
     files = listed(source.path)
     assert source.copies is not None
     source.reading(files).read(files.files, source.copies)

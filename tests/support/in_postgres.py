@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from support.postgres import Server
-from tacit.cli.story import POLICY
+from tacit.cli.demo.clinic import POLICY
 
 __all__ = ["in_database", "locked", "url", "waiting"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from tacit.cli.story import built
+from tacit.cli.demo.clinic import build
 from tacit.server.auth.people import Role
 from tacit.server.ops.config import Config
 from tacit.server.ops.run import server
@@ -51,7 +51,7 @@ def clinic(folder: Path) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    built(folder)
+    build(folder)
     pq.write_table(pa.table({"pay": list(range(100)), "code": [n % 10 for n in range(100)]}), folder / "staff.parquet")
     with (folder / "tacit.toml").open("a", encoding="utf-8") as file:
         file.write(MORE)

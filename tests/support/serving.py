@@ -20,7 +20,7 @@ from tacit.server.db import State
 
 __all__ = ["Serving", "serving"]
 
-PROGRAM = "import typer; from tacit.cli.served import register; app = typer.Typer(); register(app); app()"
+PROGRAM = "from tacit.cli import main; main()"
 PATIENCE = 90.0
 
 

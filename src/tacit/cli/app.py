@@ -1,53 +1,126 @@
-"""The command line: every command, its options, and how errors look."""
+"""The command line: every command by name, how it is found, and how errors look.
 
-import json
+A command's module is imported when the command is called, so that help, and one command, do not wait for the others.
+"""
+
 import sys
+from importlib import import_module
+from inspect import signature
 from io import TextIOWrapper
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import typer
-from rich.console import Console
-from rich.text import Text
+from typer.core import TyperCommand
 
-from tacit import __version__
-from tacit.base import TacitError
-from tacit.cli.accounting import register
-from tacit.cli.asked import register as register_questions
-from tacit.cli.attacked import register as register_attacks
-from tacit.cli.audited import register as register_audit
-from tacit.cli.backup import register as register_backup
-from tacit.cli.book import register as register_ledger
-from tacit.cli.budget import register as register_budget
-from tacit.cli.declared import register as register_policy
-from tacit.cli.demo import demo, mechanisms_demo
-from tacit.cli.lab import register as register_lab
-from tacit.cli.located import register as register_place
-from tacit.cli.mechanisms import as_json, as_markdown, as_table
-from tacit.cli.running import register as register_running
-from tacit.cli.served import register as register_service
-from tacit.cli.sources import register as register_sources
-from tacit.cli.surveyed import register as register_surveys
-from tacit.cli.verified import register as register_certificates
+__all__ = ["COMMANDS", "FORMER", "GROUPS", "app", "main"]
 
-__all__ = ["app", "main"]
+GROUPS = {
+    "account": "Work out what noise costs: ε, δ, and what they mean",
+    "attack": "Break releases that are not defended",
+    "data": "Read CSV files for questions, and delete what was read",
+    "ledger": "Read, verify and keep the book of what was spent",
+    "ledger key": "Keys for signed checkpoints",
+    "people": "Say who may use the service",
+    "service": "Look after a running service",
+    "survey": "Ask people whose devices randomise the answers",
+}
 
-app = typer.Typer(
-    name="tacit",
-    help="Answers about everyone, silent about anyone: differential privacy that is exact, priced and checked.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+# name: where it is, and its line in the menu; the docstring there says more
+COMMANDS = {
+    "demo": ("demo:demo", "Take a short tour on made-up data"),
+    "init": ("data:init", "Write a first policy for your data"),
+    "check": ("data:check", "Check a policy: what it promises, what is missing"),
+    "quote": ("ask:quote", "See what a question would cost, for free"),
+    "ask": ("ask:ask", "Ask a question in SQL"),
+    "budget": ("budget:budget", "See what was spent and what is left"),
+    "verify": ("verify:verify", "Check the certificate of an answer or a survey"),
+    "audit": ("audit:audit", "Measure how much a mechanism gives away"),
+    "serve": ("serve:serve", "Serve datasets and surveys to many people"),
+    "place": ("place:place", "Report a place with noise"),
+    "account epsilon": ("account:epsilon", "The ε that a program costs"),
+    "account calibrate": ("account:calibrate", "The noise that an ε needs"),
+    "account compare": ("compare:compare", "One program under every method of accounting"),
+    "account explain": ("account:explain", "What a guarantee means"),
+    "account mechanisms": ("account:mechanisms", "Every mechanism and its theory"),
+    "attack list": ("attack:list_attacks", "The attacks that can be staged"),
+    "attack run": ("attack:run", "Stage one on made-up data"),
+    "attack lab": ("attack:lab", "Stage all of them, and two audits, on one page"),
+    "attack anonymity": ("attack:anonymity", "k, l and t of a table of yours"),
+    "attack risk": ("attack:risk", "The risk of an anonymised or synthetic table"),
+    "attack link": ("attack:link", "Rows that get a name from another table"),
+    "data import": ("data:import_text", "Read the CSV files of a policy into typed copies"),
+    "data forget": ("data:forget", "Delete such copies"),
+    "ledger log": ("ledger:log", "What happened, in order"),
+    "ledger verify": ("ledger:verify", "Is it whole?"),
+    "ledger export": ("ledger:export", "All entries, or a signed checkpoint, for somebody outside"),
+    "ledger recompute": ("ledger:recompute", "What the same charges would cost by today's proofs"),
+    "ledger apply": ("apply:apply", "Record what a policy says"),
+    "ledger adopt": ("apply:adopt", "Use a ledger that was put back from an older copy"),
+    "ledger seal": ("apply:seal", "Close an account for good"),
+    "ledger rename": ("apply:rename", "Give an account another name"),
+    "ledger claims": ("apply:claims", "The data that an account answers for"),
+    "ledger unclaim": ("apply:unclaim", "Say that data is not this account's"),
+    "ledger key new": ("ledger:new_signing_key", "Make a key to sign checkpoints with"),
+    "people add": ("service:add", "Add a person"),
+    "people token": ("service:token", "Make a token"),
+    "people revoke": ("service:revoke", "Revoke a token"),
+    "people bar": ("service:block", "Block a person"),
+    "people link": ("service:link", "Make a sign-in link"),
+    "people list": ("service:list_people", "List people and their tokens"),
+    "service running": ("service:running", "The questions that are being answered now"),
+    "service cancel": ("service:cancel", "Stop one of them"),
+    "service backup": ("service:backup", "Copy everything to one file; check and restore it"),
+    "survey new": ("survey:new", "Write a first survey file"),
+    "survey plan": ("survey:plan", "See how well each question will be answered"),
+    "survey simulate": ("survey:simulate", "Let made-up people answer"),
+    "survey collect": ("survey:collect", "Add up reports"),
+    "survey results": ("survey:results", "See what reports say"),
+    "survey invite": ("survey:invite", "Make invitation codes"),
+}
+
+# former spellings, which still work but are not in the menu
+FORMER = {
+    "epsilon": "account epsilon",
+    "calibrate": "account calibrate",
+    "compare": "account compare",
+    "explain": "account explain",
+    "mechanisms": "account mechanisms",
+    "lab": "attack lab",
+    "import": "data import",
+    "forget": "data forget",
+    "running list": "service running",
+    "running stop": "service cancel",
+    "backup": "service backup",
+}
+
+SETTINGS = {"place": {"ignore_unknown_options": True}}  # a latitude may be -33.9
 
 
-def _version(asked: bool) -> None:
-    if asked:
+class _LazyCommand(TyperCommand):
+    """A command whose module is imported when it is called."""
+
+    where: ClassVar[str]
+    now: ClassVar[str]  # the new spelling, if this is a former one
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        if self.now:
+            typer.echo(f"tacit: this is now spelled `tacit {self.now}`", err=True)
+        module, _, name = self.where.partition(":")
+        function = getattr(import_module(f"tacit.cli.{module}"), name)
+        bare = all(each.default is not each.empty for each in signature(function).parameters.values())
+        alone = typer.Typer(add_completion=False)
+        alone.command(self.name, no_args_is_help=not bare, context_settings=dict(self.context_settings))(function)
+        return typer.main.get_command(alone).make_context(info_name, args, parent, **extra)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from tacit import __version__
+
         typer.echo(f"tacit {__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
@@ -56,55 +129,35 @@ def _root(
     pass
 
 
-@app.command("demo")
-def _demo(
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also write a picture: FILE.svg or FILE.png.")
-    ] = None,
-    as_json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    keep: Annotated[
-        Path | None, typer.Option("--keep", metavar="FOLDER", help="Leave the data, policy and ledger there.")
-    ] = None,
-    mechanisms: Annotated[
-        bool, typer.Option("--mechanisms", help="Four textbook questions instead, each by one mechanism.")
-    ] = False,
-) -> None:
-    """A short tour: a made-up clinic is asked in SQL, answered privately, until its budget is spent."""
-    if mechanisms:
-        mechanisms_demo(Console(), plot=plot, as_json=as_json_)
-    else:
-        demo(Console(), plot=plot, as_json=as_json_, keep=keep)
+def _nothing() -> None:
+    pass
 
 
-@app.command("mechanisms")
-def _mechanisms(
-    as_json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/reference/mechanisms.md.")] = False,
-) -> None:
-    """Every mechanism there is: what it does and where its theory is written down."""
-    if as_json_:
-        typer.echo(json.dumps(as_json(), indent=2, ensure_ascii=False))
-    elif markdown:
-        typer.echo(as_markdown(), nl=False)
-    else:
-        Console().print(as_table())
+def _tree() -> typer.Typer:
+    root = typer.Typer(
+        name="tacit",
+        help="Answers about everyone, silent about anyone: differential privacy that is exact, priced and checked.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        callback=_root,
+    )
+    groups = {"": root}
+    for path, line in (GROUPS | {"running": "Now `tacit service running` and `tacit service cancel`"}).items():
+        above, _, name = path.rpartition(" ")
+        groups[path] = typer.Typer(no_args_is_help=True)
+        panel, hidden = None if above else "Groups of commands", path not in GROUPS
+        groups[above].add_typer(groups[path], name=name, help=line, hidden=hidden, rich_help_panel=panel)
+    for path, now in (dict.fromkeys(COMMANDS, "") | FORMER).items():
+        above, _, name = path.rpartition(" ")
+        where, line = COMMANDS[now or path]
+        kind = type("_LazyCommand", (_LazyCommand,), {"where": where, "now": now})
+        settings = SETTINGS.get(path)
+        groups[above].command(name, cls=kind, help=line, hidden=bool(now), context_settings=settings)(_nothing)
+    return root
 
 
-register_questions(app)
-register(app)
-register_policy(app)
-register_sources(app)
-register_budget(app)
-register_ledger(app)
-register_service(app)
-register_running(app)
-register_backup(app)
-register_certificates(app)
-register_audit(app)
-register_attacks(app)
-register_lab(app)
-register_place(app)
-register_surveys(app)
+app = _tree()
 
 
 def main() -> None:
@@ -114,6 +167,13 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal without ε is shown a question mark, not a traceback
     try:
         app()
-    except TacitError as error:
+    except Exception as error:
+        from tacit.base import TacitError
+
+        if not isinstance(error, TacitError):
+            raise
+        from rich.console import Console
+        from rich.text import Text
+
         Console(stderr=True).print(Text(f"tacit: {error}", style="bold red"), soft_wrap=True)
         sys.exit(2)

@@ -7,23 +7,18 @@ from fractions import Fraction
 from math import ceil, inf
 from typing import Annotated, Any
 
-import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tacit.base import InputError
-from tacit.cli.demo import bullets
-from tacit.cli.options import Json
-from tacit.cli.place import LedgerAt, People, PolicyFile, days, exactly, one_of, place, when
-from tacit.cli.screen import down, facts, print_json, up
+from tacit.cli.options import Json, LedgerAt, People, PolicyFile, ledger_place, one_of, option
+from tacit.cli.screen import bullets, days, down, exactly, facts, plain_table, print_json, up, when
 from tacit.ledger import Balance, Ledger, Standing
 from tacit.loss import ZCDP, Odometer
 from tacit.policy import DATASET, Amount, Currency, Policy
 from tacit.policy.account import analyst_holder, group_holder
 
-__all__ = ["Gauge", "differences", "gauges", "register"]
+__all__ = ["Gauge", "budget", "differences", "gauges"]
 
 WIDTH = 24  # of a gauge
 SHOWN = 20  # holders on the terminal
@@ -31,25 +26,18 @@ NEAR = Decimal("1e-9")  # of a number that is shown with four digits; JSON has a
 ASIDE = "the same people are in every window, and pay again in each"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(budget)
-
-
 def budget(
     policy: PolicyFile = None,
     ledger: LedgerAt = None,
     people: People = None,
-    analyst: Annotated[
-        str | None, typer.Option("--analyst", metavar="NAME", help="Only what binds this analyst.")
-    ] = None,
+    analyst: Annotated[str | None, option("--analyst", "NAME", "Only what binds this analyst.")] = None,
     as_json: Json = False,
 ) -> None:
     """What was spent and what is left: for everybody, each group and each analyst.
 
     Example: tacit budget --policy tacit.toml --analyst ana
     """
-    where, declared = place(policy, ledger)
+    where, declared = ledger_place(policy, ledger)
     console = Console()
     with Ledger.open(where, create=False) as book:
         named = people is not None or declared is not None or analyst is not None
@@ -235,7 +223,7 @@ class _Account:
     def show(self, console: Console) -> None:
         standing, currency = self.standing, self.standing.currency
         console.print(Text(standing.people, style="bold"), soft_wrap=True)
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        table = plain_table()
         table.add_column("")
         table.add_column("")
         table.add_column("Spent", justify="right", no_wrap=True)
@@ -245,7 +233,7 @@ class _Account:
             spent, ever = gauge.balance.window_spent, gauge.balance.spent
             left = down(gauge.left.spend / 10**currency.decimals, 4, spread=NEAR)
             table.add_row(
-                gauge.holder, bar(gauge.share), _number(spent.spend, currency), left, _number(ever.spend, currency)
+                gauge.holder, _gauge(gauge.share), _number(spent.spend, currency), left, _number(ever.spend, currency)
             )
         console.print(table)
         if len(self.shown) > SHOWN:
@@ -298,19 +286,19 @@ def differences(standing: Standing, policy: Policy) -> list[str]:
     for limit in terms.limits:
         old = standing.balance(limit.holder)
         if old is None:
-            found.append(f"{limit.holder}: {_stated(limit.total, limit.each, currency)}, new")
+            found.append(f"{limit.holder}: {_amount(limit.total, limit.each, currency)}, new")
         elif (old.limit, old.each) != (limit.total, limit.each):
-            before, after = _stated(old.limit, old.each, currency), _stated(limit.total, limit.each, currency)
+            before, after = _amount(old.limit, old.each, currency), _amount(limit.total, limit.each, currency)
             found.append(f"{limit.holder}: {before} → {after}")
     if standing.period != terms.period:
         found.append(f"reset window: {days(standing.period)} → {days(terms.period)}")
     if standing.lifetime != terms.lifetime:
-        before, after = (_stated(x, None, currency) if x else "none" for x in (standing.lifetime, terms.lifetime))
+        before, after = (_amount(x, None, currency) if x else "none" for x in (standing.lifetime, terms.lifetime))
         found.append(f"lifetime limit: {before} → {after}")
     return found
 
 
-def _stated(total: Amount, each: Amount | None, currency: Currency) -> str:
+def _amount(total: Amount, each: Amount | None, currency: Currency) -> str:
     parts = exactly(total, currency)
     own = f" (δ {float(total.delta) / 1e30:.3g})" if total.delta else ""
     cap = "" if each is None else f", at most {exactly(each, currency)[currency.value]} each"
@@ -321,7 +309,7 @@ def _number(spend: int, currency: Currency) -> str:
     return up(spend / 10**currency.decimals, 4, spread=NEAR)
 
 
-def bar(share: Fraction) -> Text:
+def _gauge(share: Fraction) -> Text:
     """A gauge, never shown emptier than it is."""
     full = min(WIDTH, ceil(share * WIDTH))
     colour = "red" if share >= Fraction(9, 10) else "yellow" if share >= Fraction(2, 3) else "green"

@@ -1,91 +1,137 @@
-"""The options that the accounting commands share. Numbers are read as typed, so 0.1 is a tenth and 256/60000 works."""
+"""The options that commands share, and what some of them stand for: a policy, a ledger, the settings of a service."""
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.program import KINDS
+from tacit.base import InputError, PrivacyWarning, TacitError
+
+if TYPE_CHECKING:
+    from tacit.ledger import Ledger
+    from tacit.policy import Policy
+    from tacit.server.ops.config import Config
 
 __all__ = [
-    "Accuracy",
-    "Clip",
-    "Delta",
-    "EpsilonEach",
+    "USUAL",
+    "ConfigFile",
     "Html",
     "Json",
-    "Mechanism",
-    "MechanismOrNone",
+    "LedgerAt",
+    "People",
     "Picture",
-    "Rate",
-    "RelationName",
-    "Sampling",
-    "Scale",
+    "PolicyFile",
     "Seed",
-    "SensitivityOf",
-    "Sigma",
-    "Steps",
-    "Unit",
+    "StateFolder",
+    "Yes",
+    "argument",
+    "confirm",
+    "flag",
+    "ledger_place",
+    "one_of",
+    "option",
+    "server_extra",
+    "service_settings",
 ]
 
-NUMBER = "NUMBER"
+USUAL = Path("tacit.toml")
 
-Mechanism = Annotated[str, typer.Argument(metavar="MECHANISM", help=f"One of {', '.join(KINDS)}.", show_default=False)]
-MechanismOrNone = Annotated[
-    str | None, typer.Argument(metavar="MECHANISM", help=f"None, or one of {', '.join(KINDS)}.", show_default=False)
+
+def option(name: str, metavar: str, says: str, **settings: Any) -> Any:
+    """An option with a value: its name, what the help calls the value, and what it says."""
+    return typer.Option(name, metavar=metavar, help=says, **settings)
+
+
+def flag(name: str, says: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=says)
+
+
+def argument(metavar: str, says: str, **settings: Any) -> Any:
+    """A word without a name."""
+    return typer.Argument(metavar=metavar, help=says, **settings)
+
+
+Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]
+Picture = Annotated[Path | None, option("--plot", "FILE", "Also write a picture: FILE.svg or FILE.png.")]
+Html = Annotated[Path | None, option("--html", "FILE", "Also write a report: one HTML page with the picture.")]
+Seed = Annotated[str, option("--seed", "NUMBER", "Other made-up data. Tacit's noise has no seed.")]
+PolicyFile = Annotated[
+    Path | None, option("--policy", "FILE", "The policy whose ledger is meant. Default: tacit.toml, if it is here.")
 ]
-Sigma = Annotated[
-    str | None,
-    typer.Option("--sigma", metavar=NUMBER, help="Noise of gaussian, and of discrete-gaussian on one number."),
-]
-Scale = Annotated[str | None, typer.Option("--scale", metavar=NUMBER, help="Noise of laplace and discrete-laplace.")]
-EpsilonEach = Annotated[
-    str | None, typer.Option("--epsilon", metavar=NUMBER, help="The ε of each run of a pure mechanism.")
-]
-SensitivityOf = Annotated[
-    str | None,
-    typer.Option(
-        "--sensitivity",
-        metavar=NUMBER,
-        help="How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
-        "under add_remove, 2 under replace.",
-    ),
-]
-Clip = Annotated[
-    str | None,
-    typer.Option(
-        "--clip",
-        metavar=NUMBER,
-        help="The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
-        "twice as much under replace. A Poisson sample under replace needs it.",
-    ),
-]
-Rate = Annotated[
-    str, typer.Option("--rate", metavar=NUMBER, help="The share of the data that a run sees, such as 256/60000.")
-]
-Sampling = Annotated[
-    str,
-    typer.Option(
-        "--sampling",
-        metavar="HOW",
-        help="poisson: each unit takes part by its own coin; fixed: a fixed number is drawn (for replace).",
-    ),
-]
-Steps = Annotated[str, typer.Option("--steps", metavar="COUNT", help="How many times it runs.")]
-Delta = Annotated[
-    str | None, typer.Option("--delta", metavar=NUMBER, help="The δ to state ε at. A pure mechanism needs none.")
-]
-RelationName = Annotated[
-    str,
-    typer.Option("--relation", metavar="NAME", help="Who is hidden: add_remove (one unit is there or not) or replace."),
-]
-Unit = Annotated[str, typer.Option("--unit", metavar="NOUN", help="What one unit is called.")]
-Accuracy = Annotated[float, typer.Option("--accuracy", metavar=NUMBER, help="Relative width of the answer.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Picture = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Also write a picture: FILE.svg or FILE.png.")
-]
-Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Also write a report: one HTML page with the picture.")
-]
-Seed = Annotated[str, typer.Option("--seed", metavar="NUMBER", help="Other made-up data. Tacit's noise has no seed.")]
+LedgerAt = Annotated[str | None, option("--ledger", "PLACE", "The ledger itself: a file, or a postgresql:// URL.")]
+People = Annotated[str | None, option("--people", "NAME", "Whose account. Needed where the ledger has several.")]
+Yes = Annotated[bool, flag("--yes", "Do not ask.")]
+ConfigFile = Annotated[Path | None, option("--config", "FILE", "The service's settings, in TOML.", show_default=False)]
+StateFolder = Annotated[Path | None, option("--state", "FOLDER", "Where people and releases are kept.")]
+
+
+def ledger_place(policy: Path | None, ledger: str | None) -> tuple[str, "Policy | None"]:
+    """Where the ledger is, and the policy if one was named or lies here; its warnings are `tacit check`'s to show."""
+    from tacit.policy import load
+
+    if ledger is None and policy is None and not USUAL.exists():
+        raise InputError(
+            "which ledger? There is no tacit.toml here: name a policy with --policy, or a ledger with --ledger"
+        )
+    if ledger is not None and policy is None:
+        return ledger, None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        found = load(policy or USUAL)
+    return found.ledger() if ledger is None else ledger, found
+
+
+def one_of(ledger: "Ledger", people: str | None, policy: "Policy | None") -> str:
+    """Whose account is meant: the one named, the policy's, or the only one."""
+    known = ledger.people()
+    if people is None and policy is not None:
+        people = policy.dataset.identity
+    if people is None and len(known) == 1:
+        return known[0]
+    listed = ", ".join(f'"{name}"' for name in known[:10]) + (" …" if len(known) > 10 else "")
+    if not known:
+        raise InputError("this ledger has no accounts yet: record a policy with `tacit ledger apply`")
+    if people is None:
+        raise InputError(f"whose account? This ledger has several: say --people with one of {listed}")
+    if people not in known:
+        raise InputError(
+            f'this ledger has no account for "{people}": it has {listed}. A policy is recorded by `tacit ledger apply`'
+        )
+    return people
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask, unless --yes; where nobody can answer, nothing is done."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError(f"{question} Nothing was done: there is nobody to ask here, so add --yes")
+    if not typer.confirm(question):
+        typer.echo("Nothing was done.", err=True)
+        raise typer.Exit(1)
+
+
+def service_settings(config: Path | None, state: Path | None, policies: list[Path] | None = None) -> "Config":
+    """The settings of a service: a file's, or the usual ones, with what the command line says instead."""
+    from tacit.server.ops.config import Config
+
+    found = Config.read(config)
+    if state is not None:
+        found = replace(found, state=state.absolute())
+    return replace(found, datasets=tuple(path.absolute() for path in policies)) if policies else found
+
+
+@contextmanager
+def server_extra(doing: str = "serving") -> Iterator[None]:
+    """An import that needs what `tacit[server]` brings says so."""
+    try:
+        yield
+    except ImportError as missing:
+        remedy = f"{doing} needs {missing.name}, which is not installed: pip install 'tacit[server]'"
+        raise TacitError(remedy) from None

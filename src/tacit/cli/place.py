@@ -1,116 +1,89 @@
-"""Which ledger, and which policy: what the commands about budgets share."""
+"""`tacit place`: a report of where one is that nearby places could have made as well, with a map."""
 
-import sys
-import warnings
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from tacit.base import InputError, PrivacyWarning
-from tacit.ledger import Ledger
-from tacit.policy import Amount, Currency, Policy, load
+from tacit.base import exact
+from tacit.cli.options import Json, Picture, option
+from tacit.cli.screen import announce, bar, check_outputs, facts, print_json, up
+from tacit.place import GeoLaplace, Track, distance
+from tacit.place.earth import checked, offset
 
-__all__ = [
-    "LedgerAt",
-    "People",
-    "PolicyFile",
-    "Yes",
-    "agreed",
-    "days",
-    "exactly",
-    "one_of",
-    "place",
-    "policy_of",
-    "when",
-]
+__all__ = ["place"]
 
-USUAL = Path("tacit.toml")
-
-PolicyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy", metavar="FILE", help="The policy whose ledger is meant. Default: tacit.toml, if it is here."
-    ),
-]
-LedgerAt = Annotated[
-    str | None, typer.Option("--ledger", metavar="PLACE", help="The ledger itself: a file, or a postgresql:// URL.")
-]
-People = Annotated[
-    str | None,
-    typer.Option("--people", metavar="NAME", help="Whose account. Needed where the ledger has several."),
-]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+SHOWN = 400  # simulated reports on a map
 
 
-def policy_of(file: Path) -> Policy:
-    """The policy in a file; its warnings are `tacit check`'s to show."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
-        return load(file)
+def place(
+    latitude: Annotated[float, typer.Argument(help="Degrees north; negative is south.", show_default=False)],
+    longitude: Annotated[float, typer.Argument(help="Degrees east; negative is west.", show_default=False)],
+    radius: Annotated[str, option("--radius", "METRES", "Protect places within this.")] = "200",
+    factor: Annotated[str, option("--factor", "NUMBER", "A report may change the odds between them so much.")] = "2",
+    count: Annotated[int, typer.Option("--count", min=1, max=100_000, help="How many reports, as of one track.")] = 1,
+    plot: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Report a place with planar Laplace noise: within the radius no place becomes much likelier than another.
 
+    The map shows simulated reports of this place beside the truth, so it is for your eyes alone.
 
-def place(policy: Path | None, ledger: str | None) -> tuple[str, Policy | None]:
-    """Where the ledger is, and the policy if one was named or lies here."""
-    if ledger is not None:
-        return ledger, None if policy is None else policy_of(policy)
-    if policy is None and not USUAL.exists():
-        raise InputError(
-            "which ledger? There is no tacit.toml here: name a policy with --policy, or a ledger with --ledger"
+    Example: tacit place 52.2053 0.1218 --radius 500 --plot map.svg
+    """
+    check_outputs(plot=plot)
+    mechanism = GeoLaplace.protecting(radius=exact(radius, "--radius"), factor=exact(factor, "--factor"))
+    within = float(exact(radius, "--radius"))
+    each = mechanism.loss(exact(radius, "--radius"))
+    track = Track(mechanism, budget=count * each.bound, radius=exact(radius, "--radius"))
+    with bar("reporting"):
+        reports = [track.report((latitude, longitude)) for _ in range(count)]
+    console = Console()
+    if as_json:
+        print_json(
+            console,
+            {
+                "reports": reports,
+                "radius": within,
+                "epsilon_each": float(each.bound),
+                "epsilon_track": float(track.loss().bound),
+                "error_95": mechanism.error(0.95),
+                "warning": track.warning(),
+            },
         )
-    found = policy_of(policy or USUAL)
-    return found.ledger(), found
-
-
-def one_of(ledger: Ledger, people: str | None, policy: Policy | None) -> str:
-    """Whose account is meant: the one named, the policy's, or the only one."""
-    known = ledger.people()
-    if people is None and policy is not None:
-        people = policy.dataset.identity
-    if people is None and len(known) == 1:
-        return known[0]
-    listed = ", ".join(f'"{name}"' for name in known[:10]) + (" …" if len(known) > 10 else "")
-    if not known:
-        raise InputError("this ledger has no accounts yet: record a policy with `tacit ledger apply`")
-    if people is None:
-        raise InputError(f"whose account? This ledger has several: say --people with one of {listed}")
-    if people not in known:
-        raise InputError(
-            f'this ledger has no account for "{people}": it has {listed}. A policy is recorded by `tacit ledger apply`'
+    else:
+        facts(
+            console,
+            {
+                "report": "; ".join(f"{north:.5f} {east:.5f}" for north, east in reports[:10]),
+                "protects": f"within {within:,.0f} m a report changes no odds by more than {factor} times",
+                "noise": f"half of the reports are within {mechanism.error(0.5):,.0f} m of the truth, 95 % within "
+                f"{mechanism.error(0.95):,.0f} m",
+                "costs": f"ε = {up(float(each.bound), 4)} within {within:,.0f} m, for each report",
+            },
         )
-    return people
+        if track.warning():
+            console.print(f"\n! {track.warning()}", style="yellow", highlight=False)
+    if plot:
+        _draw(mechanism, (latitude, longitude), within, plot)
+        announce(console, "picture", plot, quiet=as_json)
 
 
-def agreed(question: str, *, yes: bool) -> None:
-    """Ask, unless --yes; where nobody can answer, nothing is done."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise InputError(f"{question} Nothing was done: there is nobody to ask here, so add --yes")
-    if not typer.confirm(question):
-        typer.echo("Nothing was done.", err=True)
-        raise typer.Exit(1)
+def _draw(mechanism: GeoLaplace, truth: tuple[float, float], within: float, path: Path) -> None:
+    from tacit.plot import page, write
+    from tacit.plot.surveys import places
 
-
-def when(time: int) -> str:
-    """µs since 1970 as people write it."""
-    try:
-        return datetime.fromtimestamp(time / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return f"{time} µs"
-
-
-def days(period: int | None) -> str:
-    """A reset window in words."""
-    return "none" if period is None else f"{period / 86_400_000_000:.6g} days"
-
-
-def exactly(amount: Amount, currency: Currency) -> dict[str, str]:
-    """For JSON: exact decimals as text."""
-    return {currency.value: _decimal(amount.spend, currency.decimals), "delta": _decimal(amount.delta, 30)}
-
-
-def _decimal(value: int, digits: int) -> str:
-    text = str(value).rjust(digits + 1, "0")
-    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+    here = checked([truth] * SHOWN)
+    reports = mechanism.sample(here)
+    inside = float((distance(here, reports) <= within).mean())
+    panel = places(
+        [(float(east), float(north)) for east, north in offset(here, reports)],
+        rings=[(mechanism.error(level), f"{level:.0%}") for level in (0.5, 0.95)],
+        protected=within,
+        title=(
+            f"{SHOWN} reports of one place",
+            f"dots are reports, the cross is the truth; {inside:.0%} fell inside the protected circle",
+        ),
+    )
+    write(page([[panel]], title="Where are you?", subtitle="planar Laplace noise, drawn for one place"), path)

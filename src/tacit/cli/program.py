@@ -1,17 +1,41 @@
-"""The program that the accounting commands speak of: one mechanism, run on a sample, a number of times."""
+"""The program that the accounting commands speak of: one mechanism, run on a sample, a number of times; its options.
+
+Numbers are read as typed, so 0.1 is a tenth and 256/60000 works.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 from tacit.base import InputError, Number, Relation, Sensitivity, between, exact, positive, whole
+from tacit.cli.options import argument, option
 from tacit.loss import PLD, Loss, Pure
 from tacit.loss.pld import probability
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 
-__all__ = ["KINDS", "Kind", "Program", "mechanism", "plain"]
+__all__ = [
+    "KINDS",
+    "Accuracy",
+    "Clip",
+    "Delta",
+    "EpsilonEach",
+    "Kind",
+    "MechanismName",
+    "MechanismNameOrNone",
+    "Program",
+    "Rate",
+    "RelationName",
+    "Sampling",
+    "Scale",
+    "SensitivityOf",
+    "Sigma",
+    "Steps",
+    "Unit",
+    "mechanism",
+    "plain",
+]
 
 SAMPLINGS = ("poisson", "fixed")
 
@@ -48,6 +72,51 @@ KINDS = {
 }
 
 
+NUMBER = "NUMBER"
+
+MechanismName = Annotated[str, argument("MECHANISM", f"One of {', '.join(KINDS)}.", show_default=False)]
+MechanismNameOrNone = Annotated[
+    str | None, argument("MECHANISM", f"None, or one of {', '.join(KINDS)}.", show_default=False)
+]
+Sigma = Annotated[str | None, option("--sigma", NUMBER, "Noise of gaussian, and of discrete-gaussian on one number.")]
+Scale = Annotated[str | None, option("--scale", NUMBER, "Noise of laplace and discrete-laplace.")]
+EpsilonEach = Annotated[str | None, option("--epsilon", NUMBER, "The ε of each run of a pure mechanism.")]
+SensitivityOf = Annotated[
+    str | None,
+    option(
+        "--sensitivity",
+        NUMBER,
+        "How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
+        "under add_remove, 2 under replace.",
+    ),
+]
+Clip = Annotated[
+    str | None,
+    option(
+        "--clip",
+        NUMBER,
+        "The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
+        "twice as much under replace. A Poisson sample under replace needs it.",
+    ),
+]
+Rate = Annotated[str, option("--rate", NUMBER, "The share of the data that a run sees, such as 256/60000.")]
+Sampling = Annotated[
+    str,
+    option(
+        "--sampling",
+        "HOW",
+        "poisson: each unit takes part by its own coin; fixed: a fixed number is drawn (for replace).",
+    ),
+]
+Steps = Annotated[str, option("--steps", "COUNT", "How many times it runs.")]
+Delta = Annotated[str | None, option("--delta", NUMBER, "The δ to state ε at. A pure mechanism needs none.")]
+RelationName = Annotated[
+    str, option("--relation", "NAME", "Who is hidden: add_remove (one unit is there or not) or replace.")
+]
+Unit = Annotated[str, option("--unit", "NOUN", "What one unit is called.")]
+Accuracy = Annotated[float, option("--accuracy", NUMBER, "Relative width of the answer.")]
+
+
 def plain(number: Fraction) -> str:
     """0.01 for a hundredth, 1/3 for a third, six digits of something unwieldy."""
     short = f"{float(number):.12g}"
@@ -82,7 +151,6 @@ class Program:
         cls,
         name: str,
         values: dict[str, str | None],
-        *,
         sensitivity: str | None,
         clip: str | None,
         rate: str,
@@ -93,14 +161,14 @@ class Program:
     ) -> "Program":
         """From what was typed. `values` holds --sigma, --scale and --epsilon: the mechanism takes exactly one."""
         kind = mechanism(name)
-        for option, given in values.items():
-            if (given is not None) != (option == kind.option):
-                fix = f"add --{option} NUMBER" if given is None else f"leave it out, say --{kind.option} NUMBER"
+        for word, given in values.items():
+            if (given is not None) != (word == kind.option):
+                fix = f"add --{word} NUMBER" if given is None else f"leave it out, say --{kind.option} NUMBER"
                 does = "needs" if given is None else "does not take"
-                raise InputError(f"{name} {does} --{option}: {fix}")
-        for option, given in {"sensitivity": sensitivity, "clip": clip}.items():
+                raise InputError(f"{name} {does} --{word}: {fix}")
+        for word, given in {"sensitivity": sensitivity, "clip": clip}.items():
             if kind.build is None and given is not None:
-                raise InputError(f"pure does not take --{option}: its epsilon already counts it")
+                raise InputError(f"pure does not take --{word}: its epsilon already counts it")
         if sensitivity is not None and clip is not None:
             raise InputError(
                 "say --clip or --sensitivity, not both: clipping to C is a sensitivity of C, or of 2C under replace"
@@ -109,7 +177,7 @@ class Program:
         share, length = exact(rate, "--rate"), None if clip is None else positive(clip, "--clip")
         _check(name, sampling, neighbours, sampled=share != 1)
         if share != 1 and sampling == "poisson" and neighbours is Relation.REPLACE and length is None:
-            raise _unsaid(sensitivity)
+            raise _clip_missing(sensitivity)
         farthest = 1 if neighbours is Relation.ADD_REMOVE else 2
         moved = positive(sensitivity or farthest, "--sensitivity") if length is None else farthest * length
         return cls(
@@ -185,7 +253,7 @@ class Program:
         }
 
 
-def _unsaid(sensitivity: str | None) -> InputError:
+def _clip_missing(sensitivity: str | None) -> InputError:
     """How far a replaced unit moves the value does not say how long its vector is, and the price depends on that."""
     moved = positive(sensitivity or 2, "--sensitivity")
     far, half = plain(moved), plain(moved / 2)

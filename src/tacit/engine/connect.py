@@ -50,7 +50,7 @@ def copies_of(policy: Policy) -> Copies:
 
 def local_sources(policy: Policy, *, only: Collection[str] | None = None) -> dict[str, Any]:
     """The tables of a dataset in DuckDB: files with what is declared of them, or tables of a DuckDB file."""
-    copies, remedy = copies_of(policy), f"tacit import {policy.file}".strip()
+    copies, remedy = copies_of(policy), f"tacit data import {policy.file}".strip()
     found: dict[str, Any] = {}
     for name, table in policy.tables.items():
         if only is not None and name not in only:

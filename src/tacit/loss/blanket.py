@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import betainc, betaincc
-from scipy.stats import binom
 
 from tacit.loss.labels import MARGIN, Mirrored, ShuffledPart, ShuffledReports, at_least, blocks, grid, mass
 from tacit.loss.pair import Floats
@@ -119,6 +118,8 @@ def _table(
 
 def _window(m: float, share: float, reach: float, knots: int) -> tuple[Floats, Floats, Floats]:
     """All b within reach, their probabilities, and some of them as knots."""
+    from scipy.stats import binom  # takes long to import
+
     centre, wide = m * share, reach * sqrt(m * share * (1 - share)) + 3
     if m < knots:
         wide = m

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, sqrt, tanh
 
-from scipy.optimize import minimize_scalar
-
 from tacit.base import LossError, Number, Relation, exact, non_negative, round_up, show, whole
 from tacit.loss.interval import Interval
 from tacit.loss.loss import ACCURACY, Loss
@@ -68,6 +66,8 @@ class ShiftedZCDP(Loss):
         For |λ| ≥ s/2 that is at most λ²(2c/s + ρ). Below, e^(λx) ≤ 1 + λx + ½λ²x²e^|λx| and
         x²e^|λx| ≤ (8/s²)·(e^(sx) + e^(−sx)) give λ²·(8/s²)·e^(cs + ρs²). The best s is searched for.
         """
+        from scipy.optimize import minimize_scalar  # takes long to import
+
         xi, rho = max(0.0, float(self.xi)), float(self.rho)
         c = xi + max(xi, rho)
         if c == 0:

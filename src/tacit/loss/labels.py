@@ -16,9 +16,7 @@ from math import exp, expm1, inf, log, sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, betaincc
-from scipy.stats import binom
 
 from tacit.loss.interval import Interval
 from tacit.loss.pair import Atoms, Floats, Pair
@@ -165,6 +163,8 @@ class TwoLabels(ShuffledPart):
 
     def dominating(self) -> Mirrored:
         """The pair of counts with its losses spread over a few thousand, which only raises its curve."""
+        from scipy.stats import binom  # takes long to import
+
         local, mean = float(self.epsilon), (self.size - 1) * self.share[0]
         wide = 28 * sqrt(mean * self.share[1]) / (5e-5 * (mean + 1))  # counts as close as this are as good as equal
         edges, masses = blocks(self.size - 1, *self.share, 14.0, int(min(401, max(15, wide))))
@@ -249,12 +249,16 @@ def at_least(k: Floats, trials: Floats, share: float) -> Floats:
 
 
 def mass(k: Floats, trials: Floats, share: float) -> Floats:
+    from scipy.stats import binom  # takes long to import
+
     possible = (k <= trials) & (trials >= 0)
     return np.where(possible, binom.pmf(np.where(possible, k, 0), np.where(possible, trials, 0), share), 0.0)
 
 
 def _crossing(curve: Callable[[float], float], delta: float, guess: float, top: float, side: int) -> float:
     """Where a falling curve crosses δ in [0, top]: with side = 1 a point at or above, with −1 one at or below."""
+    from scipy.optimize import brentq  # takes long to import
+
     if curve(0.0) <= delta:
         return 0.0
     low, high = 0.0, min(top, guess)

@@ -13,7 +13,6 @@ from math import exp, inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.signal import lfilter
 from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError, LossError, Number, Relation, exact, whole
@@ -173,6 +172,8 @@ def _apart(bounds: list[Interval]) -> tuple[Floats, Floats]:
 
 def _deltas(sum_of_losses: Composed, epsilon: Floats, sign: int) -> Floats:
     """`Composed.delta` for many ε at once, by sums from the right: its errors stay small against 1, not against δ."""
+    from scipy.signal import lfilter  # takes long to import
+
     c, theta = sum_of_losses, sum_of_losses.theta
     step = float(c.losses[1] - c.losses[0]) if len(c.losses) > 1 else 1.0
     first = np.searchsorted(c.losses, epsilon, side="right")

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, log, log1p, sqrt
 
-from scipy.optimize import minimize_scalar
-
 from tacit.base import LossError, Number, Relation, non_negative, whole
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
@@ -96,5 +94,7 @@ class ZCDP(Loss):
 
 
 def _least(function: Callable[[float], float], centre: float) -> float:
+    from scipy.optimize import minimize_scalar  # takes long to import
+
     found = minimize_scalar(function, bounds=(centre - 12, centre + 12), method="bounded", options={"xatol": 1e-10})
     return float(found.fun)

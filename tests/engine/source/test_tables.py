@@ -209,9 +209,9 @@ def test_a_link_that_leads_elsewhere_now(tmp_path: Path) -> None:
 def test_text_is_not_read_until_its_curator_has_had_it_read(tmp_path: Path) -> None:
     path, copies = tmp_path / "v.csv", Copies(tmp_path / "state")
     path.write_text("pid,x\na,1\nb,2.5\nc,3.0\n")
-    source = FileSource(path=path, table=TABLE, copies=copies, remedy="tacit import x.toml")
+    source = FileSource(path=path, table=TABLE, copies=copies, remedy="tacit data import x.toml")
     for _ in range(2):
-        with pytest.raises(SourceError, match=r"has not been read yet.* `tacit import x.toml`"):
+        with pytest.raises(SourceError, match=r"has not been read yet.* `tacit data import x.toml`"):
             opened(source)
         assert not copies.folder.exists()
     source.reading(listed(path)).read([path], copies)

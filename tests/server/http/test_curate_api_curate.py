@@ -57,7 +57,7 @@ def test_a_text_file_that_changed_waits_for_its_curator(clinic: Running, tmp_pat
     refused = clinic.call("ana", "POST", "/v1/datasets/shop/ask", json=asked | {"epsilon": 0.25})
     assert refused.status_code == 503
     assert refused.json()["type"] == "urn:tacit:problem:data"
-    assert "its curator runs `tacit import" in refused.json()["detail"]
+    assert "its curator runs `tacit data import" in refused.json()["detail"]
     (policy,) = tmp_path.rglob("shop.toml")
     import_tables(load(policy))
     assert clinic.call("ana", "POST", "/v1/datasets/shop/ask", json=asked | {"epsilon": 0.25}).is_success

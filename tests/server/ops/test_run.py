@@ -17,7 +17,7 @@ import pytest
 from tacit.server.ops.config import Config
 from tacit.server.ops.run import settings
 
-PROGRAM = "import typer; from tacit.cli.served import register; app = typer.Typer(); register(app); app()"
+PROGRAM = "from tacit.cli import main; main()"
 
 
 def free_port() -> int:

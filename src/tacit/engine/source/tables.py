@@ -46,7 +46,7 @@ class FileSource:
     copies: Copies
     table: Table | None = None
     at_once: bool = False
-    remedy: str = "tacit import"  # what the curator runs
+    remedy: str = "tacit data import"  # what the curator runs
 
     @property
     def declared(self) -> tuple[str, ...] | None:
