@@ -42,6 +42,13 @@ class Additive(Mechanism):
     def weights(self) -> Sequence[float]:
         """Pr[noise = 0], Pr[noise = 1 step], …: half of the symmetric law, down to about 1e-300."""
 
+    @property
+    def kind(self) -> str:
+        return f"discrete {self.family.capitalize()} noise"
+
+    def words(self, unit: str = "unit") -> str:
+        return f"{self.kind}, {self.size_words()}"
+
     def sample(self, value: Any, rng: Rng | None = None) -> Any:
         """A noisy copy of `value`: a number, or an array of them. Values off the lattice are refused, not rounded."""
         source = rng_or_default(rng)

@@ -187,6 +187,25 @@ class BinnedQuantiles(Mechanism):
         return found[0] if dimensions == 1 else found
 
     @property
+    def kind(self) -> str:
+        return f"the exponential mechanism on ranks, over {self.cells:,} cells"
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.scale
+
+    def words(self, unit: str = "unit") -> str:
+        return f"{self.kind}, {self.size_words()}"
+
+    def half_width(self, confidence: float = 0.95) -> float:
+        """In ranks: the margin it was made with, or `margin_for` if it was made with none."""
+        return float(self.margin or self.margin_for(confidence))
+
+    def scaled(self, factor: Number) -> Self:
+        by = positive(factor, "factor")
+        return replace(self, scale=self.scale * by, margin=self.margin * by)
+
+    @property
     def _answers(self) -> int:
         return 2 if self.margin else 1
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.base import Number, Relation, Sensitivity, positive, round_up
 from tacit.loss import ZCDP, Loss
-from tacit.mechanism.mechanism import Example, Pmf
+from tacit.mechanism.mechanism import Example, Pmf, four_digits
 from tacit.mechanism.selection import Selection, listed
 from tacit.noise import Rng, rng_or_default
 from tacit.noise.choice import choose
@@ -28,6 +28,13 @@ class Exponential(Selection):
 
     theory: ClassVar[str] = "exponential"
     listable: ClassVar[int] = 1_000_000
+
+    @property
+    def kind(self) -> str:
+        return "the exponential mechanism"
+
+    def words(self, unit: str = "unit") -> str:
+        return f"{self.kind}, with a scale of {four_digits(self.scale)} {unit}s"
 
     def concentrated(
         self,

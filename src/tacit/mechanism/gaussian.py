@@ -1,18 +1,18 @@
 """Gaussian noise on a lattice: integers, or reals with a declared granularity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, between, positive, round_up
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
 from tacit.mechanism.additive import Additive, fine_granularity, least
-from tacit.mechanism.mechanism import Example
+from tacit.mechanism.mechanism import Example, Family, four_digits
 from tacit.noise import Rng, discrete_gaussian, discrete_gaussians
 
 __all__ = ["DiscreteGaussian", "Gaussian"]
@@ -119,6 +119,27 @@ class DiscreteGaussian(Additive):
         z = np.arange(self._listable(sqrt(1380) * sigma) + 1, dtype=float)
         raw = np.exp(-z * z / (2 * sigma * sigma))
         return [float(p) for p in raw / (2 * raw.sum() - 1)]
+
+    @property
+    def family(self) -> Family:
+        return "gaussian"
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.sigma
+
+    def size_words(self, times: Fraction | int = 1) -> str:
+        return f"standard deviation {four_digits(self.sigma * times)}"
+
+    @property
+    def standard_deviation(self) -> float:
+        return float(self.sigma)
+
+    def half_width(self, confidence: float = 0.95) -> float:
+        return float(ndtri(0.5 + confidence / 2)) * float(self.sigma)
+
+    def scaled(self, factor: Number) -> Self:
+        return replace(self, sigma=self.sigma * positive(factor, "factor"))
 
     @property
     def _variance(self) -> Fraction:

@@ -18,7 +18,7 @@ from tacit.base import InputError, LossError, Number, Relation, Sensitivity, bet
 from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
-from tacit.mechanism.mechanism import Example, Mechanism, Pmf
+from tacit.mechanism.mechanism import Example, Mechanism, Pmf, four_digits
 from tacit.noise import Rng, rng_or_default
 
 __all__ = ["KeySelection"]
@@ -104,6 +104,17 @@ class KeySelection(Mechanism):
     def noise(self) -> DiscreteLaplace | DiscreteGaussian:
         """What is added to a weight before it meets the threshold."""
         return DiscreteGaussian(sigma=self.scale) if self.norm == "l2" else DiscreteLaplace(scale=self.scale)
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.scale
+
+    def words(self, unit: str = "unit") -> str:
+        each = Fraction(1, self.one)
+        return (
+            f"{self.noise.kind} of {self.noise.size_words(each)} {unit}s on the number of {unit}s in a group; "
+            f"a group is shown if that passes a threshold of {four_digits(self.threshold() * each)}"
+        )
 
     @property
     def most(self) -> int:

@@ -1,9 +1,9 @@
 """Laplace noise on a lattice: integers, or reals with a declared granularity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import exp, expm1
+from math import exp, expm1, log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, posit
 from tacit.loss import PLD, Loss, Pure
 from tacit.loss import DiscreteLaplace as DiscreteLaplacePart
 from tacit.mechanism.additive import Additive, fine_granularity
-from tacit.mechanism.mechanism import Example
+from tacit.mechanism.mechanism import Example, Family
 from tacit.noise import Rng, discrete_laplace, discrete_laplaces
 
 __all__ = ["DiscreteLaplace", "Laplace"]
@@ -75,6 +75,24 @@ class DiscreteLaplace(Additive):
         rate = float(1 / self._steps)
         zero = -expm1(-rate) / (1 + exp(-rate))
         return [float(p) for p in zero * np.exp(-rate * np.arange(self._listable(690 / rate) + 1))]
+
+    @property
+    def family(self) -> Family:
+        return "laplace"
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.scale
+
+    @property
+    def standard_deviation(self) -> float:
+        return sqrt(2) * float(self.scale)
+
+    def half_width(self, confidence: float = 0.95) -> float:
+        return log(1 / (1 - confidence)) * float(self.scale)
+
+    def scaled(self, factor: Number) -> Self:
+        return replace(self, scale=self.scale * positive(factor, "factor"))
 
     @property
     def _steps(self) -> Fraction:

@@ -75,6 +75,10 @@ class Selection(Mechanism):
         return cls(scale=target / Fraction(_log_candidates(confidence, candidates) * (1 + 4e-15)), **options)
 
     @property
+    def magnitude(self) -> Fraction:
+        return self.scale
+
+    @property
     def _unit(self) -> Fraction:
         """One step of the lattice in scales."""
         return self.granularity / self.scale
