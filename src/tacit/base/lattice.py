@@ -20,14 +20,14 @@ __all__ = ["Lattice"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Lattice:
     """All integer multiples of `granularity`."""
 
     granularity: Fraction
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "granularity", positive(self.granularity, "granularity", toward="decimal"))
+    def __init__(self, granularity: Number) -> None:
+        object.__setattr__(self, "granularity", positive(granularity, "granularity", toward="decimal"))
 
     def steps(self, value: object) -> int | Array:
         """The integer number of steps of a value (or array of values) that lies on the lattice; else an error.

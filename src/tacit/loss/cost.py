@@ -5,11 +5,24 @@ curves do not (see docs/theory/adaptive-composition.md). A `Cost` lies on a deci
 made, so that adding a million of them, writing them down and reading them back never moves the total.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
-from tacit.base import InputError, LossError, Number, Relation, between, exact, non_negative, same_neighbours, whole
+from tacit.base import (
+    InputError,
+    LossError,
+    Number,
+    OptionalRatio,
+    Ratio,
+    Relation,
+    between,
+    default,
+    exact,
+    frozen,
+    non_negative,
+    same_neighbours,
+    whole,
+)
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.loss import Loss
 from tacit.loss.pld import PLD
@@ -26,7 +39,7 @@ class Charge(NamedTuple):
     delta: Fraction
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Cost:
     """(ε, δ)-DP and δ-approximate ρ-zCDP at once, as far as each is known; `None` is a currency it cannot be paid in.
 
@@ -35,9 +48,9 @@ class Cost:
     up to so many decimals: 12 for ε, 18 for ρ, 30 for δ. Nothing that costs rounds to nothing.
     """
 
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-    delta: Fraction = Fraction(0)
+    epsilon: OptionalRatio = default(None)
+    rho: OptionalRatio = default(None)
+    delta: Ratio = default(Fraction(0))
     relation: Relation = Relation.ADD_REMOVE
     unit: str = "row"
 

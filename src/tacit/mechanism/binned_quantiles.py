@@ -1,7 +1,7 @@
 """Quantiles of every group at once, from weighted counts in the cells of an evenly divided range."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -14,9 +14,13 @@ from tacit.base import (
     InputError,
     LossError,
     Number,
+    Ratio,
+    Ratios,
     Relation,
     Sensitivity,
     between,
+    default,
+    frozen,
     non_negative,
     positive,
     round_up,
@@ -38,7 +42,7 @@ BLOCK = 2**20  # cells scored at once
 FITS = 2**62
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BinnedQuantiles(Mechanism):
     """For each group and quantile q a cell y, with probability proportional to exp(−m(y)/scale).
 
@@ -53,11 +57,11 @@ class BinnedQuantiles(Mechanism):
 
     theory: ClassVar[str] = "binned-quantiles"
 
-    quantiles: tuple[Fraction, ...]
-    scale: Fraction
+    quantiles: Ratios
+    scale: Ratio
     cells: int
     norm: Literal["l1", "l2"] = "l2"
-    margin: Fraction = Fraction(0)
+    margin: Ratio = default(Fraction(0))
 
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2"):

@@ -7,7 +7,7 @@ from itertools import product
 from math import floor, sqrt
 from typing import Any, ClassVar, Self
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, exact, round_up
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, between, exact, frozen, round_up
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.additive import Additive
 from tacit.mechanism.bounded_mean import (
@@ -70,7 +70,7 @@ class Variance:
         return self.interval()[1]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BoundedVariance(Mechanism):
     """Noisy count and sums of y and y² − h²/2; y = x − midpoint, x clamped to [lower, upper], h = (upper − lower)/2.
 
@@ -82,8 +82,8 @@ class BoundedVariance(Mechanism):
 
     theory: ClassVar[str] = "bounded-mean"
 
-    lower: Fraction
-    upper: Fraction
+    lower: Ratio
+    upper: Ratio
     sum_noise: Additive
     square_noise: Additive
     count_noise: Additive | None = None

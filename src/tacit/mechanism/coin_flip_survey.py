@@ -1,12 +1,11 @@
 """The coin-flip survey: tell the truth with probability p, else answer by a fair coin."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Self
 
-from tacit.base import between, round_up
+from tacit.base import Ratio, between, frozen, round_up
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Response
 from tacit.noise import Rng, bernoulli, coins
@@ -18,7 +17,7 @@ DIGITS = 60
 BITS = 60  # of a probability that was derived from a guarantee
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CoinFlipSurvey(Response):
     """A bit is told truthfully with probability `truth`, else a fair coin answers.
 
@@ -26,7 +25,7 @@ class CoinFlipSurvey(Response):
     with a fair first coin. A share θ of ones shows as a rate of (1 − truth)/2 + truth·θ.
     """
 
-    truth: Fraction
+    truth: Ratio
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "truth", between(self.truth, "truth", 0, 1, toward="down"))

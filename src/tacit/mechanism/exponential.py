@@ -1,14 +1,13 @@
 """The exponential mechanism."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import Number, Relation, Sensitivity, positive, round_up
+from tacit.base import Number, Relation, Sensitivity, frozen, positive, round_up
 from tacit.loss import ZCDP, Loss
 from tacit.mechanism.mechanism import Example, Pmf, four_digits
 from tacit.mechanism.selection import Selection, listed
@@ -18,7 +17,7 @@ from tacit.noise.choice import choose
 __all__ = ["Exponential"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Exponential(Selection):
     """Candidate i with probability proportional to exp(score_i/scale) (McSherry and Talwar 2007).
 

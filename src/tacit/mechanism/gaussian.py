@@ -1,7 +1,7 @@
 """Gaussian noise on a lattice: integers, or reals with a declared granularity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import log, sqrt
 from typing import Any, ClassVar, Self
@@ -9,7 +9,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, between, positive, round_up
+from tacit.base import (
+    InputError,
+    Lattice,
+    Number,
+    OptionalRatio,
+    Ratio,
+    Relation,
+    Sensitivity,
+    between,
+    default,
+    frozen,
+    positive,
+    round_up,
+)
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
 from tacit.mechanism.additive import Additive, fine_granularity, least
 from tacit.mechanism.mechanism import Example, Family, four_digits
@@ -21,7 +34,7 @@ FINE = 2**12  # from this many steps a sigma, the loss is stated through the con
 SUMMED = 2**13  # up to this many steps a sigma, tails are summed over the lattice
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DiscreteGaussian(Additive):
     """Integer noise with Pr[z] ∝ exp(−z²/2σ²).
 
@@ -32,7 +45,7 @@ class DiscreteGaussian(Additive):
 
     theory: ClassVar[str] = "gaussian"
 
-    sigma: Fraction
+    sigma: Ratio
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", positive(self.sigma, "sigma"))
@@ -152,7 +165,7 @@ class DiscreteGaussian(Additive):
         return [Example(m, 5, 5 + shift, m.loss(Sensitivity.scalar(shift))) for m, shift in cases]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Gaussian(DiscreteGaussian):
     """value + Z with Pr[Z = z] ∝ exp(−z²/2σ²) over the multiples z of `granularity`.
 
@@ -161,7 +174,7 @@ class Gaussian(DiscreteGaussian):
     Gaussian's to ten digits, for vectors too.
     """
 
-    granularity: Fraction | None = None
+    granularity: OptionalRatio = default(None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

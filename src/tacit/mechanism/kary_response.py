@@ -1,12 +1,11 @@
 """k-ary randomised response: the true category with probability e^ε/(e^ε + k − 1), else another, uniformly."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1
 from typing import Any, Self
 
-from tacit.base import InputError, positive, whole
+from tacit.base import InputError, Ratio, frozen, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Response
 from tacit.noise import Rng
@@ -15,7 +14,7 @@ from tacit.noise.logistic import logistic, logistics
 __all__ = ["KaryResponse"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KaryResponse(Response):
     """One of `categories` = k answers 0, …, k−1, kept with probability e^ε/(e^ε + k − 1), else uniform over the others.
 
@@ -23,7 +22,7 @@ class KaryResponse(Response):
     response, but `estimate` gives the shares of both answers.
     """
 
-    epsilon: Fraction
+    epsilon: Ratio
     categories: int
 
     def __post_init__(self) -> None:

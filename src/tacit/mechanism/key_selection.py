@@ -4,7 +4,6 @@ Nothing is sampled: a unit with k keys gives each of them one/√k (or one/k), s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -14,7 +13,19 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import ndtr
 
-from tacit.base import InputError, LossError, Number, Relation, Sensitivity, between, positive, round_up, whole
+from tacit.base import (
+    InputError,
+    LossError,
+    Number,
+    Ratio,
+    Relation,
+    Sensitivity,
+    between,
+    frozen,
+    positive,
+    round_up,
+    whole,
+)
 from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
@@ -34,7 +45,7 @@ SUMMED = 2**13  # up to this sigma tails are summed over the lattice
 ROUNDING = 1e-9  # far above the relative error of a tail in doubles
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KeySelection(Mechanism):
     """Show a key of total weight x > 0 when x + Z ≥ `threshold()`, Z being integer noise of this `scale`.
 
@@ -47,8 +58,8 @@ class KeySelection(Mechanism):
 
     theory: ClassVar[str] = "key-selection"
 
-    scale: Fraction
-    delta: Fraction
+    scale: Ratio
+    delta: Ratio
     norm: Norm = "l2"
     one: int = 64
 

@@ -1,14 +1,25 @@
 """Laplace noise on a lattice: integers, or reals with a declared granularity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, expm1, log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, positive
+from tacit.base import (
+    InputError,
+    Lattice,
+    Number,
+    OptionalRatio,
+    Ratio,
+    Relation,
+    Sensitivity,
+    default,
+    frozen,
+    positive,
+)
 from tacit.loss import PLD, Loss, Pure
 from tacit.loss import DiscreteLaplace as DiscreteLaplacePart
 from tacit.mechanism.additive import Additive, fine_granularity
@@ -18,7 +29,7 @@ from tacit.noise import Rng, discrete_laplace, discrete_laplaces
 __all__ = ["DiscreteLaplace", "Laplace"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DiscreteLaplace(Additive):
     """Integer noise with Pr[z] ∝ exp(−|z|/scale): the two-sided geometric distribution.
 
@@ -28,7 +39,7 @@ class DiscreteLaplace(Additive):
 
     theory: ClassVar[str] = "laplace"
 
-    scale: Fraction
+    scale: Ratio
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
@@ -105,7 +116,7 @@ class DiscreteLaplace(Additive):
         return [Example(m, 5, 5 + shift, m.loss(sensitivity=shift)) for m, shift in cases]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Laplace(DiscreteLaplace):
     """value + Z with Pr[Z = z] ∝ exp(−|z|/scale) over the multiples z of `granularity`.
 
@@ -113,7 +124,7 @@ class Laplace(DiscreteLaplace):
     granularity the lattice is the power of two about a millionth of the scale.
     """
 
-    granularity: Fraction | None = None
+    granularity: OptionalRatio = default(None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,14 +1,13 @@
 """Report-noisy-max on a lattice, ties broken uniformly."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import InputError, LossError, Number, between, positive, whole
+from tacit.base import InputError, LossError, Number, between, frozen, positive, whole
 from tacit.mechanism.additive import most
 from tacit.mechanism.mechanism import Example, Pmf
 from tacit.mechanism.selection import Selection, listed
@@ -22,7 +21,7 @@ REACH = 45  # scales of noise that a pmf sums over; what lies beyond weighs e^âˆ
 CELLS = 20_000_000  # terms that a pmf may sum
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class NoisyMax(Selection):
     """The candidate whose score plus noise is the largest; among equals one is chosen uniformly.
 

@@ -1,10 +1,10 @@
 """Permute-and-flip: selection that is never worse than the exponential mechanism."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from tacit.base import frozen
 from tacit.mechanism.mechanism import Pmf
 from tacit.mechanism.selection import Selection, listed
 from tacit.noise import Rng, coins_exp_each, rng_or_default
@@ -12,7 +12,7 @@ from tacit.noise import Rng, coins_exp_each, rng_or_default
 __all__ = ["PermuteAndFlip"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PermuteAndFlip(Selection):
     """Every candidate flips a coin of bias exp((score − best)/scale); one of the heads is chosen uniformly.
 

@@ -1,7 +1,6 @@
 """Many quantiles at once, by halving: each answer splits the data for the ones on either side of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
 from math import log
@@ -13,10 +12,12 @@ from tacit.base import (
     InputError,
     LossError,
     Number,
+    Ratios,
     Relation,
     Sensitivity,
     between,
     exact,
+    frozen,
     non_negative,
     positive,
     whole,
@@ -34,7 +35,7 @@ Wanted = tuple[Fraction, ...]
 LISTED = 2_000_000  # answers times spreads of the data that a pmf may go through
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Quantiles(Bounded):
     """All `quantiles`, in increasing order (Kaplan, Schnapp and Stemmer 2022).
 
@@ -49,7 +50,7 @@ class Quantiles(Bounded):
 
     theory: ClassVar[str] = "quantile"
 
-    quantiles: Wanted
+    quantiles: Ratios
     spread: int = 1024
 
     def __post_init__(self) -> None:

@@ -1,12 +1,11 @@
 """Randomised response: a bit is reported truthfully with probability e^ε/(1 + e^ε) (Warner 1965)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, tanh
 from typing import Any, Self
 
-from tacit.base import positive
+from tacit.base import Ratio, frozen, positive
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Response
 from tacit.noise import Rng
@@ -15,7 +14,7 @@ from tacit.noise.logistic import logistic, logistics
 __all__ = ["RandomizedResponse"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RandomizedResponse(Response):
     """A bit is kept with probability e^ε/(1 + e^ε), else flipped.
 
@@ -23,7 +22,7 @@ class RandomizedResponse(Response):
     bit tells more.
     """
 
-    epsilon: Fraction
+    epsilon: Ratio
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))

@@ -1,14 +1,26 @@
 """Choosing the best of a set of candidates by their scores: what the three selection mechanisms share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import log
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, LossError, Number, Relation, Sensitivity, between, positive, whole
+from tacit.base import (
+    InputError,
+    Lattice,
+    LossError,
+    Number,
+    Ratio,
+    Relation,
+    Sensitivity,
+    between,
+    default,
+    frozen,
+    positive,
+    whole,
+)
 from tacit.loss import Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 
@@ -17,7 +29,7 @@ __all__ = ["Selection", "listed", "one_row"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Selection(Mechanism):
     """The index of one candidate, the more likely the higher its score.
 
@@ -30,9 +42,9 @@ class Selection(Mechanism):
 
     listable: ClassVar[int] = 1000  # candidates a pmf may have
 
-    scale: Fraction
+    scale: Ratio
     monotone: bool = False
-    granularity: Fraction = Fraction(1)
+    granularity: Ratio = default(Fraction(1))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))

@@ -1,7 +1,6 @@
 """The median with noise scaled to its smooth sensitivity: little on data that pin it down, much on data that do not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -10,11 +9,14 @@ from tacit.base import (
     InputError,
     Lattice,
     Number,
+    Ratio,
     Relation,
     RelationError,
     Sensitivity,
     between,
+    default,
     exact,
+    frozen,
     positive,
     warn_of_delta,
 )
@@ -27,7 +29,7 @@ from tacit.noise import Rng
 __all__ = ["SmoothMedian"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SmoothMedian(Mechanism):
     """Median (the lower one of an even number) plus discrete Laplace noise whose scale fits the data.
 
@@ -38,12 +40,12 @@ class SmoothMedian(Mechanism):
 
     theory: ClassVar[str] = "smooth-sensitivity"
 
-    epsilon: Fraction
-    delta: Fraction
-    lower: Fraction
-    upper: Fraction
-    granularity: Fraction = Fraction(1)
-    share: Fraction = Fraction(1, 2)
+    epsilon: Ratio
+    delta: Ratio
+    lower: Ratio
+    upper: Ratio
+    granularity: Ratio = default(Fraction(1))
+    share: Ratio = default(Fraction(1, 2))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
