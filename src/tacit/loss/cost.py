@@ -84,7 +84,7 @@ class Cost:
             unit=self.unit,
         )
 
-    def __rmul__(self, times: int) -> "Cost":
+    def __mul__(self, times: int) -> "Cost":
         n = whole(times, "times")
         return Cost(
             epsilon=None if self.epsilon is None else n * self.epsilon,
@@ -93,6 +93,8 @@ class Cost:
             relation=self.relation,
             unit=self.unit,
         )
+
+    __rmul__ = __mul__
 
     def within(self, limit: "Cost") -> bool:
         """Whether this fits a limit: below it in every currency that the limit names, and in δ."""
