@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.loss.lattice import Lattice
+from tacit.loss.lattice import LatticePair
 from tacit.loss.pair import UNIT, Atoms, Floats, Pair, dot
 
 __all__ = ["Outcomes", "outcomes"]
@@ -48,7 +48,7 @@ def _repeated(pair: Atoms, count: int) -> tuple[Floats, Floats] | None:
     """The atoms of `count` independent copies. Sums of products of non-negative numbers: no cancellation."""
     if count == 1:
         return pair.losses, pair.p
-    if not isinstance(pair, Lattice) or pair.positions is None:
+    if not isinstance(pair, LatticePair) or pair.positions is None:
         return None
     first, span = int(pair.positions.min()), int(np.ptp(pair.positions))
     if span * count > SPAN:

@@ -37,7 +37,7 @@ from tacit.base import (
 from tacit.loss.cost import Cost, charge_of, cost_of
 from tacit.loss.gauss import gaussian_delta
 from tacit.loss.loss import Loss
-from tacit.loss.part import Normal, Response
+from tacit.loss.part import Normal, ResponsePart
 from tacit.loss.pld import PLD, probability
 from tacit.loss.renyi import RDP, renyi_divergence
 from tacit.loss.zcdp import ZCDP
@@ -283,7 +283,7 @@ def _renyi(loss: Loss | Cost, order: float) -> Spent:
     if isinstance(loss, RDP):
         value, slack = loss.at(order), loss.slack
     elif isinstance(loss, PLD):
-        pairs = [(Response(p.bound) if p.slack and p.bound is not None else p, count) for p, count in loss.parts]
+        pairs = [(ResponsePart(p.bound) if p.slack and p.bound is not None else p, count) for p, count in loss.parts]
         value = sum(count * renyi_divergence(part, order) for part, count in pairs)
         slack = loss.slack
     else:

@@ -10,7 +10,7 @@ import numpy as np
 from tacit.loss.grid import Masses
 from tacit.loss.pair import Atoms, Floats, Pair
 
-__all__ = ["Lattice", "common_lattice"]
+__all__ = ["LatticePair", "common_lattice"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -18,7 +18,7 @@ SPREAD = 2**21  # positions a common lattice may have
 
 
 @dataclass(frozen=True, eq=False)
-class Lattice(Atoms):
+class LatticePair(Atoms):
     """Atoms at positions·unit + offset with an exact `unit`."""
 
     positions: Ints | None = None
@@ -35,14 +35,14 @@ class Lattice(Atoms):
         offset: float = 0.0,
         only_p: float = 0.0,
         only_q: float = 0.0,
-    ) -> "Lattice":
+    ) -> "LatticePair":
         losses = np.asarray(positions * float(unit) + offset, dtype=np.float64)
         return cls(losses, p, only_p, only_q, positions, unit, offset)
 
     @property
     def swapped(self) -> Pair:
         assert self.positions is not None
-        return Lattice.at(
+        return LatticePair.at(
             -self.positions, self.unit, self.q, offset=-self.offset, only_p=self.only_q, only_q=self.only_p
         )
 
@@ -57,10 +57,10 @@ class Lattice(Atoms):
 
 def common_lattice(pairs: list[Pair]) -> Fraction | None:
     """The coarsest unit of which all the pairs' units are multiples, if all have one and it is not too fine."""
-    units = [pair.unit for pair in pairs if isinstance(pair, Lattice)]
+    units = [pair.unit for pair in pairs if isinstance(pair, LatticePair)]
     if len(units) < len(pairs):
         return None
     denominator = lcm(*(unit.denominator for unit in units))
     common = Fraction(gcd(*(int(unit * denominator) for unit in units)), denominator)
-    widest = max(float(np.ptp(pair.losses)) for pair in pairs if isinstance(pair, Lattice))
+    widest = max(float(np.ptp(pair.losses)) for pair in pairs if isinstance(pair, LatticePair))
     return common if widest < SPREAD * common else None

@@ -20,8 +20,7 @@ from tacit.base import (
     frozen,
     positive,
 )
-from tacit.loss import PLD, Loss, Pure
-from tacit.loss import DiscreteLaplace as DiscreteLaplacePart
+from tacit.loss import PLD, DiscreteLaplacePart, Loss, Pure
 from tacit.mechanism.additive import Additive, fine_granularity
 from tacit.mechanism.mechanism import Example, Family
 from tacit.noise import Rng, discrete_laplace, discrete_laplaces
