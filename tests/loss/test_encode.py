@@ -39,7 +39,7 @@ plain = st.one_of(
 )
 parts = st.recursive(plain, lambda inner: st.builds(Poisson, inner, share), max_leaves=3)
 neighbours = st.fixed_dictionaries(
-    {"relation": st.sampled_from(Relation), "unit": st.sampled_from(["row", "user day"])}
+    {"relation": st.sampled_from(list(Relation)), "unit": st.sampled_from(["row", "user day"])}
 )
 
 

@@ -57,7 +57,7 @@ class Cost:
     DECIMALS: ClassVar[dict[str, int]] = {"epsilon": 12, "rho": 18, "delta": 30}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "relation", Relation.from_json(self.relation))
         if self.epsilon is None and self.rho is None:
             raise InputError("a cost needs epsilon or rho, or both: neither was given")
         for name, decimals in self.DECIMALS.items():
@@ -123,7 +123,7 @@ class Cost:
         """Plain data; numbers are exact decimal strings."""
         numbers = {name: getattr(self, name) for name in self.DECIMALS}
         plain = {name: None if value is None else _decimal(value) for name, value in numbers.items()}
-        return {**plain, "relation": self.relation.value, "unit": self.unit}
+        return {**plain, "relation": self.relation.json(), "unit": self.unit}
 
     @classmethod
     def from_json(cls, data: Any) -> "Cost":
@@ -139,7 +139,7 @@ class Cost:
             if not isinstance(text, str):
                 raise InputError(f"{name} of a stored cost must be a decimal string, not {text!r}")
             values[name] = exact(text, name)
-        relation, unit = Relation(data["relation"]), data["unit"]
+        relation, unit = Relation.from_json(data["relation"]), data["unit"]
         if not isinstance(unit, str) or not unit:
             raise InputError(f"unit of a stored cost must be a name such as 'row', not {unit!r}")
         cost = cls(

@@ -78,7 +78,7 @@ class Filter:
     ) -> None:
         _known(method)
         self.epsilon, self.delta = positive(epsilon, "epsilon", toward="decimal"), probability(delta)
-        self.method, self.relation, self.unit = method, Relation(relation), unit
+        self.method, self.relation, self.unit = method, Relation.from_json(relation), unit
         if order is not None and method != "rdp":
             raise InputError(f"order belongs to method='rdp', not to {method!r}")
         own = self.delta if method == "sum" else probability(slack)
@@ -190,7 +190,7 @@ class Odometer:
     ) -> None:
         self.delta = None if delta is None else between(delta, "delta", 0, 1)
         self.rho = positive(rho, "rho", toward="decimal")
-        self.spent = Cost.zero(relation=Relation(relation), unit=unit)
+        self.spent = Cost.zero(relation=Relation.from_json(relation), unit=unit)
 
     def spend(self, loss: Loss | Cost) -> None:
         """Note a mechanism that is about to run."""

@@ -29,7 +29,7 @@ class Loss(ABC):
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "relation", Relation.from_json(self.relation))
 
     @abstractmethod
     def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:

@@ -6,13 +6,12 @@ Fractions are strings, tuples are lists, a mechanism within a mechanism is an ob
 
 from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
-from enum import Enum
 from fractions import Fraction
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from tacit.base import InputError
+from tacit.base import InputError, Relation
 from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
 from tacit.mechanism.mechanism import Mechanism
 from tacit.mechanism.registry import MECHANISMS
@@ -78,8 +77,8 @@ def _write(value: Any, hint: Any, where: str) -> Any:
     if get_origin(kind) is tuple and isinstance(value, tuple):
         return [_write(item, get_args(kind)[0], f"{where}[{i}]") for i, item in enumerate(value)]
     if kind is not Hashable and isinstance(kind, type) and isinstance(value, kind):
-        if isinstance(value, Enum):
-            return value.value
+        if isinstance(value, Relation):
+            return value.json()
         if isinstance(value, Mechanism):
             return mechanism_to_json(value)
         if is_dataclass(value):
@@ -103,8 +102,8 @@ def _read(data: Any, hint: Any, where: str) -> Any:
     if get_origin(kind) is tuple and isinstance(data, list):
         return tuple(_read(item, get_args(kind)[0], f"{where}[{i}]") for i, item in enumerate(data))
     if isinstance(kind, type):
-        if issubclass(kind, Enum) and data in [option.value for option in kind]:
-            return kind(data)
+        if kind is Relation and data in list(Relation):
+            return Relation(data)
         if issubclass(kind, Mechanism):
             return _read_mechanism(data, kind, where)
         if is_dataclass(kind):
@@ -139,8 +138,8 @@ def _spelled(hint: Any) -> str:
         words = " or ".join(repr(option) for option in get_args(kind))
     elif get_origin(kind) is tuple:
         words = "a list"
-    elif isinstance(kind, type) and issubclass(kind, Enum):
-        words = " or ".join(repr(option.value) for option in kind)
+    elif kind is Relation:
+        words = " or ".join(repr(option.value) for option in Relation)
     else:
         names = {int: "a whole number", bool: "true or false", str: "a string", Fraction: "a fraction"}
         words = names.get(kind, getattr(kind, "__name__", repr(kind)))

@@ -104,7 +104,7 @@ class KeySelection(Mechanism):
     @classmethod
     def from_loss(cls, loss: Loss, **lattice: Any) -> Self:
         """The least noise with the guarantee ZCDP(ρ, delta=δ), in l2, or Approx(ε, δ), in l1, for its relation."""
-        units = 1 if loss.relation is Relation.ADD_REMOVE else 2
+        units = 1 if Relation(loss.relation) is Relation.ADD_REMOVE else 2
         if isinstance(loss, ZCDP) and loss.rho and loss.slack:
             return cls.from_rho(loss.rho / units, delta=loss.slack, **lattice)
         if isinstance(loss, Approx) and loss.bound and loss.slack:
