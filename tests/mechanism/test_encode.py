@@ -54,7 +54,7 @@ def test_every_example_of_every_mechanism_round_trips(kind: type[Mechanism]) -> 
 def test_no_mechanism_can_be_read_with_a_field_left_out_or_a_float(kind: type[Mechanism]) -> None:
     stored = mechanism_to_json(kind.examples()[0].mechanism)
     named: Any = kind
-    assert set(stored) == {"name", *(field.name for field in fields(named))}
+    assert set(stored) == {"name", *(field.name for field in fields(named) if not field.metadata)}
     for name in stored:
         with pytest.raises(InputError, match=name):
             mechanism_from_json({key: value for key, value in stored.items() if key != name})

@@ -47,6 +47,13 @@ def _hints(kind: type) -> dict[str, Any]:
     return {field.name: known[field.name] for field in fields(kind)}
 
 
+@cache
+def _if_given(kind: type) -> set[str]:
+    """Fields younger than what ledgers hold: left out where they say nothing."""
+    assert is_dataclass(kind)
+    return {field.name for field in fields(kind) if field.metadata.get("stored") == "if given"}
+
+
 def _inner(hint: Any) -> tuple[Any, bool]:
     """The type within `X | None`, and whether it was one."""
     if get_origin(hint) in (UnionType, Union):
@@ -57,8 +64,9 @@ def _inner(hint: Any) -> tuple[Any, bool]:
 
 
 def _write_fields(value: Any, where: str) -> dict[str, Any]:
-    hints = _hints(value.__class__)
-    return {name: _write(getattr(value, name), hint, f"{where}.{name}") for name, hint in hints.items()}
+    hints, late = _hints(value.__class__), _if_given(value.__class__)
+    found = {name: _write(getattr(value, name), hint, f"{where}.{name}") for name, hint in hints.items()}
+    return {name: stored for name, stored in found.items() if stored is not None or name not in late}
 
 
 def _write(value: Any, hint: Any, where: str) -> Any:
@@ -124,9 +132,10 @@ def _read_mechanism(data: Any, within: type[Any], where: str) -> Mechanism:
 
 
 def _read_fields(data: Any, kind: type, where: str) -> Any:
-    hints = _hints(kind)
-    only_fields(data, f"a stored {where}", hints)
-    return kind(**{name: _read(data[name], hint, f"{where}.{name}") for name, hint in hints.items()})
+    hints, late = _hints(kind), _if_given(kind)
+    held = {name: hint for name, hint in hints.items() if name not in late or (isinstance(data, dict) and name in data)}
+    only_fields(data, f"a stored {where}", held)
+    return kind(**{name: _read(data[name], hint, f"{where}.{name}") for name, hint in held.items()})
 
 
 def _spelled(hint: Any) -> str:

@@ -11,20 +11,17 @@ from scipy.special import ndtr, ndtri
 
 from tacit.base import (
     InputError,
-    Lattice,
     Number,
-    OptionalRatio,
     Ratio,
     Relation,
     Sensitivity,
     between,
-    default,
     frozen,
     positive,
     round_up,
 )
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
-from tacit.mechanism.additive import Additive, fine_granularity, least
+from tacit.mechanism.additive import Additive, Rounding, least
 from tacit.mechanism.mechanism import Example, Family, four_digits
 from tacit.noise import Rng, discrete_gaussian, discrete_gaussians
 
@@ -61,7 +58,7 @@ class DiscreteGaussian(Additive):
         for a factor 1 ± 1e-33 (docs/theory/gaussian.md). On a coarse one exact when one coordinate moves: a scalar, or
         a vector of l2 sensitivity below √2 steps or of l1 sensitivity of one. Else zCDP, since several coordinates that
         move by a step each are told apart better than one that moves as far in l2."""
-        size, step = Sensitivity.of(sensitivity, "l2"), self.lattice.granularity
+        size, step = self._reach(sensitivity, "l2"), self.lattice.granularity
         shift = size.require("l2")
         if self._variance >= FINE**2:
             part: Part = Normal((shift / step) ** 2 / (self._variance - 4))
@@ -81,9 +78,10 @@ class DiscreteGaussian(Additive):
         size = Sensitivity.of(sensitivity, "l2")
         shift = positive(size.require("l2"), "sensitivity")
         if isinstance(loss, ZCDP) and loss.rho and not loss.slack:
-            squared = shift**2 / (2 * loss.rho)
-            sigma = round_up(sqrt(squared) * (1 + 1e-15))
-            return cls(sigma=sigma, **lattice)
+            twice = 2 * loss.rho
+            return cls._covering(
+                lambda moved, **on: cls(sigma=round_up(sqrt(moved**2 / twice) * (1 + 1e-15)), **on), size, "l2", lattice
+            )
         if isinstance(loss, Approx) and loss.slack:
             epsilon, delta = loss.bound, float(loss.slack)
 
@@ -103,8 +101,10 @@ class DiscreteGaussian(Additive):
         if budget >= 1:
             raise InputError("the classical Gaussian calibration holds only for epsilon < 1: use from_loss, for any")
         slack = float(between(delta, "delta", 0, 1))
-        shift = positive(Sensitivity.of(sensitivity, "l2").require("l2"), "sensitivity")
-        return cls(sigma=round_up(float(shift / budget) * sqrt(2 * log(1.25 / slack)) * (1 + 1e-15)), **lattice)
+        factor = sqrt(2 * log(1.25 / slack)) * (1 + 1e-15)
+        return cls._covering(
+            lambda moved, **on: cls(sigma=round_up(float(moved / budget) * factor), **on), sensitivity, "l2", lattice
+        )
 
     @classmethod
     def from_error(cls, error: Number, *, confidence: Number = 0.95, dimension: int = 1, **lattice: Any) -> Self:
@@ -166,25 +166,17 @@ class DiscreteGaussian(Additive):
 
 
 @frozen
-class Gaussian(DiscreteGaussian):
+class Gaussian(Rounding, DiscreteGaussian):
     """value + Z with Pr[Z = z] ∝ exp(−z²/2σ²) over the multiples z of `granularity`.
 
-    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP, and where one coordinate moves the exact (ε, δ) curve. Without a
-    declared granularity the lattice is the power of two about a millionth of σ, where the curve is the continuous
-    Gaussian's to ten digits, for vectors too.
+    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP, and where one coordinate moves the exact (ε, δ) curve. What is off the
+    lattice is rounded to it, and the sensitivity rounded up to whole steps: see `Rounding`. Without a declared
+    granularity the curve is the continuous Gaussian's to ten digits, for vectors too.
     """
 
-    granularity: OptionalRatio = default(None)
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        step = fine_granularity(self.sigma) if self.granularity is None else self.granularity
-        object.__setattr__(self, "granularity", Lattice(step).granularity)
-
-    @property
-    def lattice(self) -> Lattice:
-        assert self.granularity is not None  # set in __post_init__
-        return Lattice(self.granularity)
+        DiscreteGaussian.__post_init__(self)
+        Rounding.__post_init__(self)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

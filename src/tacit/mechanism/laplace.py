@@ -10,18 +10,15 @@ import numpy as np
 
 from tacit.base import (
     InputError,
-    Lattice,
     Number,
-    OptionalRatio,
     Ratio,
     Relation,
     Sensitivity,
-    default,
     frozen,
     positive,
 )
 from tacit.loss import PLD, DiscreteLaplacePart, Loss, Pure
-from tacit.mechanism.additive import Additive, fine_granularity
+from tacit.mechanism.additive import Additive, Rounding
 from tacit.mechanism.mechanism import Example, Family
 from tacit.noise import Rng, discrete_laplace, discrete_laplaces
 
@@ -52,7 +49,7 @@ class DiscreteLaplace(Additive):
     ) -> Pure:
         """The curve of one coordinate that moves by the whole l1 sensitivity: no vector of that norm is told apart
         better (docs/theory/laplace.md)."""
-        shift = self._moved(Sensitivity.of(sensitivity, "l1").require("l1"))
+        shift = self._moved(self._reach(sensitivity, "l1").require("l1"))
         part = DiscreteLaplacePart(self._steps, shift)
         loss = PLD.of(((part, 1),), relation=relation, unit=unit)
         assert isinstance(loss, Pure)  # as its part is
@@ -63,8 +60,8 @@ class DiscreteLaplace(Additive):
         """The least noise with the pure guarantee `loss`: scale = l1 sensitivity / ε."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("Laplace noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
-        size = positive(Sensitivity.of(sensitivity, "l1").require("l1"), "sensitivity")
-        return cls(scale=size / loss.bound, **lattice)
+        epsilon = loss.bound
+        return cls._covering(lambda size, **on: cls(scale=size / epsilon, **on), sensitivity, "l1", lattice)
 
     @classmethod
     def from_error(cls, error: Number, *, confidence: Number = 0.95, dimension: int = 1, **lattice: Any) -> Self:
@@ -116,24 +113,16 @@ class DiscreteLaplace(Additive):
 
 
 @frozen
-class Laplace(DiscreteLaplace):
+class Laplace(Rounding, DiscreteLaplace):
     """value + Z with Pr[Z = z] ∝ exp(−|z|/scale) over the multiples z of `granularity`.
 
-    Guarantee: ε = l1 sensitivity / scale, pure. Vectors get independent noise in each coordinate. Without a declared
-    granularity the lattice is the power of two about a millionth of the scale.
+    Guarantee: ε = l1 sensitivity / scale, pure. Vectors get independent noise in each coordinate. What is off the
+    lattice is rounded to it, and the sensitivity rounded up to whole steps: see `Rounding`.
     """
 
-    granularity: OptionalRatio = default(None)
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        step = fine_granularity(self.scale) if self.granularity is None else self.granularity
-        object.__setattr__(self, "granularity", Lattice(step).granularity)
-
-    @property
-    def lattice(self) -> Lattice:
-        assert self.granularity is not None  # set in __post_init__
-        return Lattice(self.granularity)
+        DiscreteLaplace.__post_init__(self)
+        Rounding.__post_init__(self)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
