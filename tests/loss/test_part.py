@@ -21,7 +21,8 @@ from support.curves import (
     response,
 )
 from tacit.base import InputError, LossError
-from tacit.loss.lattice import LatticePair, common_lattice
+from tacit.loss.derived import Reversed
+from tacit.loss.grid import LatticePair, common_lattice
 from tacit.loss.pair import Atoms, GaussianPair
 from tacit.loss.part import (
     DiscreteLaplacePart,
@@ -34,7 +35,6 @@ from tacit.loss.part import (
     WithoutReplacement,
     part_from_json,
 )
-from tacit.loss.reverse import Reversed
 
 F = Fraction
 positives = st.fractions(F(1, 1000), 50, max_denominator=10**6).filter(lambda x: x > 0)

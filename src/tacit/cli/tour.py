@@ -9,10 +9,10 @@ import numpy as np
 from tacit.base import Relation, Sensitivity
 from tacit.cli.demo_data import AGE_LIMIT, SMALL_MARKET, bidders, people, smokers
 from tacit.loss import Pure
-from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
-from tacit.mechanism.exponential import Exponential
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.postprocess import clamp
+from tacit.mechanism.randomized_response import CoinFlipSurvey
+from tacit.mechanism.selection import Exponential
 
 __all__ = ["Age", "Histogram", "Pricing", "Survey", "Tour"]
 

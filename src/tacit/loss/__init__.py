@@ -5,10 +5,10 @@ from tacit.loss.calibrate import Setting, calibrate
 from tacit.loss.classic import parallel, worst
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.cost import Cost, cost_at, cost_of
+from tacit.loss.derived import SampledGroup
 from tacit.loss.encode import from_json, to_json
 from tacit.loss.filter import Filter, Odometer, Reading, Spent
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
-from tacit.loss.group import SampledGroup
 from tacit.loss.interval import Interval
 from tacit.loss.iteration import iterated, noisy_contractions
 from tacit.loss.loss import Loss

@@ -15,10 +15,8 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from tacit.base import LossError
-from tacit.loss.enumerate import outcomes
-from tacit.loss.grid import Masses, Span, lower, upper
+from tacit.loss.grid import LatticePair, Masses, Span, common_lattice, lower, outcomes, upper
 from tacit.loss.interval import Interval
-from tacit.loss.lattice import LatticePair, common_lattice
 from tacit.loss.pair import UNIT, Floats, Pair, dot
 
 __all__ = ["Composition"]

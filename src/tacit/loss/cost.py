@@ -8,21 +8,8 @@ made, so that adding a million of them, writing them down and reading them back 
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    OptionalRatio,
-    Ratio,
-    Relation,
-    between,
-    default,
-    exact,
-    frozen,
-    non_negative,
-    same_neighbours,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, same_neighbours
+from tacit.base.number import Number, OptionalRatio, Ratio, between, default, exact, frozen, non_negative, whole
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.loss import Loss
 from tacit.loss.pld import PLD

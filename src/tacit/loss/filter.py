@@ -22,18 +22,8 @@ from typing import Literal, NamedTuple
 
 from scipy.special import erfcinv, erfinv
 
-from tacit.base import (
-    ExhaustedError,
-    InputError,
-    LossError,
-    Number,
-    Relation,
-    between,
-    exact,
-    positive,
-    same_neighbours,
-    show,
-)
+from tacit.base import ExhaustedError, InputError, LossError, Relation, same_neighbours
+from tacit.base.number import Number, between, exact, positive, show
 from tacit.loss.cost import Cost, charge_of, cost_of
 from tacit.loss.gauss import gaussian_delta
 from tacit.loss.loss import Loss

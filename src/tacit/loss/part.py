@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError, LossError
-from tacit.loss.lattice import LatticePair
+from tacit.loss.grid import LatticePair
 from tacit.loss.pair import Atoms, DiscreteLaplacePair, GaussianPair, Pair, ReplacedGaussian
 from tacit.loss.transform import Sampled, Symmetric
 
@@ -87,7 +87,7 @@ class Part(ABC):
 
     def reversed(self) -> "Part":
         """With the two neighbours exchanged: what one unit costs that goes where another comes."""
-        from tacit.loss.reverse import Reversed  # which is itself a Part
+        from tacit.loss.derived import Reversed  # which is itself a Part
 
         return Reversed(self) if self.lopsided else self
 
@@ -313,7 +313,7 @@ class Poisson(Part):
         if size == 1:
             return self
         if isinstance(self.base, Normal):
-            from tacit.loss.group import SampledGroup  # which is itself a Part
+            from tacit.loss.derived import SampledGroup  # which is itself a Part
 
             return SampledGroup(self.base.square, self.rate, Fraction(size))
         if self.bound is not None:

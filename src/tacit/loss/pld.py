@@ -5,19 +5,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, expm1, inf, log1p
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Relation,
-    RelationError,
-    between,
-    exact,
-    non_negative,
-    positive,
-    show,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, RelationError
+from tacit.base.number import Number, between, exact, non_negative, positive, show, whole
 from tacit.loss.compose import Composition, Terms
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval

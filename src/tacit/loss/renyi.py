@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from tacit.base import InputError, LossError, Number, Relation, exact, non_negative, round_up, show, whole
+from tacit.loss.derived import Reversed
 from tacit.loss.interval import Interval
 from tacit.loss.loss import ACCURACY, Loss
 from tacit.loss.part import (
@@ -24,7 +25,6 @@ from tacit.loss.part import (
     WithoutReplacement,
 )
 from tacit.loss.pld import PLD, probability
-from tacit.loss.reverse import Reversed
 from tacit.loss.zcdp import ZCDP
 
 __all__ = ["ORDERS", "RDP", "renyi_divergence"]

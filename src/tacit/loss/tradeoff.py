@@ -18,8 +18,8 @@ from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError, LossError, Number, Relation, exact, whole
 from tacit.loss.compose import Composed, Composition, Rough, Terms
+from tacit.loss.grid import LatticePair
 from tacit.loss.interval import Interval
-from tacit.loss.lattice import LatticePair
 from tacit.loss.loss import Loss
 from tacit.loss.pair import UNIT, Atoms, Floats, Pair
 from tacit.loss.part import Part

@@ -9,21 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    Lattice,
-    LatticeError,
-    LossError,
-    Number,
-    OptionalRatio,
-    Sensitivity,
-    between,
-    default,
-    frozen,
-    positive,
-    show,
-    whole,
-)
+from tacit.base import InputError, Lattice, LatticeError, LossError, Sensitivity
+from tacit.base.number import Number, OptionalRatio, between, default, frozen, positive, show, whole
 from tacit.base.sensitivity import Norm
 from tacit.mechanism.mechanism import Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default

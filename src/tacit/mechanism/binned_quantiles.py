@@ -10,22 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Ratio,
-    Ratios,
-    Relation,
-    Sensitivity,
-    between,
-    default,
-    frozen,
-    non_negative,
-    positive,
-    round_up,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, Ratios, between, default, frozen, non_negative, positive, round_up, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.quantile import fraction

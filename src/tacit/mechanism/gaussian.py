@@ -9,17 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.base import (
-    InputError,
-    Number,
-    Ratio,
-    Relation,
-    Sensitivity,
-    between,
-    frozen,
-    positive,
-    round_up,
-)
+from tacit.base import InputError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, frozen, positive, round_up
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
 from tacit.mechanism.additive import Additive, Rounding, least
 from tacit.mechanism.mechanism import Example, Family, four_digits

@@ -13,19 +13,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import ndtr
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Ratio,
-    Relation,
-    Sensitivity,
-    between,
-    frozen,
-    positive,
-    round_up,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, frozen, positive, round_up, whole
 from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace

@@ -8,15 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    Number,
-    Ratio,
-    Relation,
-    Sensitivity,
-    frozen,
-    positive,
-)
+from tacit.base import InputError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, frozen, positive
 from tacit.loss import PLD, DiscreteLaplacePart, Loss, Pure
 from tacit.mechanism.additive import Additive, Rounding
 from tacit.mechanism.mechanism import Example, Family

@@ -14,19 +14,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    Number,
-    Ratio,
-    Relation,
-    Sensitivity,
-    between,
-    frozen,
-    positive,
-    round_up,
-    show,
-    whole,
-)
+from tacit.base import InputError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, frozen, positive, round_up, show, whole
 from tacit.loss import Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace

@@ -9,27 +9,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    Lattice,
-    Number,
-    OptionalRatio,
-    Ratio,
-    Relation,
-    RelationError,
-    Sensitivity,
-    between,
-    default,
-    exact,
-    frozen,
-    positive,
-    show,
-    warn_of_delta,
-)
+from tacit.base import InputError, Lattice, Relation, RelationError, Sensitivity, warn_of_delta
+from tacit.base.number import Number, OptionalRatio, Ratio, between, default, exact, frozen, positive, show
 from tacit.loss import Approx, Loss
 from tacit.mechanism.laplace import Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
-from tacit.mechanism.smooth import Bounds, Ints
+from tacit.mechanism.smooth_median import Bounds, Ints
 from tacit.noise import Rng, discrete_laplace, rng_or_default
 from tacit.noise.bounds import exp_minus
 

@@ -7,22 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    Lattice,
-    LossError,
-    Number,
-    Ratio,
-    Relation,
-    Sensitivity,
-    between,
-    default,
-    exact,
-    frozen,
-    positive,
-    show,
-    whole,
-)
+from tacit.base import InputError, Lattice, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, default, exact, frozen, positive, show, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.selection import one_row

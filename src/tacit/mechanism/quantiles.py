@@ -8,20 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Ratios,
-    Relation,
-    Sensitivity,
-    between,
-    exact,
-    frozen,
-    non_negative,
-    positive,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratios, between, exact, frozen, non_negative, positive, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.mechanism import Example, Pmf
 from tacit.mechanism.quantile import Bounded, draw_quantile, fraction, point_masses, rank_sensitivity, rows_owned

@@ -8,23 +8,8 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from tacit.base import (
-    ExhaustedError,
-    InputError,
-    Lattice,
-    LossError,
-    Number,
-    OptionalRatio,
-    RandomnessError,
-    Ratio,
-    Relation,
-    Sensitivity,
-    between,
-    default,
-    frozen,
-    positive,
-    whole,
-)
+from tacit.base import ExhaustedError, InputError, Lattice, LossError, RandomnessError, Relation, Sensitivity
+from tacit.base.number import Number, OptionalRatio, Ratio, between, default, frozen, positive, whole
 from tacit.loss import Loss, Pure
 from tacit.mechanism.laplace import Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf

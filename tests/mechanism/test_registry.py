@@ -20,9 +20,9 @@ from tacit.mechanism import (
     ProposeTestRelease,
     Quantiles,
     SparseVector,
-    encode,
     mechanism_from_json,
     mechanism_to_json,
+    registry,
 )
 from tacit.noise import Rng
 
@@ -169,7 +169,7 @@ def test_a_mechanism_outside_the_registry_has_no_stored_form() -> None:
 
 
 def test_a_lattice_is_stored_by_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode, "MECHANISMS", (*MECHANISMS, OnLattice))
+    monkeypatch.setattr(registry, "MECHANISMS", (*MECHANISMS, OnLattice))
     mechanism = OnLattice(lattice=Lattice(Fraction(1, 2)))
     stored = {"name": "OnLattice", "lattice": {"granularity": "1/2"}, "other": None}
     assert mechanism_to_json(mechanism) == stored
