@@ -86,7 +86,7 @@ def _tacit(case: Case) -> tuple[float, float]:
     from fractions import Fraction
 
     from tacit.base import Relation
-    from tacit.loss import GDP, PLD, DiscreteLaplace, Pure, calibrate, shuffled
+    from tacit.loss import GDP, PLD, DiscreteLaplacePart, Pure, calibrate, shuffled
 
     match case.kind, case.parameters:
         case "gaussian", (sigma,):
@@ -98,7 +98,7 @@ def _tacit(case: Case) -> tuple[float, float]:
             loss = case.count * moved.sampled(Fraction(rate), clipped=True)
         case "laplace", ():
             fine = Fraction(2**40)  # steps a scale: the lattice of the product
-            loss = case.count * PLD.of(((DiscreteLaplace(fine, fine), 1),))
+            loss = case.count * PLD.of(((DiscreteLaplacePart(fine, fine), 1),))
         case "calibrate", (rate,):
             found = calibrate(
                 lambda s: case.count * GDP(1 / Fraction(s)).sampled(Fraction(rate)), epsilon=1, delta=case.delta

@@ -201,7 +201,7 @@ def test_progress_is_told() -> None:
 
 def test_a_verdict_is_plain_data_and_a_picture(tmp_path: Path) -> None:
     verdict = audit(HALF, 1, neighbours=(0, 1), samples=4000, rng=FixedRng(1))
-    said = json.loads(json.dumps(verdict.as_json()))
+    said = json.loads(json.dumps(verdict.json()))
     assert said["status"] == "violated"
     assert said["epsilon"] == verdict.epsilon
     assert sum(bar["first"] for bar in said["densities"]["bars"]) == pytest.approx(1)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.auditor import events
-from tacit.auditor.classify import classifier
-from tacit.auditor.events import Event, Score
+from tacit.auditor.events import Event, Score, classifier
 from tacit.auditor.outputs import Outputs
 from tacit.auditor.search import Goal, search
 from tacit.auditor.sequences import number_scores, part_events, shape_scores

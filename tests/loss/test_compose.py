@@ -25,7 +25,7 @@ from support.curves import (
 )
 from tacit.loss.compose import Composition, Terms, _crossing
 from tacit.loss.pair import GaussianPair, LaplacePair, Pair
-from tacit.loss.part import DiscreteLaplace, DiscreteNormal, Normal, Part, Poisson, Response
+from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, Poisson, ResponsePart
 from tacit.loss.transform import Sampled, Swapped
 
 F = Fraction
@@ -90,7 +90,7 @@ def binomial(pair: Finite, count: int) -> Curve:
     ],
 )
 def test_randomised_response_is_a_binomial_sum(epsilon: str, count: int, delta: float) -> None:
-    forward, backward = both([(count, Response(F(epsilon)))])
+    forward, backward = both([(count, ResponsePart(F(epsilon)))])
     truth = binomial(response(epsilon), count)
     contains(forward, truth, delta, width=1e-5)
     if count < 10**5:
@@ -110,7 +110,7 @@ def test_randomised_response_is_a_binomial_sum(epsilon: str, count: int, delta: 
     ],
 )
 def test_sampled_randomised_response_in_both_directions(epsilon: str, rate: str, count: int, delta: float) -> None:
-    forward, backward = both([(count, Poisson(Response(F(epsilon)), F(rate)))])
+    forward, backward = both([(count, Poisson(ResponsePart(F(epsilon)), F(rate)))])
     exact = response(epsilon).sampled(F(rate))
     contains(forward, binomial(exact, count), delta)
     contains(backward, binomial(exact.swapped, count), delta)
@@ -123,7 +123,7 @@ def test_sampled_randomised_response_in_both_directions(epsilon: str, rate: str,
 def test_a_leak_that_is_sampled_is_priced_in_both_directions(epsilon: str, slack: str, rate: str, count: int) -> None:
     """The outcome that only the world without the record can produce has loss log(1 − rate) after sampling."""
     exact = response(epsilon, slack).sampled(F(rate))
-    forward, backward = both([(count, Poisson(Response(F(epsilon), F(slack)), F(rate)))])
+    forward, backward = both([(count, Poisson(ResponsePart(F(epsilon), F(slack)), F(rate)))])
     for terms, truth in ((forward, exact.times(count)), (backward, exact.swapped.times(count))):
         for at in (0.05, 0.4):
             found = Composition(terms, 1e-3).delta(at)
@@ -143,7 +143,7 @@ def test_discrete_gaussians_by_brute_force(variance: str, shift: int, count: int
 @pytest.mark.parametrize(("scale", "shift", "count"), [("1", 1, 6), ("3/2", 2, 5), ("10", 12, 2)])
 @pytest.mark.parametrize("delta", [0.2, 1e-6])
 def test_discrete_laplace_by_brute_force(scale: str, shift: int, count: int, delta: float) -> None:
-    forward, backward = both([(count, DiscreteLaplace(F(scale), F(shift)))])
+    forward, backward = both([(count, DiscreteLaplacePart(F(scale), F(shift)))])
     truth = discrete_laplace(F(scale), shift).times(count).curve
     contains(forward, truth, delta)
     contains(backward, truth, delta)
@@ -206,21 +206,21 @@ def test_gaussians_as_a_pair_meet_the_closed_form(mu: float, delta: float, count
 def test_losses_in_the_hundreds_neither_overflow_nor_pass_for_small_ones(mu: float) -> None:
     """e^L overflows and Q underflows there; a bound may be wide then, but not wrong, and NaN must not pass for one."""
     truth = response(1).then(gaussian(mu))
-    for terms in both([(1, Normal(F(mu) ** 2)), (1, Response(F(1)))]):
+    for terms in both([(1, Normal(F(mu) ** 2)), (1, ResponsePart(F(1)))]):
         found = Composition(terms, 1e-3).epsilon(1e-6)
         assert encloses(found.lower, found.upper, [truth], 1e-6)
         assert found.upper < inf
 
 
 finite_parts = st.one_of(
-    st.builds(Response, st.fractions(0, 3, max_denominator=20)),
-    st.builds(Response, st.fractions(0, 2, max_denominator=20), st.sampled_from([F(1, 100), F(1, 10**6)])),
+    st.builds(ResponsePart, st.fractions(0, 3, max_denominator=20)),
+    st.builds(ResponsePart, st.fractions(0, 2, max_denominator=20), st.sampled_from([F(1, 100), F(1, 10**6)])),
     st.builds(
-        lambda e, r: Poisson(Response(e), r),
+        lambda e, r: Poisson(ResponsePart(e), r),
         st.fractions(F(1, 9), 3, max_denominator=9),
         st.fractions(F(1, 50), F(49, 50), max_denominator=50),
     ),
-    st.builds(lambda s, k: DiscreteLaplace(s, F(k)), st.fractions(F(1, 2), 5, max_denominator=4), st.integers(1, 3)),
+    st.builds(DiscreteLaplacePart, st.fractions(F(1, 2), 5, max_denominator=4), st.integers(1, 3).map(F)),
 )
 smooth_parts = st.one_of(
     st.none(),
@@ -235,11 +235,11 @@ smooth_parts = st.one_of(
 
 def exactly(part: Part) -> Finite:
     match part:
-        case Response(e, d):
+        case ResponsePart(e, d):
             return response(e, d)
         case Poisson(base, rate):
             return exactly(base).sampled(rate)
-        case DiscreteLaplace(scale, shift):
+        case DiscreteLaplacePart(scale, shift):
             return discrete_laplace(scale, int(shift))
     raise AssertionError(part)
 
@@ -305,7 +305,7 @@ def test_extreme_programs_give_an_answer_between_known_bounds(mu: float, rate: f
 
 
 def test_certain_breaches_are_infinite_and_nothing_else_is() -> None:
-    leaky: Terms = [(3, Response(F(1), F(1, 10)).pair())]
+    leaky: Terms = [(3, ResponsePart(F(1), F(1, 10)).pair())]
     assert Composition(leaky, 1e-3).epsilon(0.2).upper == inf
     assert Composition(leaky, 1e-3).epsilon(0.28).upper < inf
     assert Composition(leaky, 1e-3).delta(50.0).upper == pytest.approx(1 - 0.9**3, rel=1e-9)

@@ -6,7 +6,7 @@ from math import exp, log, sqrt, tanh
 import pytest
 
 from tacit.base import LossError, Relation
-from tacit.loss import ZCDP, Approx, Pure, Response
+from tacit.loss import ZCDP, Approx, Pure, ResponsePart
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.renyi import ORDERS, renyi_divergence
 
@@ -34,7 +34,9 @@ def test_mean_concentrated_is_shifted_zcdp(epsilon: str) -> None:
     assert shifted.rho == Fraction(epsilon) ** 2 / 2
     assert -shifted.rho <= shifted.xi <= 0
     for order in (1.01, 2.0, 10.0, 100.0):
-        assert renyi_divergence(Response(Fraction(epsilon)), order) <= float(shifted.xi + shifted.rho * Fraction(order))
+        assert renyi_divergence(ResponsePart(Fraction(epsilon)), order) <= float(
+            shifted.xi + shifted.rho * Fraction(order)
+        )
     assert shifted.zcdp() == ZCDP(shifted.rho)
 
 

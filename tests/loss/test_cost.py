@@ -19,7 +19,7 @@ costs = st.builds(
     epsilon=st.none() | amounts,
     rho=amounts,
     delta=st.fractions(min_value=0, max_value=1),
-    relation=st.sampled_from(Relation),
+    relation=st.sampled_from(list(Relation)),
     unit=st.sampled_from(["row", "user"]),
 )
 

@@ -14,14 +14,14 @@ from tacit.loss import (
     PLD,
     ZCDP,
     Approx,
-    DiscreteLaplace,
+    DiscreteLaplacePart,
     DiscreteNormal,
     Interval,
     Loss,
     Normal,
     Part,
     Pure,
-    Response,
+    ResponsePart,
 )
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.encode import from_json, to_json
@@ -31,15 +31,15 @@ from tacit.loss.renyi import RDP
 amount = st.fractions(min_value=Fraction(1, 10**9), max_value=10**6)
 share = st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(999, 1000))
 plain = st.one_of(
-    st.builds(Response, st.fractions(min_value=0, max_value=50), st.just(Fraction(0)) | share),
+    st.builds(ResponsePart, st.fractions(min_value=0, max_value=50), st.just(Fraction(0)) | share),
     st.builds(Normal, amount),
-    st.builds(DiscreteLaplace, amount, st.fractions(min_value=0, max_value=100)),
+    st.builds(DiscreteLaplacePart, amount, st.fractions(min_value=0, max_value=100)),
     st.builds(DiscreteNormal, amount, st.fractions(min_value=0, max_value=100)),
     st.builds(PoissonReplace, amount, share),
 )
 parts = st.recursive(plain, lambda inner: st.builds(Poisson, inner, share), max_leaves=3)
 neighbours = st.fixed_dictionaries(
-    {"relation": st.sampled_from(Relation), "unit": st.sampled_from(["row", "user day"])}
+    {"relation": st.sampled_from(list(Relation)), "unit": st.sampled_from(["row", "user day"])}
 )
 
 
@@ -124,8 +124,8 @@ def part(**fields: Any) -> dict[str, Any]:
         changed(Pure(1), unit=3),
         changed(Pure(1), extra=1),
         changed(Pure(1), parts={}),
-        changed(Pure(1), parts=[{"count": 0, "part": Response(Fraction(1)).json()}]),
-        changed(Pure(1), parts=[{"count": True, "part": Response(Fraction(1)).json()}]),
+        changed(Pure(1), parts=[{"count": 0, "part": ResponsePart(Fraction(1)).json()}]),
+        changed(Pure(1), parts=[{"count": True, "part": ResponsePart(Fraction(1)).json()}]),
         changed(Pure(1), parts=[{"count": 1}]),
         part(kind="tarot"),
         part(kind="response", epsilon="-1", delta="0"),
@@ -156,3 +156,58 @@ def part(**fields: Any) -> dict[str, Any]:
 def test_what_is_not_understood_is_refused(data: Any) -> None:
     with pytest.raises(InputError):
         from_json(data)
+
+
+# what ledgers hold, as it was written when this test was; the order of parts too
+STORED = [
+    (
+        '{"version": 1, "relation": "add_remove", "unit": "row", "kind": "parts", "parts": [{"count": 1, '
+        '"part": {"kind": "response", "epsilon": "1", "delta": "0"}}]}'
+    ),
+    (
+        '{"version": 1, "relation": "add_remove", "unit": "row", "kind": "parts", "parts": [{"count": 1, '
+        '"part": {"kind": "response", "epsilon": "1", "delta": "1/1000000"}}]}'
+    ),
+    (
+        '{"version": 1, "relation": "add_remove", "unit": "row", "kind": "parts", "parts": [{"count": 1, '
+        '"part": {"kind": "normal", "square": "1/4"}}]}'
+    ),
+    '{"version": 1, "relation": "add_remove", "unit": "user", "kind": "zcdp", "rho": "1/2", "delta": "0"}',
+    '{"version": 1, "relation": "replace", "unit": "row", "kind": "zcdp", "rho": "1/8", "delta": "1/1000000"}',
+    '{"version": 1, "relation": "add_remove", "unit": "row", "kind": "shifted_zcdp", "xi": "1/10", "rho": "1/2"}',
+    (
+        '{"version": 1, "relation": "add_remove", "unit": "row", "kind": "mean_concentrated", "mean": "1/4", '
+        '"square": "1/2"}'
+    ),
+    (
+        '{"version": 1, "relation": "add_remove", "unit": "row", "kind": "rdp", "orders": ["2", "4"], '
+        '"values": ["1/2", "3/4"], "delta": "0"}'
+    ),
+    (
+        '{"version": 1, "relation": "add_remove", "unit": "row", "kind": "parts", "parts": [{"count": 1, '
+        '"part": {"kind": "discrete_laplace", "scale": "2", "shift": "1"}}, {"count": 3, '
+        '"part": {"kind": "discrete_normal", "variance": "9", "shift": "1"}}, {"count": 1, '
+        '"part": {"kind": "normal", "square": "1/4"}}, {"count": 1, "part": {"kind": "poisson", '
+        '"base": {"kind": "discrete_laplace", "scale": "3", "shift": "1"}, "rate": "1/10"}}, {"count": 1, '
+        '"part": {"kind": "poisson", "base": {"kind": "normal", "square": "1"}, "rate": "1/10"}}, {"count": 1, '
+        '"part": {"kind": "poisson", "base": {"kind": "response", "epsilon": "3", "delta": "0"}, "rate": "1/10"}}, '
+        '{"count": 2, "part": {"kind": "response", "epsilon": "1", "delta": "0"}}]}'
+    ),
+    (
+        '{"version": 1, "relation": "replace", "unit": "row", "kind": "parts", "parts": [{"count": 1, '
+        '"part": {"kind": "poisson_replace", "square": "1", "rate": "1/10"}}, {"count": 1, '
+        '"part": {"kind": "without_replacement", "base": {"kind": "response", "epsilon": "1", "delta": "0"}, '
+        '"rate": "1/10"}}]}'
+    ),
+]
+
+
+@pytest.mark.parametrize("text", STORED)
+def test_what_ledgers_hold_is_read_and_written_as_it_was(text: str) -> None:
+    assert json.dumps(to_json(from_json(json.loads(text)))) == text
+
+
+def test_the_order_of_parts_is_that_of_ledgers() -> None:
+    data = json.loads(STORED[8])
+    back = from_json({**data, "parts": data["parts"][::-1]})
+    assert json.dumps(to_json(back)) == STORED[8]

@@ -14,13 +14,16 @@ from tacit.loss import (
     PLD,
     ZCDP,
     Approx,
+    Cost,
     DiscreteNormal,
     Interval,
     Loss,
     Pure,
+    from_json,
     gaussian_delta,
     gaussian_epsilon,
 )
+from tacit.mechanism import DiscreteLaplace, KeySelection
 
 fractions = st.fractions(min_value=0, max_value=5, max_denominator=1000)
 small = st.fractions(min_value=0, max_value=Fraction(1, 100), max_denominator=10**6)
@@ -199,3 +202,23 @@ def test_interval_is_outward_and_float_is_the_guarantee() -> None:
     around = Interval.around(1.0)
     assert around.lower < 1.0 < around.upper == float(around)
     assert 0 < Interval.around(0.0).upper < 1e-300  # what underflowed is not zero
+
+
+def test_losses_under_a_relation_of_another_kind_add_up_among_themselves() -> None:
+    secret = Relation.other("pufferfish", "whether one patient has the disease")
+    one = Pure(1, relation=secret, unit="patient")
+    assert (one + one).epsilon(0) <= 2 * (1 + 1e-9)
+    assert from_json(one.json()) == one
+    assert Cost.from_json(one.cost().json()) == one.cost()
+    assert "whether one patient has the disease" in one.meaning().sentence
+    for relation in Relation:
+        with pytest.raises(RelationError):
+            _ = one + Pure(1, relation=relation, unit="patient")
+    with pytest.raises(RelationError):
+        GDP(1, relation=secret).sampled(0.1, clipped=True)
+    with pytest.raises(LossError):
+        one.sampled(0.1)
+    with pytest.raises(InputError, match="relation must be one of"):
+        KeySelection(scale=64, delta=1e-6).loss(relation=secret)
+    noise = DiscreteLaplace(scale=2).loss(1, relation=secret)
+    assert (noise.relation, noise.bound) == (secret, Fraction(1, 2))

@@ -21,29 +21,29 @@ from support.curves import (
     response,
 )
 from tacit.base import InputError, LossError
-from tacit.loss.lattice import Lattice, common_lattice
+from tacit.loss.derived import Reversed
+from tacit.loss.grid import LatticePair, common_lattice
 from tacit.loss.pair import Atoms, GaussianPair
 from tacit.loss.part import (
-    DiscreteLaplace,
+    DiscreteLaplacePart,
     DiscreteNormal,
     Normal,
     Part,
     Poisson,
     PoissonReplace,
-    Response,
+    ResponsePart,
     WithoutReplacement,
     part_from_json,
 )
-from tacit.loss.reverse import Reversed
 
 F = Fraction
 positives = st.fractions(F(1, 1000), 50, max_denominator=10**6).filter(lambda x: x > 0)
 rates = st.fractions(F(1, 1000), F(999, 1000), max_denominator=1000)
 slacks = st.fractions(0, F(1, 100), max_denominator=10**9)
 simple: st.SearchStrategy[Part] = st.one_of(
-    st.builds(Response, positives, slacks),
+    st.builds(ResponsePart, positives, slacks),
     st.builds(Normal, positives),
-    st.builds(DiscreteLaplace, positives, st.integers(1, 40).map(F)),
+    st.builds(DiscreteLaplacePart, positives, st.integers(1, 40).map(F)),
     st.builds(DiscreteNormal, positives, st.integers(1, 5).map(F)),
 )
 parts: st.SearchStrategy[Part] = st.one_of(
@@ -93,9 +93,9 @@ def laws_agree(pair: Atoms, exact: Finite) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [Response(F(1)), Response(F(1, 3), F(1, 50)), Response(F(30)), Response(F(0), F(1, 9))]
+    "part", [ResponsePart(F(1)), ResponsePart(F(1, 3), F(1, 50)), ResponsePart(F(30)), ResponsePart(F(0), F(1, 9))]
 )
-def test_response_pair_is_randomised_response(part: Response) -> None:
+def test_response_pair_is_randomised_response(part: ResponsePart) -> None:
     pair = part.pair()
     assert isinstance(pair, Atoms)
     laws_agree(pair, response(part.epsilon, part.delta))
@@ -103,7 +103,7 @@ def test_response_pair_is_randomised_response(part: Response) -> None:
 
 @pytest.mark.parametrize(("scale", "shift"), [("1", 1), ("5/2", 7), ("1/3", 4), ("40", 30)])
 def test_discrete_laplace_pair_is_its_law(scale: str, shift: int) -> None:
-    pair = DiscreteLaplace(F(scale), F(shift)).pair()
+    pair = DiscreteLaplacePart(F(scale), F(shift)).pair()
     assert isinstance(pair, Atoms)
     laws_agree(pair, discrete_laplace(F(scale), shift))
 
@@ -122,7 +122,7 @@ def test_discrete_normal_pair_is_its_law(variance: str, shift: int) -> None:
     ("epsilon", "slack", "rate"), [("1", "0", "1/10"), ("3", "1/100", "1/2"), ("1/5", "1/9", "9/10")]
 )
 def test_sampled_responses_keep_every_outcome(epsilon: str, slack: str, rate: str) -> None:
-    pair = Poisson(Response(F(epsilon), F(slack)), F(rate)).pair()
+    pair = Poisson(ResponsePart(F(epsilon), F(slack)), F(rate)).pair()
     assert isinstance(pair, Atoms)
     laws_agree(pair, response(epsilon, slack).sampled(F(rate)))
 
@@ -132,7 +132,7 @@ def test_sampled_responses_keep_every_outcome(epsilon: str, slack: str, rate: st
 )
 def test_without_replacement_is_the_upper_envelope_of_both_orders(epsilon: str, slack: str, rate: str) -> None:
     """Its curve is the sampled one for ε ≥ 0 and the mirrored one below; P and Q are probabilities."""
-    pair = WithoutReplacement(Response(F(epsilon), F(slack)), F(rate)).pair()
+    pair = WithoutReplacement(ResponsePart(F(epsilon), F(slack)), F(rate)).pair()
     assert isinstance(pair, Atoms)
     exact = response(epsilon, slack).sampled(F(rate))
     assert float(pair.p.sum()) + pair.leaks[0] == pytest.approx(1, rel=1e-12)
@@ -145,7 +145,8 @@ def test_without_replacement_is_the_upper_envelope_of_both_orders(epsilon: str, 
 
 
 @given(
-    st.one_of(st.builds(Response, positives), st.builds(DiscreteLaplace, positives, st.integers(1, 9).map(F))), rates
+    st.one_of(st.builds(ResponsePart, positives), st.builds(DiscreteLaplacePart, positives, st.integers(1, 9).map(F))),
+    rates,
 )
 def test_the_pure_bound_is_the_largest_loss(base: Part, rate: Fraction) -> None:
     for part in (base, Poisson(base, rate)):
@@ -158,14 +159,14 @@ def test_the_pure_bound_is_the_largest_loss(base: Part, rate: Fraction) -> None:
 
 @given(positives, rates)
 def test_sampling_never_raises_the_bound(epsilon: Fraction, rate: Fraction) -> None:
-    sampled = Poisson(Response(epsilon), rate).bound
+    sampled = Poisson(ResponsePart(epsilon), rate).bound
     assert sampled is not None
     assert sampled <= epsilon
     exact = mpmath.log1p(number(rate) * mpmath.expm1(number(epsilon)))
     assert exact <= number(sampled) <= exact * (1 + mpf(10) ** -12)
 
 
-@pytest.mark.parametrize("part", [Response(F(1)), DiscreteLaplace(F(2), F(3)), DiscreteNormal(F(2), F(1))])
+@pytest.mark.parametrize("part", [ResponsePart(F(1)), DiscreteLaplacePart(F(2), F(3)), DiscreteNormal(F(2), F(1))])
 @pytest.mark.parametrize("order", [1.5, 2.0, 8.0, 40.0])
 def test_renyi_and_rho_bound_the_divergence_of_the_pair(part: Part, order: float) -> None:
     pair = part.pair()
@@ -176,37 +177,37 @@ def test_renyi_and_rho_bound_the_divergence_of_the_pair(part: Part, order: float
     assert divergence <= part.renyi(order) * (1 + 1e-9)
     assert part.rho is not None
     assert divergence <= float(part.rho) * order * (1 + 1e-9)
-    if isinstance(part, Response):
+    if isinstance(part, ResponsePart):
         assert part.renyi(order) == pytest.approx(divergence, rel=1e-9)
 
 
 def test_sampling_scales_the_slack() -> None:
-    assert Poisson(Response(F(1), F(1, 100)), F(1, 10)).slack == F(1, 1000)
+    assert Poisson(ResponsePart(F(1), F(1, 100)), F(1, 10)).slack == F(1, 1000)
     assert Poisson(Normal(F(1)), F(1, 10)).slack == 0
 
 
 def test_renyi_of_what_may_fail_is_infinite() -> None:
-    assert Response(F(1), F(1, 100)).renyi(2.0) == inf
-    assert Response(F(1)).renyi(inf) == 1
+    assert ResponsePart(F(1), F(1, 100)).renyi(2.0) == inf
+    assert ResponsePart(F(1)).renyi(inf) == 1
 
 
 def test_groups_scale_as_theory_says() -> None:
-    assert Response(F(1, 2)).grouped(3) == Response(F(3, 2))
+    assert ResponsePart(F(1, 2)).grouped(3) == ResponsePart(F(3, 2))
     assert Normal(F(1, 4)).grouped(3) == Normal(F(9, 4))
-    assert DiscreteLaplace(F(5), F(2)).grouped(3) == DiscreteLaplace(F(5), F(6))
+    assert DiscreteLaplacePart(F(5), F(2)).grouped(3) == DiscreteLaplacePart(F(5), F(6))
     assert DiscreteNormal(F(5), F(2)).grouped(3) == DiscreteNormal(F(5), F(6))
-    group = Response(F(1), F(1, 10**9)).grouped(3)
+    group = ResponsePart(F(1), F(1, 10**9)).grouped(3)
     assert group.slack >= F(1, 10**9) * F((exp(3) - 1) / (exp(1) - 1))
     assert float(group.slack) == pytest.approx(1e-9 * (exp(3) - 1) / (exp(1) - 1))
     with pytest.raises(LossError, match="nothing is guaranteed"):
-        Response(F(300), F(1, 10**6)).grouped(10)
+        ResponsePart(F(300), F(1, 10**6)).grouped(10)
     with pytest.raises(LossError, match="no form for groups"):
         PoissonReplace(F(1), F(1, 2)).grouped(2)
 
 
 def test_a_group_of_two_is_what_one_twice_as_far_costs() -> None:
     """(ε, δ)-DP for one implies the grouped pair dominates any two steps of neighbours."""
-    one, two = response("0.4", "0.01"), Response(F(2, 5), F(1, 100)).grouped(2)
+    one, two = response("0.4", "0.01"), ResponsePart(F(2, 5), F(1, 100)).grouped(2)
     assert number(two.slack) >= number("0.01") * (1 + mpmath.exp(number("0.4")))
     assert two.epsilon == F(4, 5)
     assert one.curve(mpf("0.4")) == number("0.01")
@@ -215,9 +216,9 @@ def test_a_group_of_two_is_what_one_twice_as_far_costs() -> None:
 def test_huge_losses_have_pairs_too() -> None:
     """Where e^ε is not a double there is still a pair, or an error that says so."""
     for part in (
-        Response(F(720)),
-        Response(F(2000), F(1, 10)),
-        DiscreteLaplace(F(1), F(1500)),
+        ResponsePart(F(720)),
+        ResponsePart(F(2000), F(1, 10)),
+        DiscreteLaplacePart(F(1), F(1500)),
         DiscreteNormal(F(1), F(90)),
     ):
         pair = part.pair()
@@ -228,13 +229,13 @@ def test_huge_losses_have_pairs_too() -> None:
 
 
 def test_large_shifts_are_not_listed() -> None:
-    assert not isinstance(DiscreteLaplace(F(10**6), F(10**6)).pair(), Atoms)
+    assert not isinstance(DiscreteLaplacePart(F(10**6), F(10**6)).pair(), Atoms)
     assert isinstance(Normal(F(1)).pair(), GaussianPair)
 
 
 def test_common_lattices() -> None:
-    def on(unit: str) -> Lattice:
-        return Lattice.at(np.array([-1, 1]), F(unit), np.array([0.4, 0.6]))
+    def on(unit: str) -> LatticePair:
+        return LatticePair.at(np.array([-1, 1]), F(unit), np.array([0.4, 0.6]))
 
     assert common_lattice([on("1/2"), on("1/3")]) == F(1, 6)
     assert common_lattice([on("1/2"), on("3/2")]) == F(1, 2)
@@ -280,12 +281,12 @@ def test_a_unit_that_goes_where_another_comes() -> None:
     assert step.replaced() == PoissonReplace(F(4), F(1, 10))
     assert step.reversed() == Reversed(step)
     assert step.reversed().reversed() == step
-    for part in (Response(F(1)), Normal(F(1)), DiscreteLaplace(F(2), F(3)), PoissonReplace(F(1), F(1, 2))):
+    for part in (ResponsePart(F(1)), Normal(F(1)), DiscreteLaplacePart(F(2), F(3)), PoissonReplace(F(1), F(1, 2))):
         assert part.reversed() is part
     assert Normal(F(1)).replaced() == Normal(F(4))
-    coin = Poisson(Response(F(1)), F(1, 2))
+    coin = Poisson(ResponsePart(F(1)), F(1, 2))
     assert coin.bound is not None
-    assert coin.replaced() == Response(2 * coin.bound)
+    assert coin.replaced() == ResponsePart(2 * coin.bound)
     with pytest.raises(LossError, match="unit that is replaced"):
         Poisson(DiscreteNormal(F(1), F(1)), F(1, 2)).replaced()
 

@@ -12,7 +12,7 @@ from mpmath import mpf
 
 from support.curves import encloses, gaussian, number, response, sampled_gaussian
 from tacit.base import InputError, LossError, Relation, RelationError
-from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplace, Loss, Normal, Poisson, Pure, Response
+from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplacePart, Loss, Normal, Poisson, Pure, ResponsePart
 from tacit.loss.part import PoissonReplace, WithoutReplacement
 
 F = Fraction
@@ -54,7 +54,7 @@ def test_gaussian_reference_values(count: int, epsilon: float) -> None:
 
 def test_laplace_reference_value() -> None:
     """b = 1 × 1000; the lattice is a thousandth of a thousandth of the scale, so nearly continuous."""
-    loss = 1000 * PLD.of(((DiscreteLaplace(F(10**6), F(10**6)), 1),))
+    loss = 1000 * PLD.of(((DiscreteLaplacePart(F(10**6), F(10**6)), 1),))
     found = loss.epsilon("1e-6", accuracy=1e-5)
     assert found.lower <= 486.29751 * (1 + 1e-6)
     assert found.upper * (1 + 1e-6) >= 486.29751
@@ -247,7 +247,7 @@ def test_groups_of_a_program() -> None:
 
 
 def test_the_lower_end_is_what_values_on_the_lattice_attain() -> None:
-    found = PLD.of(((DiscreteLaplace(F(2), F(5, 2)), 4),)).epsilon(
+    found = PLD.of(((DiscreteLaplacePart(F(2), F(5, 2)), 4),)).epsilon(
         0
     )  # two steps of the lattice, told as two and a half
     assert found.lower == pytest.approx(4)
@@ -330,9 +330,9 @@ def test_answers_are_cached_by_value() -> None:
 
 def test_parts_of_one_kind_are_counted_once() -> None:
     part = Poisson(Normal(F(1)), F(1, 10))
-    twice = PLD.of(((part, 2), (Response(F(1)), 1), (part, 3)))
-    assert dict(twice.parts) == {part: 5, Response(F(1)): 1}
-    assert twice == PLD.of(((Response(F(1)), 1), (part, 5)))
+    twice = PLD.of(((part, 2), (ResponsePart(F(1)), 1), (part, 3)))
+    assert dict(twice.parts) == {part: 5, ResponsePart(F(1)): 1}
+    assert twice == PLD.of(((ResponsePart(F(1)), 1), (part, 5)))
 
 
 def test_many_compositions_stay_small() -> None:

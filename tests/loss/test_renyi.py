@@ -8,10 +8,11 @@ import mpmath
 import pytest
 
 from tacit.base import InputError, LossError, Relation
-from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplace, DiscreteNormal, Normal, Pure, Response
+from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplacePart, DiscreteNormal, Normal, Pure, ResponsePart
+from tacit.loss.derived import Reversed
+from tacit.loss.encode import from_json
 from tacit.loss.part import Poisson, PoissonReplace, WithoutReplacement
 from tacit.loss.renyi import ORDERS, RDP, renyi_divergence
-from tacit.loss.reverse import Reversed
 
 Masses = list[mpmath.mpf]
 
@@ -50,7 +51,7 @@ def laplaces(scale: float, shift: int) -> tuple[Masses, Masses]:
 @pytest.mark.parametrize("epsilon", ["0.001", "0.5", "3", "40"])
 @pytest.mark.parametrize("order", [1.001, 1.5, 2, 17, 1000])
 def test_randomised_response(epsilon: str, order: float) -> None:
-    found = renyi_divergence(Response(Fraction(epsilon)), order)
+    found = renyi_divergence(ResponsePart(Fraction(epsilon)), order)
     assert found == pytest.approx(float(worse(*responses(float(epsilon)), order)), rel=1e-11)
     assert found <= float(epsilon)
 
@@ -58,7 +59,7 @@ def test_randomised_response(epsilon: str, order: float) -> None:
 @pytest.mark.parametrize(("scale", "shift"), [("2", 1), ("2", 3), ("5/2", 7)])
 @pytest.mark.parametrize("order", [1.01, 1.5, 2, 9])
 def test_discrete_laplace(scale: str, shift: int, order: float) -> None:
-    found = renyi_divergence(DiscreteLaplace(Fraction(scale), Fraction(shift)), order)
+    found = renyi_divergence(DiscreteLaplacePart(Fraction(scale), Fraction(shift)), order)
     exact = float(worse(*laplaces(float(Fraction(scale)), shift), order))
     assert exact <= found * (1 + 1e-12)
     assert found == pytest.approx(exact, rel=1e-9)
@@ -67,7 +68,7 @@ def test_discrete_laplace(scale: str, shift: int, order: float) -> None:
 def test_discrete_laplace_tends_to_mironovs_laplace() -> None:
     for epsilon, a in ((0.5, 1.5), (1.0, 4.0), (2.0, 30.0)):
         steps = 10**6
-        part = DiscreteLaplace(Fraction(steps) / Fraction(str(epsilon)), Fraction(steps))
+        part = DiscreteLaplacePart(Fraction(steps) / Fraction(str(epsilon)), Fraction(steps))
         laplace = log(a / (2 * a - 1) * exp((a - 1) * epsilon) + (a - 1) / (2 * a - 1) * exp(-a * epsilon)) / (a - 1)
         assert renyi_divergence(part, a) == pytest.approx(laplace, rel=1e-5)
 
@@ -113,8 +114,8 @@ def test_sampled_gaussian(sigma: float, rate: str, order: float) -> None:
 @pytest.mark.parametrize("rate", ["0.02", "0.5"])
 def test_sampled_discrete_parts_are_bounded_in_both_directions(order: float, rate: str) -> None:
     cases = [
-        (Response(Fraction(1)), responses(1)),
-        (DiscreteLaplace(Fraction(2), Fraction(3)), laplaces(2, 3)),
+        (ResponsePart(Fraction(1)), responses(1)),
+        (DiscreteLaplacePart(Fraction(2), Fraction(3)), laplaces(2, 3)),
     ]
     for base, (p, q) in cases:
         exact = float(worse(mixture(p, q, float(rate)), q, order))
@@ -219,13 +220,17 @@ def test_groups_cover_the_truth_and_never_exceed_mironovs_bound() -> None:
         RDP.implied_by(Pure("0.5")).grouped(4),
     )
     for order in (2.0, 8.0, 64.0):
-        assert renyi_divergence(Response(Fraction(1)), order) <= twice.at(order) <= 3 * pure.at(2 * order) * (1 + 1e-9)
-        assert renyi_divergence(Response(Fraction(2)), order) <= four.at(order) <= 9 * pure.at(4 * order) * (1 + 1e-9)
+        assert (
+            renyi_divergence(ResponsePart(Fraction(1)), order) <= twice.at(order) <= 3 * pure.at(2 * order) * (1 + 1e-9)
+        )
+        assert (
+            renyi_divergence(ResponsePart(Fraction(2)), order) <= four.at(order) <= 9 * pure.at(4 * order) * (1 + 1e-9)
+        )
     assert curve.grouped(1) == curve
 
 
 def test_between_orders_the_bound_still_holds() -> None:
-    part = Poisson(Response(Fraction(2)), Fraction(1, 4))
+    part = Poisson(ResponsePart(Fraction(2)), Fraction(1, 4))
     curve = RDP.implied_by(PLD.of(((part, 1),)))
     p, q = responses(2)
     for order in (1.0005, 1.33, 2.1, 30.4, 700.3):
@@ -235,7 +240,7 @@ def test_between_orders_the_bound_still_holds() -> None:
 
 def test_plain_data_and_back() -> None:
     curve = RDP.implied_by(Approx("0.3", "1e-9", relation=Relation.REPLACE, unit="user"))
-    assert RDP.from_json(json.loads(json.dumps(curve.json()))) == curve
+    assert from_json(json.loads(json.dumps(curve.json()))) == curve
 
 
 def test_bad_input_is_refused() -> None:
@@ -254,7 +259,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(LossError, match="share no order"):
         RDP([2], [1]) + RDP([3], [1])
     with pytest.raises(InputError, match="order must be greater than 1"):
-        renyi_divergence(Response(Fraction(1)), 1.0)
+        renyi_divergence(ResponsePart(Fraction(1)), 1.0)
     with pytest.raises(LossError, match="group"):
         RDP.implied_by(Approx(1, "1e-9")).grouped(2)
     assert ORDERS[0] > 1

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError
-from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Pure, Response
+from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Pure, ResponsePart
 from tacit.loss.renyi import renyi_divergence
 from tacit.loss.tradeoff import Tradeoff, TradeoffPoints, from_tradeoff
 
@@ -68,7 +68,7 @@ def test_composition_against_the_best_test() -> None:
 
 def test_bounds_enclose_a_gaussian_that_is_not_recognised() -> None:
     """A tiny second part sends it through the grid; it moves the curve by less than its own total variation."""
-    loss = PLD.of(((Normal(Fraction(1)), 1), (Response(Fraction(1, 10**6)), 1)))
+    loss = PLD.of(((Normal(Fraction(1)), 1), (ResponsePart(Fraction(1, 10**6)), 1)))
     f = Tradeoff(loss)
     for alpha in ALPHAS:
         found = f.bounds(alpha)
@@ -116,7 +116,7 @@ def test_points_are_a_dominating_pair() -> None:
     assert loss.delta("0.5").upper == pytest.approx(0.75 - exp(0.5) / 4, rel=1e-9)
     part = loss.parts[0][0]
     for order in (1.5, 2.0, 10.0):
-        assert part.renyi(order) == pytest.approx(renyi_divergence(Response(Fraction(log(3))), order), rel=1e-9)
+        assert part.renyi(order) == pytest.approx(renyi_divergence(ResponsePart(Fraction(log(3))), order), rel=1e-9)
     f = Tradeoff(loss)
     assert f("0.1") == pytest.approx(0.7, abs=1e-9)
 

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from support.fixed_rng import FixedRng
 from tacit.base import InputError
 from tacit.loss import Pure
-from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
+from tacit.mechanism.randomized_response import CoinFlipSurvey
 
 
 def test_a_fair_first_coin_costs_log_three() -> None:

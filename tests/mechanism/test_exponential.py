@@ -13,8 +13,8 @@ from support.channel import check, max_log_ratio
 from support.fixed_rng import FixedRng
 from tacit.base import InputError, LatticeError, Relation, SensitivityError
 from tacit.loss import ZCDP, Approx, Pure
-from tacit.mechanism.exponential import Exponential
 from tacit.mechanism.mechanism import Example
+from tacit.mechanism.selection import Exponential
 
 ALARM = 1e-6
 

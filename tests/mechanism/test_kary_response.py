@@ -9,8 +9,7 @@ from scipy.stats import chisquare
 from support.fixed_rng import FixedRng, ScriptedRng
 from tacit.base import InputError, Relation
 from tacit.loss import Pure
-from tacit.mechanism.kary_response import KaryResponse
-from tacit.mechanism.randomized_response import RandomizedResponse
+from tacit.mechanism.randomized_response import KaryResponse, RandomizedResponse
 
 
 def test_examples_attain_the_claim() -> None:

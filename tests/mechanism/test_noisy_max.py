@@ -14,8 +14,7 @@ from support.fixed_rng import FixedRng
 from tacit.base import InputError, LatticeError, LossError
 from tacit.loss import Pure
 from tacit.mechanism.mechanism import Example
-from tacit.mechanism.noisy_max import NoisyMax
-from tacit.mechanism.permute_and_flip import PermuteAndFlip
+from tacit.mechanism.selection import NoisyMax, PermuteAndFlip
 
 ALARM = 1e-6
 NOISES: tuple[Literal["laplace", "exponential"], ...] = ("laplace", "exponential")

@@ -13,9 +13,8 @@ from support.channel import check, max_log_ratio
 from support.fixed_rng import FixedRng
 from tacit.base import InputError, LatticeError, LossError
 from tacit.loss import ZCDP, Pure
-from tacit.mechanism.exponential import Exponential
 from tacit.mechanism.mechanism import Example
-from tacit.mechanism.permute_and_flip import PermuteAndFlip
+from tacit.mechanism.selection import Exponential, PermuteAndFlip
 
 ALARM = 1e-6
 

@@ -15,8 +15,7 @@ from support.fixed_rng import FixedRng
 from tacit.base import InputError, LatticeError, PrivacyWarning, Relation, RelationError
 from tacit.loss import Approx, Pure
 from tacit.mechanism.mechanism import Pmf
-from tacit.mechanism.smooth import ScaleGrid, dilation_delta, largest_growth, smooth_level
-from tacit.mechanism.smooth_median import SmoothMedian
+from tacit.mechanism.smooth_median import ScaleGrid, SmoothMedian, dilation_delta, largest_growth, smooth_level
 from tacit.noise import uniform
 
 

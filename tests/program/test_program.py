@@ -50,7 +50,7 @@ def stored_step(**change: Any) -> dict[str, Any]:
     return changed(steps=[{**COUNT.json(), **change}])
 
 
-@given(plain, st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1)), st.sampled_from(Relation))
+@given(plain, st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1)), st.sampled_from(list(Relation)))
 def test_programs_round_trip(query: Any, tables: list[str], relation: Relation) -> None:
     program = Program(steps=(COUNT, GAUSS, KEYS), tables=tuple(tables), relation=relation, unit="user", query=query)
     for data in (program.json(), json.loads(program.text)):

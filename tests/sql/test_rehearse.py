@@ -106,7 +106,7 @@ def policies(draw: st.DrawFn) -> Policy:
             currency=currency,
             budget=draw(st.sampled_from([Fraction(1), Fraction(10**6), Fraction(1, 10**6)])),
             delta=delta,
-            relation=draw(st.sampled_from(Relation)),
+            relation=draw(st.sampled_from(list(Relation))),
         ),
         tables={"t": Table(columns=held, **table)},
         analysts={"*": Analyst()},

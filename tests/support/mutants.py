@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.base import TacitError
-from tacit.loss import PLD, ZCDP, Approx, DiscreteLaplace, DiscreteNormal, Loss, Normal, Part, Pure, Response
+from tacit.loss import PLD, ZCDP, Approx, DiscreteLaplacePart, DiscreteNormal, Loss, Normal, Part, Pure, ResponsePart
 from tacit.mechanism import Example, Mechanism
 
 __all__ = ["constants", "own_modules", "resized", "samplers", "weakened", "weaker"]
@@ -20,10 +20,10 @@ def resized(claim: Loss, factor: Fraction) -> Loss:
     """The claim of a mechanism whose noise is 1/factor times as large."""
 
     def part(p: Part) -> Part:
-        if isinstance(p, Response):
-            return Response(p.epsilon * factor, p.delta)
-        if isinstance(p, DiscreteLaplace):
-            return DiscreteLaplace(p.scale / factor, p.shift)
+        if isinstance(p, ResponsePart):
+            return ResponsePart(p.epsilon * factor, p.delta)
+        if isinstance(p, DiscreteLaplacePart):
+            return DiscreteLaplacePart(p.scale / factor, p.shift)
         if isinstance(p, DiscreteNormal):
             return DiscreteNormal(p.variance / factor**2, p.shift)
         assert isinstance(p, Normal)

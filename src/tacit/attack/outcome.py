@@ -64,7 +64,7 @@ class Outcome:
             write(page([[chart]], title=self.headline, subtitle=self.measure), Path(path))
         return chart
 
-    def as_json(self) -> dict[str, Any]:
+    def json(self) -> dict[str, Any]:
         """Everything but the picture, as JSON has it."""
         attempts = {
             side: {"against": it.against, "success": it.success, "low": it.low, "high": it.high}

@@ -16,8 +16,7 @@ from scipy.special import ndtri
 
 from tacit.auditor import events
 from tacit.auditor import events as floating
-from tacit.auditor.classify import classifier
-from tacit.auditor.events import Event, Score
+from tacit.auditor.events import Event, Score, classifier
 from tacit.auditor.outputs import NUMBER, Bools, Floats, Outputs, spelled
 from tacit.auditor.sequences import number_scores, part_events, shape_scores
 

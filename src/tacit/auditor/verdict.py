@@ -44,7 +44,7 @@ class Densities:
             rows.append(row)
         return rows
 
-    def as_json(self) -> dict[str, Any]:
+    def json(self) -> dict[str, Any]:
         """The same as plain data."""
         return {"axis": self.axis, "bars": self.bars()}
 
@@ -180,7 +180,7 @@ class Verdict:
             lines.append(f"the most telling of {self.pairs} pairs of neighbours: {first} and {second}")
         return "\n".join(lines)
 
-    def as_json(self) -> dict[str, Any]:
+    def json(self) -> dict[str, Any]:
         """Everything, as JSON has it; an infinite number is null."""
         return {
             "status": self.status,
@@ -198,7 +198,7 @@ class Verdict:
             "neighbours": [_shown(side) for side in self.neighbours],
             "pairs": self.pairs,
             "samples": self.samples,
-            "densities": self.densities.as_json(),
+            "densities": self.densities.json(),
         }
 
     def plot(self, path: Path | str | None = None) -> Any:

@@ -24,7 +24,21 @@ from tacit.base.errors import (
 )
 from tacit.base.exact import Exact
 from tacit.base.lattice import Lattice
-from tacit.base.number import Number, between, exact, non_negative, positive, round_up, show, whole
+from tacit.base.number import (
+    Number,
+    OptionalRatio,
+    Ratio,
+    Ratios,
+    between,
+    default,
+    exact,
+    frozen,
+    non_negative,
+    positive,
+    round_up,
+    show,
+    whole,
+)
 from tacit.base.population import warn_of_delta
 from tacit.base.relation import Relation, same_neighbours
 from tacit.base.sensitivity import Sensitivity
@@ -43,11 +57,14 @@ __all__ = [
     "LossError",
     "Mistake",
     "Number",
+    "OptionalRatio",
     "OutcomeUnknown",
     "OverBudget",
     "PolicyError",
     "PrivacyWarning",
     "RandomnessError",
+    "Ratio",
+    "Ratios",
     "Refused",
     "Relation",
     "RelationError",
@@ -56,7 +73,9 @@ __all__ = [
     "SourceError",
     "TacitError",
     "between",
+    "default",
     "exact",
+    "frozen",
     "non_negative",
     "positive",
     "round_up",

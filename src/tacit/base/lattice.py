@@ -1,7 +1,7 @@
 """The lattice: real answers are integers times a declared granularity, so that noise on them is exact.
 
-`steps` and `value` convert between the two worlds. Nothing is rounded silently: a value off the lattice is an error,
-and `round` is there for the caller who wants rounding and counts it in the sensitivity with `sensitivity`.
+`steps` and `value` convert between the two worlds, and a value off the lattice is an error. `nearest` and `round` are
+for the caller who wants rounding and counts it in the sensitivity with `sensitivity`.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ __all__ = ["Lattice"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Lattice:
     """All integer multiples of `granularity`."""
 
     granularity: Fraction
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "granularity", positive(self.granularity, "granularity", toward="decimal"))
+    def __init__(self, granularity: Number) -> None:
+        object.__setattr__(self, "granularity", positive(granularity, "granularity", toward="decimal"))
 
     def steps(self, value: object) -> int | Array:
         """The integer number of steps of a value (or array of values) that lies on the lattice; else an error.
@@ -89,12 +89,21 @@ class Lattice:
             return np.array([self.value(int(s)) for s in steps.ravel()], dtype=object).reshape(steps.shape)
         return np.asarray(steps * float(self.granularity.numerator) / float(self.granularity.denominator))
 
-    def round(self, value: Number) -> int | float:
-        """The nearest lattice point, halves upward; see `sensitivity` for what this may add.
+    def nearest(self, value: object) -> int | Array:
+        """⌊x/granularity + 1/2⌋, the steps of the nearest lattice point, halves upward; see `sensitivity` for its cost.
 
         A float is the double it is: reading it as its decimal would move two neighbours apart by more than they are.
         """
-        return self.value(floor(_double(value) / self.granularity + Fraction(1, 2)))
+        if isinstance(value, np.ndarray | list | tuple):
+            array = _array(value)
+            return np.array([self.nearest(item) for item in array.ravel()], dtype=object).reshape(array.shape)
+        return floor(_double(value) / self.granularity + Fraction(1, 2))
+
+    def round(self, value: Number) -> int | float:
+        """The nearest lattice point, as `nearest` has it."""
+        steps = self.nearest(value)
+        assert isinstance(steps, int)  # one number in, one out
+        return self.value(steps)
 
     def sensitivity(self, sensitivity: Sensitivity | Number, *, dimension: int = 1) -> Sensitivity:
         """The sensitivity of an answer of `dimension` numbers after `round`.

@@ -4,21 +4,76 @@ A float argument has two honest readings: the binary double itself and the short
 (0.1 is 3602879701896397/36028797018963968, or 1/10). Where a number sets noise, the reading that means more noise
 wins: a scale or a sensitivity rounds up. Where a person states a budget, the decimal they wrote is what they mean.
 The value in force is a plain attribute of the object it ended in.
+
+A field of a `frozen` class is declared as `Ratio`, `OptionalRatio` or `Ratios`: type checkers let any `Number` in and
+read a `Fraction` out (PEP 681, descriptor-typed fields); `__post_init__` makes that true.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from math import isfinite
-from typing import Literal, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Never, SupportsFloat, SupportsIndex, TypeVar, dataclass_transform
 
 import numpy as np
 
 from tacit.base.errors import InputError
 
-__all__ = ["Number", "between", "exact", "non_negative", "positive", "round_up", "short", "show", "whole"]
+__all__ = [
+    "Number",
+    "OptionalRatio",
+    "Ratio",
+    "Ratios",
+    "between",
+    "default",
+    "exact",
+    "frozen",
+    "non_negative",
+    "positive",
+    "round_up",
+    "short",
+    "show",
+    "whole",
+]
 
+T = TypeVar("T")
 Number = int | float | Fraction | Decimal | str | SupportsFloat | SupportsIndex
 Toward = Literal["up", "down", "decimal"]
+
+if TYPE_CHECKING:  # nobody owns one, so assigning to such a field is an error
+
+    class Ratio:
+        """A field given as a number and read as a rational."""
+
+        def __get__(self, owner: object, kind: type | None = None) -> Fraction: ...
+        def __set__(self, owner: Never, value: Number) -> None: ...
+
+    class OptionalRatio:
+        """The same, or nothing."""
+
+        def __get__(self, owner: object, kind: type | None = None) -> Fraction | None: ...
+        def __set__(self, owner: Never, value: Number | None) -> None: ...
+
+    class Ratios:
+        """Several."""
+
+        def __get__(self, owner: object, kind: type | None = None) -> tuple[Fraction, ...]: ...
+        def __set__(self, owner: Never, value: Iterable[Number]) -> None: ...
+
+else:  # at run time the annotation is the type that is read, which stored forms go by
+    Ratio, OptionalRatio, Ratios = Fraction, Fraction | None, tuple[Fraction, ...]
+
+
+@dataclass_transform(kw_only_default=True)
+def frozen(cls: type[T]) -> type[T]:
+    """A frozen dataclass with named arguments, whose fields may be a `Ratio`."""
+    return dataclass(frozen=True, kw_only=True)(cls)
+
+
+def default(value: Fraction | None) -> Any:
+    """The default of such a field."""
+    return value
 
 
 def exact(value: object, name: str, *, toward: Toward = "up") -> Fraction:

@@ -1,11 +1,10 @@
 """How far one unit can move an answer: what clipping guarantees, and what a mechanism's noise must cover."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from tacit.base.errors import InputError, SensitivityError
-from tacit.base.number import Number, non_negative, show, whole
+from tacit.base.number import Number, OptionalRatio, default, frozen, non_negative, show, whole
 from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
 
 __all__ = ["Sensitivity"]
@@ -14,7 +13,7 @@ Norm = Literal["l1", "l2", "linf"]
 NORMS: tuple[str, ...] = get_args(Norm)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Sensitivity:
     """The largest change one unit can cause, in the l1, l2 and l∞ norms.
 
@@ -24,9 +23,9 @@ class Sensitivity:
     by, for any number of coordinates.
     """
 
-    l1: Fraction | None = None
-    l2: Fraction | None = None
-    linf: Fraction | None = None
+    l1: OptionalRatio = default(None)
+    l2: OptionalRatio = default(None)
+    linf: OptionalRatio = default(None)
     dimension: int | None = None
 
     def __post_init__(self) -> None:

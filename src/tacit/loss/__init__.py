@@ -5,15 +5,15 @@ from tacit.loss.calibrate import Setting, calibrate
 from tacit.loss.classic import parallel, worst
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.cost import Cost, cost_at, cost_of
+from tacit.loss.derived import SampledGroup
 from tacit.loss.encode import from_json, to_json
 from tacit.loss.filter import Filter, Odometer, Reading, Spent
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
-from tacit.loss.group import SampledGroup
 from tacit.loss.interval import Interval
 from tacit.loss.iteration import iterated, noisy_contractions
 from tacit.loss.loss import Loss
 from tacit.loss.meaning import Meaning, explain, power
-from tacit.loss.part import DiscreteLaplace, DiscreteNormal, Normal, Part, Poisson, Response
+from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, Poisson, ResponsePart
 from tacit.loss.pld import GDP, PLD, Approx, Pure
 from tacit.loss.renyi import RDP, renyi_divergence
 from tacit.loss.selection import best_of_poisson, best_of_random, expected_runs, first_above
@@ -28,7 +28,7 @@ __all__ = [
     "ZCDP",
     "Approx",
     "Cost",
-    "DiscreteLaplace",
+    "DiscreteLaplacePart",
     "DiscreteNormal",
     "Filter",
     "Interval",
@@ -41,7 +41,7 @@ __all__ = [
     "Poisson",
     "Pure",
     "Reading",
-    "Response",
+    "ResponsePart",
     "SampledGroup",
     "Setting",
     "ShiftedZCDP",

@@ -15,10 +15,8 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from tacit.base import LossError
-from tacit.loss.enumerate import outcomes
-from tacit.loss.grid import Masses, Span, lower, upper
+from tacit.loss.grid import LatticePair, Masses, Span, common_lattice, lower, outcomes, upper
 from tacit.loss.interval import Interval
-from tacit.loss.lattice import Lattice, common_lattice
 from tacit.loss.pair import UNIT, Floats, Pair, dot
 
 __all__ = ["Composition"]
@@ -274,7 +272,7 @@ class Composition:
         """
         if self._unit is not None and rough.moments(theta)[2] < (SPREAD * self._unit) ** 2:
             exact = Composed(
-                [Term(n, pair.on(self._unit)) for n, pair in self._terms if isinstance(pair, Lattice)], theta
+                [Term(n, pair.on(self._unit)) for n, pair in self._terms if isinstance(pair, LatticePair)], theta
             )
             return bounds(exact, exact)
         coarsest = 24 * sqrt(rough.moments(theta)[2]) / LARGEST

@@ -6,11 +6,11 @@ made, so that adding a million of them, writing them down and reading them back 
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
-from tacit.base import InputError, LossError, Number, Relation, between, exact, non_negative, same_neighbours, whole
+from tacit.base import InputError, LossError, Relation, same_neighbours
+from tacit.base.number import Number, OptionalRatio, Ratio, between, default, exact, frozen, non_negative, whole
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.loss import Loss
 from tacit.loss.pld import PLD
@@ -28,7 +28,7 @@ class Charge(NamedTuple):
     delta: Fraction
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Cost:
     """(ε, δ)-DP and δ-approximate ρ-zCDP at once, as far as each is known; `None` is a currency it cannot be paid in.
 
@@ -37,16 +37,16 @@ class Cost:
     up to so many decimals: 12 for ε, 18 for ρ, 30 for δ. Nothing that costs rounds to nothing.
     """
 
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-    delta: Fraction = Fraction(0)
+    epsilon: OptionalRatio = default(None)
+    rho: OptionalRatio = default(None)
+    delta: Ratio = default(Fraction(0))
     relation: Relation = Relation.ADD_REMOVE
     unit: str = "row"
 
     DECIMALS: ClassVar[dict[str, int]] = {"epsilon": 12, "rho": 18, "delta": 30}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "relation", Relation.from_json(self.relation))
         if self.epsilon is None and self.rho is None:
             raise InputError("a cost needs epsilon or rho, or both: neither was given")
         for name, decimals in self.DECIMALS.items():
@@ -73,7 +73,7 @@ class Cost:
             unit=self.unit,
         )
 
-    def __rmul__(self, times: int) -> "Cost":
+    def __mul__(self, times: int) -> "Cost":
         n = whole(times, "times")
         return Cost(
             epsilon=None if self.epsilon is None else n * self.epsilon,
@@ -82,6 +82,8 @@ class Cost:
             relation=self.relation,
             unit=self.unit,
         )
+
+    __rmul__ = __mul__
 
     def within(self, limit: "Cost") -> bool:
         """Whether this fits a limit: below it in every currency that the limit names, and in δ."""
@@ -110,7 +112,7 @@ class Cost:
         """Plain data; numbers are exact decimal strings."""
         numbers = {name: getattr(self, name) for name in self.DECIMALS}
         plain = {name: None if value is None else _decimal(value) for name, value in numbers.items()}
-        return {**plain, "relation": self.relation.value, "unit": self.unit}
+        return {**plain, "relation": self.relation.json(), "unit": self.unit}
 
     @classmethod
     def from_json(cls, data: Any) -> "Cost":
@@ -126,7 +128,7 @@ class Cost:
             if not isinstance(text, str):
                 raise InputError(f"{name} of a stored cost must be a decimal string, not {text!r}")
             values[name] = exact(text, name)
-        relation, unit = Relation(data["relation"]), data["unit"]
+        relation, unit = Relation.from_json(data["relation"]), data["unit"]
         if not isinstance(unit, str) or not unit:
             raise InputError(f"unit of a stored cost must be a name such as 'row', not {unit!r}")
         cost = cls(

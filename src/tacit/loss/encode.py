@@ -23,7 +23,7 @@ VERSION = 1
 
 def to_json(loss: Loss) -> dict[str, Any]:
     """Plain data that `from_json` turns into an equal loss."""
-    head = {"version": VERSION, "relation": loss.relation.value, "unit": loss.unit}
+    head = {"version": VERSION, "relation": loss.relation.json(), "unit": loss.unit}
     if isinstance(loss, PLD):
         return {**head, "kind": "parts", "parts": [{"count": n, "part": part.json()} for part, n in loss.parts]}
     if isinstance(loss, ZCDP):
@@ -140,7 +140,7 @@ def _only(data: dict[str, Any], *names: str) -> None:
 def _neighbours(data: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(data["unit"], str) or not data["unit"]:
         raise InputError(f"unit of a stored loss must be a name such as 'row', not {data['unit']!r}")
-    return {"relation": Relation(data["relation"]), "unit": data["unit"]}
+    return {"relation": Relation.from_json(data["relation"]), "unit": data["unit"]}
 
 
 READERS: dict[str, Callable[[dict[str, Any]], Loss]] = {

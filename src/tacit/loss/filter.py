@@ -22,22 +22,12 @@ from typing import Literal, NamedTuple
 
 from scipy.special import erfcinv, erfinv
 
-from tacit.base import (
-    ExhaustedError,
-    InputError,
-    LossError,
-    Number,
-    Relation,
-    between,
-    exact,
-    positive,
-    same_neighbours,
-    show,
-)
+from tacit.base import ExhaustedError, InputError, LossError, Relation, same_neighbours
+from tacit.base.number import Number, between, exact, positive, show
 from tacit.loss.cost import Cost, charge_of, cost_of
 from tacit.loss.gauss import gaussian_delta
 from tacit.loss.loss import Loss
-from tacit.loss.part import Normal, Response
+from tacit.loss.part import Normal, ResponsePart
 from tacit.loss.pld import PLD, probability
 from tacit.loss.renyi import RDP, renyi_divergence
 from tacit.loss.zcdp import ZCDP
@@ -78,7 +68,7 @@ class Filter:
     ) -> None:
         _known(method)
         self.epsilon, self.delta = positive(epsilon, "epsilon", toward="decimal"), probability(delta)
-        self.method, self.relation, self.unit = method, Relation(relation), unit
+        self.method, self.relation, self.unit = method, Relation.from_json(relation), unit
         if order is not None and method != "rdp":
             raise InputError(f"order belongs to method='rdp', not to {method!r}")
         own = self.delta if method == "sum" else probability(slack)
@@ -190,7 +180,7 @@ class Odometer:
     ) -> None:
         self.delta = None if delta is None else between(delta, "delta", 0, 1)
         self.rho = positive(rho, "rho", toward="decimal")
-        self.spent = Cost.zero(relation=Relation(relation), unit=unit)
+        self.spent = Cost.zero(relation=Relation.from_json(relation), unit=unit)
 
     def spend(self, loss: Loss | Cost) -> None:
         """Note a mechanism that is about to run."""
@@ -283,7 +273,7 @@ def _renyi(loss: Loss | Cost, order: float) -> Spent:
     if isinstance(loss, RDP):
         value, slack = loss.at(order), loss.slack
     elif isinstance(loss, PLD):
-        pairs = [(Response(p.bound) if p.slack and p.bound is not None else p, count) for p, count in loss.parts]
+        pairs = [(ResponsePart(p.bound) if p.slack and p.bound is not None else p, count) for p, count in loss.parts]
         value = sum(count * renyi_divergence(part, order) for part, count in pairs)
         slack = loss.slack
     else:

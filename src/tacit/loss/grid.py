@@ -3,17 +3,20 @@
 As a function of Y = e^(−L) under P, (1 − e^ε·Y)+ is convex and decreasing. So its expectation, for every ε and after
 any composition, only grows when Y is spread with its mean kept (upper bound: a cell's mass goes to its two ends), and
 only falls when masses are merged at their mean or L is lowered (lower bound: a cell becomes one point, rounded down).
+
+Where the losses lie on a lattice of their own, composing them discretises nothing; a few atoms are simply listed.
 """
 
 from dataclasses import dataclass
-from math import ceil, floor
+from fractions import Fraction
+from math import ceil, expm1, floor, gcd, lcm, log1p
 from typing import Any
 
 import numpy as np
 
-from tacit.loss.pair import UNIT, Floats, Pair, dot
+from tacit.loss.pair import UNIT, Atoms, Floats, Pair, dot
 
-__all__ = ["Masses", "Span", "lower", "upper"]
+__all__ = ["LatticePair", "Masses", "Outcomes", "Span", "common_lattice", "lower", "outcomes", "upper"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -135,3 +138,109 @@ def _moved(p: Floats, off: Floats, step: float) -> Floats:
     masses = np.append(0.0, np.where(sinks, 0.0, stays) + from_above + from_below)
     masses[:-1] += np.where(sinks, stays, 0.0)
     return np.asarray(masses)
+
+
+SPREAD = 2**21  # positions a common lattice may have
+
+
+@dataclass(frozen=True, eq=False)
+class LatticePair(Atoms):
+    """Atoms at positions·unit + offset with an exact `unit`."""
+
+    positions: Ints | None = None
+    unit: Fraction = Fraction(1)
+    offset: float = 0.0
+
+    @classmethod
+    def at(
+        cls,
+        positions: Ints,
+        unit: Fraction,
+        p: Floats,
+        *,
+        offset: float = 0.0,
+        only_p: float = 0.0,
+        only_q: float = 0.0,
+    ) -> "LatticePair":
+        losses = np.asarray(positions * float(unit) + offset, dtype=np.float64)
+        return cls(losses, p, only_p, only_q, positions, unit, offset)
+
+    @property
+    def swapped(self) -> Pair:
+        assert self.positions is not None
+        return LatticePair.at(
+            -self.positions, self.unit, self.q, offset=-self.offset, only_p=self.only_q, only_q=self.only_p
+        )
+
+    def on(self, unit: Fraction) -> Masses:
+        """Its masses on a lattice that its own is a multiple of."""
+        assert self.positions is not None
+        scaled = self.positions * int(self.unit / unit)
+        first = int(scaled.min())
+        p = np.bincount(scaled - first, weights=self.p).astype(np.float64)
+        return Masses(float(unit), first, p, self.offset, self.only_p)
+
+
+def common_lattice(pairs: list[Pair]) -> Fraction | None:
+    """The coarsest unit of which all the pairs' units are multiples, if all have one and it is not too fine."""
+    units = [pair.unit for pair in pairs if isinstance(pair, LatticePair)]
+    if len(units) < len(pairs):
+        return None
+    denominator = lcm(*(unit.denominator for unit in units))
+    common = Fraction(gcd(*(int(unit * denominator) for unit in units)), denominator)
+    widest = max(float(np.ptp(pair.losses)) for pair in pairs if isinstance(pair, LatticePair))
+    return common if widest < SPREAD * common else None
+
+
+LISTED = 2**17  # outcomes of all terms together
+SPAN = 2**12  # lattice positions of one term after all its repetitions
+
+
+class Outcomes:
+    """All values of the summed loss with their probabilities, each right to a relative `error`."""
+
+    def __init__(self, losses: Floats, p: Floats, infinite: float, error: float) -> None:
+        order = np.argsort(losses)
+        self._losses, self._p = losses[order], p[order]
+        self._infinite, self._error = infinite, error
+
+    def delta(self, epsilon: float, sign: int) -> float:
+        """δ(ε), rounded up (sign = 1) or down (−1)."""
+        epsilon -= sign * self._error * (1 + abs(epsilon))  # losses are right to a few units
+        first = int(np.searchsorted(self._losses, epsilon, side="right"))
+        total = dot(self._p[first:], -np.expm1(epsilon - self._losses[first:])) + self._infinite
+        return min(1.0, max(0.0, total * (1 + sign * self._error)))
+
+
+def outcomes(terms: list[tuple[int, Pair]]) -> Outcomes | None:
+    """The list of outcomes if every term is a finite pair and the list is short; else None."""
+    losses, p = np.zeros(1), np.ones(1)
+    infinite, operations = 0.0, 64
+    for count, pair in terms:
+        part = _repeated(pair, count) if isinstance(pair, Atoms) else None
+        if part is None or len(part[0]) * len(losses) > LISTED:
+            return None
+        losses, p = (losses[:, None] + part[0]).ravel(), (p[:, None] * part[1]).ravel()
+        infinite += count * log1p(-pair.leaks[0])
+        operations += 8 if count == 1 else 8 * count.bit_length() * len(part[0])
+    return Outcomes(losses, p, -expm1(infinite), operations * UNIT)
+
+
+def _repeated(pair: Atoms, count: int) -> tuple[Floats, Floats] | None:
+    """The atoms of `count` independent copies. Sums of products of non-negative numbers: no cancellation."""
+    if count == 1:
+        return pair.losses, pair.p
+    if not isinstance(pair, LatticePair) or pair.positions is None:
+        return None
+    first, span = int(pair.positions.min()), int(np.ptp(pair.positions))
+    if span * count > SPAN:
+        return None
+    step: Any = np.bincount(pair.positions - first, weights=pair.p)
+    total: Any = np.ones(1)
+    for bit in bin(count)[2:]:
+        total = np.convolve(total, total)
+        if bit == "1":
+            total = np.convolve(total, step)
+    places = count * first + np.arange(len(total))
+    live = total > 0
+    return places[live] * float(pair.unit) + count * pair.offset, total[live]

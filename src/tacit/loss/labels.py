@@ -20,7 +20,7 @@ from scipy.special import betainc, betaincc
 
 from tacit.loss.interval import Interval
 from tacit.loss.pair import Atoms, Floats, Pair
-from tacit.loss.part import Part, Response
+from tacit.loss.part import Part, ResponsePart
 
 __all__ = [
     "MARGIN",
@@ -100,7 +100,7 @@ class ShuffledPart(ABC):
 
     def renyi(self, order: float) -> float:
         """From the pair: a dominating pair also has the larger Rényi divergence."""
-        local = Response(self.epsilon).renyi(order)
+        local = ResponsePart(self.epsilon).renyi(order)
         if order == inf:
             return local
         pair = _dominating(self)

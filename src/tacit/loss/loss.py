@@ -21,15 +21,15 @@ ACCURACY = 1e-5  # relative width of an answer unless another is asked for
 class Loss(ABC):
     """A privacy guarantee for one `unit` under one `relation`.
 
-    Addition is composition of mechanisms whose parameters were fixed before any of them ran. `n * loss` is n-fold
-    addition, written here once for every kind.
+    Addition is composition of mechanisms whose parameters were fixed before any of them ran. `n * loss` and `loss * n`
+    are n-fold addition, written here once for every kind.
     """
 
     relation: Relation = Relation.ADD_REMOVE
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "relation", Relation.from_json(self.relation))
 
     @abstractmethod
     def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
@@ -54,7 +54,7 @@ class Loss(ABC):
         same_neighbours((self.relation, self.unit), (other.relation, other.unit))
         return self._plus(other)
 
-    def __rmul__(self, times: int) -> "Loss":
+    def __mul__(self, times: int) -> "Loss":
         times = whole(times, "times", least=1)
         total: Loss | None = None
         power: Loss = self
@@ -66,6 +66,8 @@ class Loss(ABC):
                 assert total is not None  # times ≥ 1 has a bit set
                 return total
             power = power + power
+
+    __rmul__ = __mul__
 
     def sampled(self, rate: Number) -> "Loss":
         """The loss when each unit takes part with probability `rate` only."""

@@ -62,11 +62,10 @@ class Meaning:
     def sentence(self) -> str:
         """One sentence for someone who has never heard of ε."""
         low, high = self.posterior
-        of = (
-            f"one particular {self.unit} was in the data"
-            if self.relation is Relation.ADD_REMOVE
-            else f"one particular {self.unit} says one thing rather than another"
-        )
+        of = {
+            Relation.ADD_REMOVE: f"one particular {self.unit} was in the data",
+            Relation.REPLACE: f"one particular {self.unit} says one thing rather than another",
+        }.get(self.relation, f"one thing rather than another is true of {self.relation.changes}")
         belief, rare = f"{self.prior * 100:.3g} %", self.delta
         but = f", except with a chance of one in {_grouped(1 / rare)}" if rare else ""
         if self.epsilon == inf:

@@ -13,18 +13,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError, LossError
-from tacit.loss.lattice import Lattice
+from tacit.loss.grid import LatticePair
 from tacit.loss.pair import Atoms, DiscreteLaplacePair, GaussianPair, Pair, ReplacedGaussian
 from tacit.loss.transform import Sampled, Symmetric
 
 __all__ = [
-    "DiscreteLaplace",
+    "DiscreteLaplacePart",
     "DiscreteNormal",
     "Normal",
     "Part",
     "Poisson",
     "PoissonReplace",
-    "Response",
+    "ResponsePart",
     "WithoutReplacement",
     "part_from_json",
 ]
@@ -87,7 +87,7 @@ class Part(ABC):
 
     def reversed(self) -> "Part":
         """With the two neighbours exchanged: what one unit costs that goes where another comes."""
-        from tacit.loss.reverse import Reversed  # which is itself a Part
+        from tacit.loss.derived import Reversed  # which is itself a Part
 
         return Reversed(self) if self.lopsided else self
 
@@ -96,7 +96,7 @@ class Part(ABC):
         if not self.lopsided:
             return self.grouped(2)
         if self.bound is not None:
-            return Response(self.bound, self.slack).grouped(2)
+            return ResponsePart(self.bound, self.slack).grouped(2)
         raise LossError(
             f"the loss of {self.kind} has no form for a unit that is replaced: convert it to (epsilon, delta) first"
         )
@@ -128,7 +128,7 @@ def _read(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Response(Part):
+class ResponsePart(Part):
     """Randomised response with a leak: the worst (ε, δ)-DP mechanism there is (Kairouz, Oh and Viswanath 2015)."""
 
     kind: ClassVar[str] = "response"
@@ -140,8 +140,8 @@ class Response(Part):
         leak, flipped = float(self.delta), exp(-float(self.epsilon))
         keep, flip = (1 - leak) / (1 + flipped), (1 - leak) * flipped / (1 + flipped)
         if not self.epsilon:
-            return Lattice.at(np.array([0]), Fraction(1), np.array([1 - leak]), only_p=leak, only_q=leak)
-        return Lattice.at(np.array([-1, 1]), self.epsilon, np.array([flip, keep]), only_p=leak, only_q=leak)
+            return LatticePair.at(np.array([0]), Fraction(1), np.array([1 - leak]), only_p=leak, only_q=leak)
+        return LatticePair.at(np.array([-1, 1]), self.epsilon, np.array([flip, keep]), only_p=leak, only_q=leak)
 
     @property
     def bound(self) -> Fraction:
@@ -158,16 +158,16 @@ class Response(Part):
         # log(p^a q^(1−a) + q^a p^(1−a)) with p/q = e^ε
         return max(0.0, (a * e - log1p(exp(e)) + log1p(exp((1 - 2 * a) * e))) / (a - 1)) if a < inf else e
 
-    def grouped(self, size: int) -> "Response":
+    def grouped(self, size: int) -> "ResponsePart":
         """(kε, δ·(e^kε − 1)/(e^ε − 1))."""
         k, e = size, float(self.epsilon)
         if not self.delta or k == 1:
-            return Response(k * self.epsilon, self.delta)
+            return ResponsePart(k * self.epsilon, self.delta)
         factor = inf if k * e > 700 else expm1(k * e) / expm1(e) if e else float(k)
         slack = float(self.delta) * factor * (1 + 1e-12)
         if slack >= 1:
             raise LossError("delta reaches 1: nothing is guaranteed any more")
-        return Response(k * self.epsilon, Fraction(slack))
+        return ResponsePart(k * self.epsilon, Fraction(slack))
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Normal(Part):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(Part):
+class DiscreteLaplacePart(Part):
     """Discrete Laplace noise of `scale` steps on numbers that move by `shift` steps together (l1): worst when one does
     (docs/theory/laplace.md)."""
 
@@ -212,7 +212,7 @@ class DiscreteLaplace(Part):
         z = np.arange(steps + 1)
         p = np.exp(-rate * z) * (-expm1(-rate) * edge)
         p[0], p[-1] = edge, exp(-rate * steps) * edge
-        return Lattice.at(steps - 2 * z, 1 / self.scale, p)
+        return LatticePair.at(steps - 2 * z, 1 / self.scale, p)
 
     @property
     def bound(self) -> Fraction:
@@ -223,10 +223,10 @@ class DiscreteLaplace(Part):
         return int(self.shift) / self.scale
 
     def renyi(self, order: float) -> float:
-        return Response(self.bound).renyi(order)
+        return ResponsePart(self.bound).renyi(order)
 
-    def grouped(self, size: int) -> "DiscreteLaplace":
-        return DiscreteLaplace(self.scale, size * self.shift)
+    def grouped(self, size: int) -> "DiscreteLaplacePart":
+        return DiscreteLaplacePart(self.scale, size * self.shift)
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class DiscreteNormal(Part):
         z = np.arange(-reach, reach + 1)
         w = np.exp(-z * z / double)
         beyond = 1e-300  # more than lies outside 39 σ
-        return Lattice.at(-z, k / self.variance, w / w.sum(), offset=k * k / double, only_p=beyond, only_q=beyond)
+        return LatticePair.at(-z, k / self.variance, w / w.sum(), offset=k * k / double, only_p=beyond, only_q=beyond)
 
     @property
     def rho(self) -> Fraction:
@@ -279,7 +279,7 @@ class Poisson(Part):
         if len(losses) == 2:  # two outcomes are a lattice of their own
             order = np.argsort(losses)
             low, high = losses[order]
-            return Lattice.at(np.array([0, 1]), Fraction(high - low), mixed[order], offset=float(low), **ends)
+            return LatticePair.at(np.array([0, 1]), Fraction(high - low), mixed[order], offset=float(low), **ends)
         return Atoms(losses, mixed, **ends)
 
     @property
@@ -313,11 +313,11 @@ class Poisson(Part):
         if size == 1:
             return self
         if isinstance(self.base, Normal):
-            from tacit.loss.group import SampledGroup  # which is itself a Part
+            from tacit.loss.derived import SampledGroup  # which is itself a Part
 
             return SampledGroup(self.base.square, self.rate, Fraction(size))
         if self.bound is not None:
-            return Response(self.bound, self.slack).grouped(size)
+            return ResponsePart(self.bound, self.slack).grouped(size)
         return super().grouped(size)
 
     def replaced(self) -> Part:
@@ -350,7 +350,7 @@ class WithoutReplacement(Poisson):
     def grouped(self, size: int) -> Part:
         if size == 1 or self.bound is None:
             return self if size == 1 else Part.grouped(self, size)
-        return Response(self.bound, self.slack).grouped(size)
+        return ResponsePart(self.bound, self.slack).grouped(size)
 
     def pair(self) -> Pair:
         pair = super().pair()
@@ -362,7 +362,7 @@ class WithoutReplacement(Poisson):
         masses = np.concatenate([q, [rest], p])
         if len(up) == 1:
             unit = Fraction(float(up[0]))
-            return Lattice.at(np.array([-1, 0, 1]), unit, masses, only_p=pair.only_p, only_q=pair.only_p)
+            return LatticePair.at(np.array([-1, 0, 1]), unit, masses, only_p=pair.only_p, only_q=pair.only_p)
         return Atoms(np.concatenate([-up, [0.0], up]), masses, pair.only_p, pair.only_p)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.base import InputError, Number, Relation, positive
 from tacit.loss.interval import Interval
-from tacit.loss.part import Response
+from tacit.loss.part import ResponsePart
 from tacit.loss.pld import Pure
 from tacit.loss.renyi import RDP, renyi_divergence
 from tacit.loss.zcdp import ZCDP
@@ -119,7 +119,7 @@ def lnmax_given_votes(
     """
     gamma = 1 / float(positive(scale, "scale", toward="down"))
     log_q = _log_failure([(2 + gamma * gap) / 4 * exp(-gamma * gap) for gap in _gaps(votes)])
-    pure = Response(Fraction(2 * gamma * (1 + 1e-15)))
+    pure = ResponsePart(Fraction(2 * gamma * (1 + 1e-15)))
 
     def at(order: float) -> float:
         independent, e = renyi_divergence(pure, order), 2 * gamma

@@ -5,24 +5,13 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, expm1, inf, log1p
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Relation,
-    RelationError,
-    between,
-    exact,
-    non_negative,
-    positive,
-    show,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, RelationError
+from tacit.base.number import Number, between, exact, non_negative, positive, show, whole
 from tacit.loss.compose import Composition, Terms
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.interval import Interval
 from tacit.loss.loss import ACCURACY, Loss
-from tacit.loss.part import Normal, Part, Poisson, PoissonReplace, Response, WithoutReplacement
+from tacit.loss.part import Normal, Part, Poisson, PoissonReplace, ResponsePart, WithoutReplacement
 
 __all__ = ["GDP", "PLD", "Approx", "Pure", "probability"]
 
@@ -194,7 +183,7 @@ class Approx(PLD):
     def __init__(
         self, epsilon: Number, delta: Number, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> None:
-        part = Response(non_negative(epsilon, "epsilon", toward="decimal"), probability(delta))
+        part = ResponsePart(non_negative(epsilon, "epsilon", toward="decimal"), probability(delta))
         super().__init__(((part, 1),), relation=relation, unit=unit)
 
     def __repr__(self) -> str:

@@ -11,20 +11,20 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from tacit.base import InputError, LossError, Number, Relation, exact, non_negative, round_up, show, whole
+from tacit.loss.derived import Reversed
 from tacit.loss.interval import Interval
 from tacit.loss.loss import ACCURACY, Loss
 from tacit.loss.part import (
-    DiscreteLaplace,
+    DiscreteLaplacePart,
     DiscreteNormal,
     Normal,
     Part,
     Poisson,
     PoissonReplace,
-    Response,
+    ResponsePart,
     WithoutReplacement,
 )
 from tacit.loss.pld import PLD, probability
-from tacit.loss.reverse import Reversed
 from tacit.loss.zcdp import ZCDP
 
 __all__ = ["ORDERS", "RDP", "renyi_divergence"]
@@ -192,17 +192,6 @@ class RDP(Loss):
             raise LossError("the two Rényi curves share no order: state both at the same orders, such as renyi.ORDERS")
         return RDP([o for o, _ in both], [v for _, v in both], slack, **self.neighbours)
 
-    def json(self) -> dict[str, Any]:
-        """Plain data; the names are those of the constructor."""
-        numbers = {"orders": [str(o) for o in self.orders], "values": [str(v) for v in self.values]}
-        return {"kind": "rdp", **numbers, "slack": str(self.slack), "relation": self.relation.value, "unit": self.unit}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "RDP":
-        """The inverse of `json`."""
-        values = {name: value for name, value in data.items() if name != "kind"}
-        return cls(**values | {"relation": Relation(values["relation"])})
-
     def __repr__(self) -> str:
         slack = f", slack={show(self.slack)}" if self.slack else ""
         return f"RDP({len(self.orders)} orders from {show(self.orders[0])} to {show(self.orders[-1])}{slack})"
@@ -230,13 +219,13 @@ def renyi_divergence(part: Part, order: float) -> float:
     if part.slack:
         return inf
     pure = inf if part.bound is None else _response(float(part.bound), order)
-    if isinstance(part, Response):
+    if isinstance(part, ResponsePart):
         return pure
     if isinstance(part, Reversed):
         return renyi_divergence(part.base, order)
     if isinstance(part, Normal | DiscreteNormal):
         return float(part.rho) * order  # exact for Normal; Canonne, Kamath and Steinke 2020, Theorem 4 for the lattice
-    if isinstance(part, DiscreteLaplace):
+    if isinstance(part, DiscreteLaplacePart):
         return min(pure, _discrete_laplace(part, order))
     if isinstance(part, Poisson):
         return min(pure, _sampled(part, order))
@@ -254,7 +243,7 @@ def _response(epsilon: float, order: float) -> float:
     return min(epsilon, log1p(rise) / (order - 1))
 
 
-def _discrete_laplace(part: DiscreteLaplace, order: float) -> float:
+def _discrete_laplace(part: DiscreteLaplacePart, order: float) -> float:
     """Σ over the lattice in closed form; as the scale grows it becomes the Laplace curve of Mironov (2017)."""
     if part.shift.denominator != 1 or not part.shift:
         return inf if part.shift else 0.0
@@ -273,7 +262,7 @@ def _sampled(part: Poisson, order: float) -> float:
         rate, fixed = rate * base.rate, fixed or isinstance(base, WithoutReplacement)
         base = base.base
     without = renyi_divergence(base, order)
-    if not isinstance(base, Normal | DiscreteNormal | Response | DiscreteLaplace):
+    if not isinstance(base, Normal | DiscreteNormal | ResponsePart | DiscreteLaplacePart):
         return without
     log_moment = _sampled_log_moment(base, rate, order)
     if fixed:

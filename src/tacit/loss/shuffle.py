@@ -1,40 +1,177 @@
 """Shuffled reports: n people randomise locally, and only the multiset of their reports is seen.
 
 The relation is replace: one person's answer differs, the number of reports is public.
+For k-ary randomised response the k − 2 answers that nobody is suspected of hide a report too.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, expm1, log, log1p, sqrt
-from typing import Literal
+from typing import ClassVar, Literal
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Relation,
-    RelationError,
-    between,
-    non_negative,
-    positive,
-    show,
-    whole,
-)
-from tacit.loss.blanket import ShuffledResponse
+import numpy as np
+from scipy.special import betainc, betaincc
+from scipy.stats import binom
+
+from tacit.base import InputError, LossError, Relation, RelationError
+from tacit.base.number import Number, between, non_negative, positive, show, whole
 from tacit.loss.interval import Interval
-from tacit.loss.labels import ShuffledClones, ShuffledReports
+from tacit.loss.labels import (
+    MARGIN,
+    Mirrored,
+    ShuffledClones,
+    ShuffledPart,
+    ShuffledReports,
+    at_least,
+    blocks,
+    grid,
+    mass,
+)
 from tacit.loss.loss import ACCURACY
+from tacit.loss.pair import Floats
+from tacit.loss.part import Part
 from tacit.loss.pld import PLD, Pure, probability
 
-__all__ = [
-    "ShuffledClones",
-    "ShuffledLoss",
-    "ShuffledReports",
-    "ShuffledResponse",
-    "shuffled",
-    "shuffled_closed_form",
-]
+__all__ = ["ShuffledClones", "ShuffledLoss", "ShuffledReports", "ShuffledResponse", "shuffled", "shuffled_closed_form"]
+
+
+@dataclass(frozen=True)
+class ShuffledResponse(ShuffledPart, Part):
+    """k-ary randomised response: another report is uniform over the k `categories` with probability k/(e^ε₀ + k − 1).
+
+    Given m such reports (person 1's among them), a and b of which name the two answers in question, P and Q have
+    weights (p − 1)·a + m and (p − 1)·b + m, p = e^ε₀ (Balle, Bell, Gascón and Nissim 2019).
+    """
+
+    kind: ClassVar[str] = "shuffled_response"
+
+    categories: Fraction
+
+    @property
+    def share(self) -> tuple[float, float]:
+        """Probabilities that another report is uniform, and that it is true."""
+        total = exp(float(self.epsilon)) + float(self.categories) - 1
+        return float(self.categories) / total, expm1(float(self.epsilon)) / total
+
+    @property
+    def deviation(self) -> float:
+        uniform = (self.size - 1) * self.share[0] + 1
+        return min(float(self.epsilon), expm1(float(self.epsilon)) * sqrt(2 / (float(self.categories) * uniform)))
+
+    def excess(self, epsilon: float, reach: float, sign: int) -> float:
+        if self.categories == 2:
+            return ShuffledReports(self.epsilon, self.reports).excess(epsilon, reach, sign)
+        return self._sum(epsilon, reach, sign, 101, 1000)
+
+    def _sum(self, epsilon: float, reach: float, sign: int, most: int, knots: int) -> float:
+        table = _table(self.size, self.share, int(self.categories), round(reach, 3), sign, most, knots)
+        return sum(float(np.dot(w, self._given(m, b, epsilon, sign))) for m, b, w in table) * (1 + sign * MARGIN)
+
+    def _given(self, m: float, b: Floats, epsilon: float, sign: int) -> Floats:
+        """E[((p − 1)(a − e^ε·b) − (e^ε − 1)·m)+]·share/m with a ~ Bin(m − b, 1/(k − 1)): falling and convex in b."""
+        slope, y = expm1(float(self.epsilon)), 1 / (float(self.categories) - 1)
+        left = m - b
+        cost = slope * exp(epsilon) * b + expm1(epsilon) * m
+        j = np.floor(cost / slope) + 1
+        body = (slope * y * left - cost) * at_least(j, left, y)
+        edge = slope * y * (1 - y) * left * mass(j - 1, left - 1, y)
+        error = MARGIN * (np.abs(body) + edge)
+        return np.asarray(np.maximum(0.0, body + edge + sign * error) * (self.share[0] / m))
+
+    def dominating(self) -> Mirrored:
+        """The pair whose curve joins, by straight lines in e^ε, upper bounds of δ at a few hundred points."""
+        if self.categories == 2:
+            return ShuffledReports(self.epsilon, self.reports).dominating()
+        local = float(self.epsilon)
+        points = grid(local, self.deviation, 200)[200:]
+        curve = np.array([self._sum(float(e), 16.0, 1, 41, 300) for e in points[:-1]] + [0.0])
+        points, curve = _hull(points, np.minimum(curve, _response(local, points)))
+        slopes = np.diff(curve) / (np.exp(points[:-1]) * np.expm1(np.diff(points)))
+        q = np.maximum(0.0, np.diff(np.append(slopes, 0.0)))  # of the points above 0
+        p = q * np.exp(points[1:])
+        middle = max(0.0, 1 - float(p.sum() + q.sum()))
+        return Mirrored(np.concatenate([-points[:0:-1], points]), np.concatenate([q[::-1], [middle], p]))
+
+
+def _response(local: float, epsilon: Floats) -> Floats:
+    """δ(ε) of randomised response, which no shuffle exceeds, rounded up."""
+    return np.asarray(-np.expm1(epsilon - local) / (1 + exp(-local)) * (1 + 1e-12))
+
+
+def _hull(epsilon: Floats, curve: Floats) -> tuple[Floats, Floats]:
+    """The points on the lower convex hull in e^ε: the true curve is convex, so it lies below that hull too."""
+    kept: list[int] = []
+    for i in range(len(curve)):
+        while len(kept) > 1:
+            a, b = kept[-2], kept[-1]
+            x = expm1(epsilon[b] - epsilon[a]) / expm1(epsilon[i] - epsilon[a])
+            if curve[b] < (1 - x) * curve[a] + x * curve[i]:
+                break
+            kept.pop()
+        kept.append(i)
+    return epsilon[kept], curve[kept]
+
+
+Table = list[tuple[float, Floats, Floats]]
+
+
+@lru_cache(maxsize=16)
+def _table(
+    size: int, share: tuple[float, float], categories: int, reach: float, sign: int, most: int, knots: int
+) -> Table:
+    """For each block of m the m that bounds it, points b, and weights for the values there.
+
+    The value falls in m (it is the mean of the positive part of an average of m terms), and falls and is convex in b.
+    """
+    deviation, mean = sqrt((size - 1) * share[0] * share[1]), (size - 1) * share[0] + 1
+    points = int(min(most, max(9, 2 * reach * deviation / (1e-4 * mean))))
+    edges, masses = blocks(size - 1, *share, reach, points)
+    table: Table = []
+    for first, last, part in zip(edges[:-1] + 1, edges[1:], masses, strict=True):
+        m, place = (float(first), _chords) if sign > 0 else (float(last), _means)
+        b, weights = place(m, 1 / categories, reach, knots)
+        live = weights > 0
+        table.append((m, b[live], part * weights[live]))
+    return table
+
+
+def _window(m: float, share: float, reach: float, knots: int) -> tuple[Floats, Floats, Floats]:
+    """All b within reach, their probabilities, and some of them as knots."""
+    centre, wide = m * share, reach * sqrt(m * share * (1 - share)) + 3
+    if m < knots:
+        wide = m
+    b = np.arange(max(0.0, np.floor(centre - wide)), min(m, np.ceil(centre + wide)) + 1)
+    some = b[np.unique(np.linspace(0, len(b) - 1, min(len(b), knots)).astype(np.int64))]
+    return b, binom.pmf(b, m, share), some
+
+
+def _chords(m: float, share: float, reach: float, knots: int) -> tuple[Floats, Floats]:
+    """Each b's probability shared between the knots around it: a chord lies above a convex function."""
+    b, p, some = _window(m, share, reach, knots)
+    weights = np.zeros(len(some))
+    if len(some) > 1:
+        cell = np.clip(np.searchsorted(some, b, side="right") - 1, 0, len(some) - 2)
+        part = (b - some[cell]) / (some[cell + 1] - some[cell])
+        np.add.at(weights, cell, p * (1 - part))
+        np.add.at(weights, cell + 1, p * part)
+    else:
+        weights += p.sum()
+    under = betaincc(b[0], m - b[0] + 1, share) if b[0] > 0 else 0.0
+    over = betainc(b[-1] + 1, m - b[-1], share) if b[-1] < m else 0.0
+    weights[-1] += over
+    return np.append(0.0, some), np.append(under, weights)
+
+
+def _means(m: float, share: float, reach: float, knots: int) -> tuple[Floats, Floats]:
+    """The mass between two knots placed at its mean, rounded up: below a convex falling function."""
+    b, p, some = _window(m, share, reach, knots)
+    cell = np.searchsorted(some, b, side="right") - 1
+    held = np.asarray(np.bincount(cell, weights=p, minlength=len(some)), dtype=np.float64)
+    offset = np.bincount(cell, weights=p * (b - some[cell]), minlength=len(some))
+    live = held > 0
+    return some[live] + np.ceil(offset[live] / held[live] - 1e-9), held[live]
+
 
 Shuffle = ShuffledReports | ShuffledClones | ShuffledResponse
 

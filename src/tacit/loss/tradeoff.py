@@ -17,8 +17,8 @@ from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError, LossError, Number, Relation, exact, whole
 from tacit.loss.compose import Composed, Composition, Rough, Terms
+from tacit.loss.grid import LatticePair
 from tacit.loss.interval import Interval
-from tacit.loss.lattice import Lattice
 from tacit.loss.loss import Loss
 from tacit.loss.pair import UNIT, Atoms, Floats, Pair
 from tacit.loss.part import Part
@@ -258,7 +258,7 @@ class TradeoffPoints(Part):
         size = float(np.abs(losses).max())
         if np.all(np.isin(losses, (-size, 0.0, size))):  # randomised response: no grid is needed
             positions = np.sign(losses).astype(np.int64)
-            return Lattice.at(positions, Fraction(size or 1), masses, only_p=only_p, only_q=only_q)
+            return LatticePair.at(positions, Fraction(size or 1), masses, only_p=only_p, only_q=only_q)
         return Atoms(losses, masses, only_p, only_q)
 
     @property

@@ -3,24 +3,19 @@
 from tacit.mechanism.binned_quantiles import BinnedQuantiles
 from tacit.mechanism.bounded_mean import BoundedMean, Mean
 from tacit.mechanism.bounded_variance import BoundedVariance, Variance
-from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
-from tacit.mechanism.encode import mechanism_from_json, mechanism_to_json
-from tacit.mechanism.exponential import Exponential
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
-from tacit.mechanism.kary_response import KaryResponse
 from tacit.mechanism.key_selection import KeySelection
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
-from tacit.mechanism.noisy_max import NoisyMax
 from tacit.mechanism.partition_selection import PartitionSelection
-from tacit.mechanism.permute_and_flip import PermuteAndFlip
 from tacit.mechanism.planar import PlanarLaplace
 from tacit.mechanism.propose_test_release import ProposeTestRelease
 from tacit.mechanism.quantile import Quantile
 from tacit.mechanism.quantiles import Quantiles
-from tacit.mechanism.randomized_response import RandomizedResponse
-from tacit.mechanism.registry import MECHANISMS
+from tacit.mechanism.randomized_response import CoinFlipSurvey, KaryResponse, RandomizedResponse
+from tacit.mechanism.registry import MECHANISMS, mechanism_from_json, mechanism_to_json
 from tacit.mechanism.response import Estimate
+from tacit.mechanism.selection import Exponential, NoisyMax, PermuteAndFlip
 from tacit.mechanism.smooth_median import SmoothMedian
 from tacit.mechanism.sparse_vector import SparseRun, SparseVector
 from tacit.mechanism.stable_histogram import StableHistogram

@@ -2,17 +2,20 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from fractions import Fraction
 from math import expm1, log
 from typing import Any, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, LatticeError, LossError, Number, between, positive, show, whole
+from tacit.base import InputError, Lattice, LatticeError, LossError, Sensitivity
+from tacit.base.number import Number, OptionalRatio, between, default, frozen, positive, show, whole
+from tacit.base.sensitivity import Norm
 from tacit.mechanism.mechanism import Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default
 
-__all__ = ["Additive", "fine_granularity", "least", "most"]
+__all__ = ["Additive", "Rounding", "fine_granularity", "least", "most"]
 
 LISTED = 1_000_000  # outputs a pmf may list
 FINE = 20  # without a declared granularity, a lattice has about 2^20 steps a scale
@@ -42,16 +45,44 @@ class Additive(Mechanism):
     def weights(self) -> Sequence[float]:
         """Pr[noise = 0], Pr[noise = 1 step], …: half of the symmetric law, down to about 1e-300."""
 
+    @property
+    def kind(self) -> str:
+        return f"discrete {self.family.capitalize()} noise"
+
+    def words(self, unit: str = "unit") -> str:
+        return f"{self.kind}, {self.size_words()}"
+
     def sample(self, value: Any, rng: Rng | None = None) -> Any:
-        """A noisy copy of `value`: a number, or an array of them. Values off the lattice are refused, not rounded."""
+        """A noisy copy of `value`: a number, or an array of them, on the lattice."""
         source = rng_or_default(rng)
-        steps = self.lattice.steps(value)
+        steps = self._steps_of(value)
         if isinstance(steps, int):
             return self.lattice.value(steps + self.draw_one(source))
         noise = self.draw(steps.size, source).reshape(steps.shape)
         if steps.dtype != object and steps.size and max(abs(int(steps.max())), abs(int(steps.min()))) > 2**61:
             steps = steps.astype(object)
         return self.lattice.values(steps + noise)
+
+    def _steps_of(self, value: Any) -> Any:
+        return self.lattice.steps(value)
+
+    def _reach(self, sensitivity: Sensitivity | Number | None, norm: Norm) -> Sensitivity:
+        """How far one unit moves what the noise is added to."""
+        return Sensitivity.of(sensitivity, norm)
+
+    @classmethod
+    def _covering(
+        cls,
+        build: Callable[..., Self],
+        sensitivity: Sensitivity | Number | None,
+        norm: Norm,
+        lattice: dict[str, Any],
+    ) -> Self:
+        """What `build` makes for a sensitivity, and again for what rounding to the lattice of the first makes of it."""
+        size = positive(Sensitivity.of(sensitivity, norm).require(norm), "sensitivity")
+        made = build(size, **lattice)
+        moved = made._reach(sensitivity, norm).require(norm)
+        return made if moved == size else build(moved, **lattice | {"granularity": made.lattice.granularity})
 
     def error(self, confidence: Number = 0.95, *, dimension: int = 1) -> float:
         """The least e with Pr[every one of `dimension` noises is at most e in size] ≥ confidence."""
@@ -101,6 +132,55 @@ class Additive(Mechanism):
         if count > LISTED:
             raise LossError(f"pmf would list {count:.0f} outputs: declare a coarser granularity to look at it")
         return int(count)
+
+
+@frozen
+class Rounding(Additive):
+    """Noise on real numbers: a lattice of `granularity`, to which a number off it is rounded.
+
+    ⌊x/granularity + 1/2⌋ moves by ⌈Δ⌉ steps at most where x moves by Δ steps, so `loss` takes a sensitivity of whole
+    steps, rounded up. An array whose numbers are off the lattice is refused unless `dimension` says how many there may
+    be: each may gain up to a step, which `loss` then adds (docs/theory/laplace.md). One call of `sample` is one
+    release: numbers that are rounded in calls of their own have each their own sensitivity and loss. Without a declared
+    granularity the lattice is the power of two about a millionth of the scale.
+    """
+
+    granularity: OptionalRatio = default(None)
+    dimension: int | None = field(default=None, metadata={"stored": "if given"})
+
+    def __post_init__(self) -> None:
+        step = fine_granularity(self.magnitude) if self.granularity is None else self.granularity
+        object.__setattr__(self, "granularity", Lattice(step).granularity)
+        if self.dimension is not None:
+            object.__setattr__(self, "dimension", whole(self.dimension, "dimension", least=1))
+
+    @property
+    def lattice(self) -> Lattice:
+        assert self.granularity is not None  # set in __post_init__
+        return Lattice(self.granularity)
+
+    def _steps_of(self, value: Any) -> Any:
+        try:
+            return self.lattice.steps(value)
+        except LatticeError:
+            size = np.size(value) if isinstance(value, np.ndarray | list | tuple) else 1
+            if size > (self.dimension or 1):
+                raise LatticeError(
+                    f"these {size} numbers are not multiples of the granularity {show(self.lattice.granularity)}, and "
+                    f"rounding each may cost a step: say dimension={size} when you make the {type(self).__name__}, "
+                    "which adds that to its loss, or declare a granularity that they are multiples of"
+                ) from None
+            return self.lattice.nearest(value)
+
+    def _reach(self, sensitivity: Sensitivity | Number | None, norm: Norm) -> Sensitivity:
+        size, step = Sensitivity.of(sensitivity, norm), self.lattice.granularity
+        if self.dimension is not None and self.dimension > 1:
+            return self.lattice.sensitivity(size, dimension=self.dimension)
+        if size.dimension is not None and size.dimension > 1:
+            return size  # of an array, which is on the lattice, or refused
+        norms = {name: getattr(size, name) for name in ("l1", "l2", "linf")}
+        whole_steps = {name: None if value is None else -(-value // step) * step for name, value in norms.items()}
+        return Sensitivity(**whole_steps, dimension=size.dimension)
 
 
 def fine_granularity(scale: Fraction) -> Fraction:

@@ -1,7 +1,7 @@
 """Quantiles of every group at once, from weighted counts in the cells of an evenly divided range."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -10,18 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Relation,
-    Sensitivity,
-    between,
-    non_negative,
-    positive,
-    round_up,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, Ratios, between, default, frozen, non_negative, positive, round_up, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.quantile import fraction
@@ -38,7 +28,7 @@ BLOCK = 2**20  # cells scored at once
 FITS = 2**62
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BinnedQuantiles(Mechanism):
     """For each group and quantile q a cell y, with probability proportional to exp(−m(y)/scale).
 
@@ -53,11 +43,11 @@ class BinnedQuantiles(Mechanism):
 
     theory: ClassVar[str] = "binned-quantiles"
 
-    quantiles: tuple[Fraction, ...]
-    scale: Fraction
+    quantiles: Ratios
+    scale: Ratio
     cells: int
     norm: Literal["l1", "l2"] = "l2"
-    margin: Fraction = Fraction(0)
+    margin: Ratio = default(Fraction(0))
 
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2"):
@@ -185,6 +175,25 @@ class BinnedQuantiles(Mechanism):
         found = np.sort(np.sort(found, axis=2), axis=1)
         found = found if self.margin else found[:, :, 0]
         return found[0] if dimensions == 1 else found
+
+    @property
+    def kind(self) -> str:
+        return f"the exponential mechanism on ranks, over {self.cells:,} cells"
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.scale
+
+    def words(self, unit: str = "unit") -> str:
+        return f"{self.kind}, {self.size_words()}"
+
+    def half_width(self, confidence: float = 0.95) -> float:
+        """In ranks: the margin it was made with, or `margin_for` if it was made with none."""
+        return float(self.margin or self.margin_for(confidence))
+
+    def scaled(self, factor: Number) -> Self:
+        by = positive(factor, "factor")
+        return replace(self, scale=self.scale * by, margin=self.margin * by)
 
     @property
     def _answers(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, exact, whole
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, between, exact, frozen, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.additive import Additive, fine_granularity
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
@@ -160,7 +160,7 @@ class Mean:
         return self.interval()[1]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BoundedMean(Mechanism):
     """Noisy sum of (x − midpoint), x clamped to [lower, upper], and a noisy count; or a public count `n`.
 
@@ -172,8 +172,8 @@ class BoundedMean(Mechanism):
 
     theory: ClassVar[str] = "bounded-mean"
 
-    lower: Fraction
-    upper: Fraction
+    lower: Ratio
+    upper: Ratio
     sum_noise: Additive
     count_noise: Additive | None = None
     n: int | None = None

@@ -7,7 +7,7 @@ from itertools import product
 from math import floor, sqrt
 from typing import Any, ClassVar, Self
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, exact, round_up
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, between, exact, frozen, round_up
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.additive import Additive
 from tacit.mechanism.bounded_mean import (
@@ -70,7 +70,7 @@ class Variance:
         return self.interval()[1]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BoundedVariance(Mechanism):
     """Noisy count and sums of y and y² − h²/2; y = x − midpoint, x clamped to [lower, upper], h = (upper − lower)/2.
 
@@ -82,8 +82,8 @@ class BoundedVariance(Mechanism):
 
     theory: ClassVar[str] = "bounded-mean"
 
-    lower: Fraction
-    upper: Fraction
+    lower: Ratio
+    upper: Ratio
     sum_noise: Additive
     square_noise: Additive
     count_noise: Additive | None = None
@@ -94,7 +94,7 @@ class BoundedVariance(Mechanism):
         object.__setattr__(self, "upper", exact(self.upper, "upper", toward="decimal"))
         object.__setattr__(self, "n", checked_count(self.count_noise, self.n))
         noises = [noise for noise in (self.sum_noise, self.square_noise, self.count_noise) if noise is not None]
-        if not any(all(isinstance(noise, kind) for noise in noises) for kind in (DiscreteLaplace, DiscreteGaussian)):
+        if len({noise.family for noise in noises}) > 1:
             raise InputError("the noises of a variance must be all Laplace or all Gaussian")
         if (self.range.step**2 / self.square_noise.lattice.granularity).denominator != 1:
             raise InputError("square_noise must be on a lattice that holds the square of sum_noise's granularity")
@@ -116,7 +116,7 @@ class BoundedVariance(Mechanism):
             raise InputError("sensitivity follows from the bounds: leave it out")
         span, neighbours = self.range, checked_relation(relation, self.n)
         if neighbours is Relation.REPLACE:
-            kind = Pure if isinstance(self.sum_noise, DiscreteLaplace) else ZCDP
+            kind = Pure if self.sum_noise.family == "laplace" else ZCDP
             return kind(self._worst_replacement(), relation=neighbours, unit=unit)
         assert self.count_noise is not None  # add/remove has one: checked_relation
         moved = self.sum_noise.loss(Sensitivity.scalar(span.reach * span.step), relation=neighbours, unit=unit)
@@ -131,13 +131,8 @@ class BoundedVariance(Mechanism):
     def _cost(self, by: int, squared: int) -> Fraction:
         step, pair = self.range.step, (self.sum_noise, self.square_noise)
         moves = abs(by) * step, abs(squared) * step**2
-        cost = Fraction(0)
-        for noise, move in zip(pair, moves, strict=True):
-            if isinstance(noise, DiscreteLaplace):
-                cost += move / noise.scale
-            elif isinstance(noise, DiscreteGaussian):
-                cost += (move / noise.sigma) ** 2 / 2
-        return cost
+        shifts = [move / noise.magnitude for noise, move in zip(pair, moves, strict=True)]
+        return sum((s if self.sum_noise.family == "laplace" else s**2 / 2 for s in shifts), Fraction(0))
 
     def _worst_pairs(self) -> Iterator[tuple[int, int]]:
         """Pairs (y, y') among which the costliest replacement is, in steps.
@@ -149,10 +144,11 @@ class BoundedVariance(Mechanism):
         step, ends = self.range.step, (self.range.low - self.range.centre, self.range.high - self.range.centre)
         for y in {abs(end) for end in ends}:
             tops = [-y, 0]
-            if isinstance(self.sum_noise, DiscreteLaplace) and isinstance(self.square_noise, DiscreteLaplace):
-                tops += [floor(-self.square_noise.scale / (2 * self.sum_noise.scale * step))]
-            if isinstance(self.sum_noise, DiscreteGaussian) and isinstance(self.square_noise, DiscreteGaussian):
-                inner = y**2 - 2 * (self.square_noise.sigma / (self.sum_noise.sigma * step)) ** 2
+            ratio = self.square_noise.magnitude / (self.sum_noise.magnitude * step)
+            if self.sum_noise.family == "laplace":
+                tops += [floor(-ratio / 2)]
+            else:
+                inner = y**2 - 2 * ratio**2
                 tops += [floor((sqrt(inner) - y) / 2)] if inner > 0 else []
             sign = 1 if y == ends[1] else -1
             for near in {top + extra for top in tops for extra in (-1, 0, 1, 2)}:
@@ -264,7 +260,6 @@ class BoundedVariance(Mechanism):
 
 def _shrunk(noise: Additive, factor: Fraction) -> Additive:
     """The noise whose loss is 1/factor times as large."""
-    if isinstance(noise, DiscreteLaplace):
-        return replace(noise, scale=noise.scale * factor)
-    assert isinstance(noise, DiscreteGaussian)  # checked at construction
-    return replace(noise, sigma=round_up(float(noise.sigma) * sqrt(factor) * (1 + 1e-14)))
+    if noise.family == "laplace":
+        return noise.scaled(factor)
+    return noise.scaled(round_up(float(noise.magnitude) * sqrt(factor) * (1 + 1e-14)) / noise.magnitude)

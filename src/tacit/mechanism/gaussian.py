@@ -1,18 +1,19 @@
 """Gaussian noise on a lattice: integers, or reals with a declared granularity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from math import log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, between, positive, round_up
+from tacit.base import InputError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, frozen, positive, round_up
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
-from tacit.mechanism.additive import Additive, fine_granularity, least
-from tacit.mechanism.mechanism import Example
+from tacit.mechanism.additive import Additive, Rounding, least
+from tacit.mechanism.mechanism import Example, Family, four_digits
 from tacit.noise import Rng, discrete_gaussian, discrete_gaussians
 
 __all__ = ["DiscreteGaussian", "Gaussian"]
@@ -21,7 +22,7 @@ FINE = 2**12  # from this many steps a sigma, the loss is stated through the con
 SUMMED = 2**13  # up to this many steps a sigma, tails are summed over the lattice
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DiscreteGaussian(Additive):
     """Integer noise with Pr[z] ∝ exp(−z²/2σ²).
 
@@ -32,7 +33,7 @@ class DiscreteGaussian(Additive):
 
     theory: ClassVar[str] = "gaussian"
 
-    sigma: Fraction
+    sigma: Ratio
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", positive(self.sigma, "sigma"))
@@ -48,7 +49,7 @@ class DiscreteGaussian(Additive):
         for a factor 1 ± 1e-33 (docs/theory/gaussian.md). On a coarse one exact when one coordinate moves: a scalar, or
         a vector of l2 sensitivity below √2 steps or of l1 sensitivity of one. Else zCDP, since several coordinates that
         move by a step each are told apart better than one that moves as far in l2."""
-        size, step = Sensitivity.of(sensitivity, "l2"), self.lattice.granularity
+        size, step = self._reach(sensitivity, "l2"), self.lattice.granularity
         shift = size.require("l2")
         if self._variance >= FINE**2:
             part: Part = Normal((shift / step) ** 2 / (self._variance - 4))
@@ -68,9 +69,10 @@ class DiscreteGaussian(Additive):
         size = Sensitivity.of(sensitivity, "l2")
         shift = positive(size.require("l2"), "sensitivity")
         if isinstance(loss, ZCDP) and loss.rho and not loss.slack:
-            squared = shift**2 / (2 * loss.rho)
-            sigma = round_up(sqrt(squared) * (1 + 1e-15))
-            return cls(sigma=sigma, **lattice)
+            twice = 2 * loss.rho
+            return cls._covering(
+                lambda moved, **on: cls(sigma=round_up(sqrt(moved**2 / twice) * (1 + 1e-15)), **on), size, "l2", lattice
+            )
         if isinstance(loss, Approx) and loss.slack:
             epsilon, delta = loss.bound, float(loss.slack)
 
@@ -90,8 +92,10 @@ class DiscreteGaussian(Additive):
         if budget >= 1:
             raise InputError("the classical Gaussian calibration holds only for epsilon < 1: use from_loss, for any")
         slack = float(between(delta, "delta", 0, 1))
-        shift = positive(Sensitivity.of(sensitivity, "l2").require("l2"), "sensitivity")
-        return cls(sigma=round_up(float(shift / budget) * sqrt(2 * log(1.25 / slack)) * (1 + 1e-15)), **lattice)
+        factor = sqrt(2 * log(1.25 / slack)) * (1 + 1e-15)
+        return cls._covering(
+            lambda moved, **on: cls(sigma=round_up(float(moved / budget) * factor), **on), sensitivity, "l2", lattice
+        )
 
     @classmethod
     def from_error(cls, error: Number, *, confidence: Number = 0.95, dimension: int = 1, **lattice: Any) -> Self:
@@ -121,6 +125,27 @@ class DiscreteGaussian(Additive):
         return [float(p) for p in raw / (2 * raw.sum() - 1)]
 
     @property
+    def family(self) -> Family:
+        return "gaussian"
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.sigma
+
+    def size_words(self, times: Fraction | int = 1) -> str:
+        return f"standard deviation {four_digits(self.sigma * times)}"
+
+    @property
+    def standard_deviation(self) -> float:
+        return float(self.sigma)
+
+    def half_width(self, confidence: float = 0.95) -> float:
+        return float(ndtri(0.5 + confidence / 2)) * float(self.sigma)
+
+    def scaled(self, factor: Number) -> Self:
+        return replace(self, sigma=self.sigma * positive(factor, "factor"))
+
+    @property
     def _variance(self) -> Fraction:
         """σ² in squared steps of the lattice."""
         return (self.sigma / self.lattice.granularity) ** 2
@@ -131,26 +156,18 @@ class DiscreteGaussian(Additive):
         return [Example(m, 5, 5 + shift, m.loss(Sensitivity.scalar(shift))) for m, shift in cases]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gaussian(DiscreteGaussian):
+@frozen
+class Gaussian(Rounding, DiscreteGaussian):
     """value + Z with Pr[Z = z] ∝ exp(−z²/2σ²) over the multiples z of `granularity`.
 
-    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP, and where one coordinate moves the exact (ε, δ) curve. Without a
-    declared granularity the lattice is the power of two about a millionth of σ, where the curve is the continuous
-    Gaussian's to ten digits, for vectors too.
+    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP, and where one coordinate moves the exact (ε, δ) curve. What is off the
+    lattice is rounded to it, and the sensitivity rounded up to whole steps: see `Rounding`. Without a declared
+    granularity the curve is the continuous Gaussian's to ten digits, for vectors too.
     """
 
-    granularity: Fraction | None = None
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        step = fine_granularity(self.sigma) if self.granularity is None else self.granularity
-        object.__setattr__(self, "granularity", Lattice(step).granularity)
-
-    @property
-    def lattice(self) -> Lattice:
-        assert self.granularity is not None  # set in __post_init__
-        return Lattice(self.granularity)
+        DiscreteGaussian.__post_init__(self)
+        Rounding.__post_init__(self)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

@@ -4,7 +4,6 @@ Nothing is sampled: a unit with k keys gives each of them one/√k (or one/k), s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -14,11 +13,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import ndtr
 
-from tacit.base import InputError, LossError, Number, Relation, Sensitivity, between, positive, round_up, whole
+from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, frozen, positive, round_up, whole
 from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
-from tacit.mechanism.mechanism import Example, Mechanism, Pmf
+from tacit.mechanism.mechanism import Example, Mechanism, Pmf, four_digits
 from tacit.noise import Rng, rng_or_default
 
 __all__ = ["KeySelection"]
@@ -34,7 +34,7 @@ SUMMED = 2**13  # up to this sigma tails are summed over the lattice
 ROUNDING = 1e-9  # far above the relative error of a tail in doubles
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KeySelection(Mechanism):
     """Show a key of total weight x > 0 when x + Z ≥ `threshold()`, Z being integer noise of this `scale`.
 
@@ -47,8 +47,8 @@ class KeySelection(Mechanism):
 
     theory: ClassVar[str] = "key-selection"
 
-    scale: Fraction
-    delta: Fraction
+    scale: Ratio
+    delta: Ratio
     norm: Norm = "l2"
     one: int = 64
 
@@ -93,7 +93,7 @@ class KeySelection(Mechanism):
     @classmethod
     def from_loss(cls, loss: Loss, **lattice: Any) -> Self:
         """The least noise with the guarantee ZCDP(ρ, delta=δ), in l2, or Approx(ε, δ), in l1, for its relation."""
-        units = 1 if loss.relation is Relation.ADD_REMOVE else 2
+        units = 1 if Relation(loss.relation) is Relation.ADD_REMOVE else 2
         if isinstance(loss, ZCDP) and loss.rho and loss.slack:
             return cls.from_rho(loss.rho / units, delta=loss.slack, **lattice)
         if isinstance(loss, Approx) and loss.bound and loss.slack:
@@ -104,6 +104,17 @@ class KeySelection(Mechanism):
     def noise(self) -> DiscreteLaplace | DiscreteGaussian:
         """What is added to a weight before it meets the threshold."""
         return DiscreteGaussian(sigma=self.scale) if self.norm == "l2" else DiscreteLaplace(scale=self.scale)
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.scale
+
+    def words(self, unit: str = "unit") -> str:
+        each = Fraction(1, self.one)
+        return (
+            f"{self.noise.kind} of {self.noise.size_words(each)} {unit}s on the number of {unit}s in a group; "
+            f"a group is shown if that passes a threshold of {four_digits(self.threshold() * each)}"
+        )
 
     @property
     def most(self) -> int:

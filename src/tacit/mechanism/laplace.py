@@ -1,24 +1,24 @@
 """Laplace noise on a lattice: integers, or reals with a declared granularity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-from math import exp, expm1
+from math import exp, expm1, log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, Number, Relation, Sensitivity, positive
-from tacit.loss import PLD, Loss, Pure
-from tacit.loss import DiscreteLaplace as DiscreteLaplacePart
-from tacit.mechanism.additive import Additive, fine_granularity
-from tacit.mechanism.mechanism import Example
+from tacit.base import InputError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, frozen, positive
+from tacit.loss import PLD, DiscreteLaplacePart, Loss, Pure
+from tacit.mechanism.additive import Additive, Rounding
+from tacit.mechanism.mechanism import Example, Family
 from tacit.noise import Rng, discrete_laplace, discrete_laplaces
 
 __all__ = ["DiscreteLaplace", "Laplace"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DiscreteLaplace(Additive):
     """Integer noise with Pr[z] ∝ exp(−|z|/scale): the two-sided geometric distribution.
 
@@ -28,7 +28,7 @@ class DiscreteLaplace(Additive):
 
     theory: ClassVar[str] = "laplace"
 
-    scale: Fraction
+    scale: Ratio
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
@@ -42,7 +42,7 @@ class DiscreteLaplace(Additive):
     ) -> Pure:
         """The curve of one coordinate that moves by the whole l1 sensitivity: no vector of that norm is told apart
         better (docs/theory/laplace.md)."""
-        shift = self._moved(Sensitivity.of(sensitivity, "l1").require("l1"))
+        shift = self._moved(self._reach(sensitivity, "l1").require("l1"))
         part = DiscreteLaplacePart(self._steps, shift)
         loss = PLD.of(((part, 1),), relation=relation, unit=unit)
         assert isinstance(loss, Pure)  # as its part is
@@ -53,8 +53,8 @@ class DiscreteLaplace(Additive):
         """The least noise with the pure guarantee `loss`: scale = l1 sensitivity / ε."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("Laplace noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
-        size = positive(Sensitivity.of(sensitivity, "l1").require("l1"), "sensitivity")
-        return cls(scale=size / loss.bound, **lattice)
+        epsilon = loss.bound
+        return cls._covering(lambda size, **on: cls(scale=size / epsilon, **on), sensitivity, "l1", lattice)
 
     @classmethod
     def from_error(cls, error: Number, *, confidence: Number = 0.95, dimension: int = 1, **lattice: Any) -> Self:
@@ -77,6 +77,24 @@ class DiscreteLaplace(Additive):
         return [float(p) for p in zero * np.exp(-rate * np.arange(self._listable(690 / rate) + 1))]
 
     @property
+    def family(self) -> Family:
+        return "laplace"
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.scale
+
+    @property
+    def standard_deviation(self) -> float:
+        return sqrt(2) * float(self.scale)
+
+    def half_width(self, confidence: float = 0.95) -> float:
+        return log(1 / (1 - confidence)) * float(self.scale)
+
+    def scaled(self, factor: Number) -> Self:
+        return replace(self, scale=self.scale * positive(factor, "factor"))
+
+    @property
     def _steps(self) -> Fraction:
         """The scale in steps of the lattice."""
         return self.scale / self.lattice.granularity
@@ -87,25 +105,17 @@ class DiscreteLaplace(Additive):
         return [Example(m, 5, 5 + shift, m.loss(sensitivity=shift)) for m, shift in cases]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Laplace(DiscreteLaplace):
+@frozen
+class Laplace(Rounding, DiscreteLaplace):
     """value + Z with Pr[Z = z] ∝ exp(−|z|/scale) over the multiples z of `granularity`.
 
-    Guarantee: ε = l1 sensitivity / scale, pure. Vectors get independent noise in each coordinate. Without a declared
-    granularity the lattice is the power of two about a millionth of the scale.
+    Guarantee: ε = l1 sensitivity / scale, pure. Vectors get independent noise in each coordinate. What is off the
+    lattice is rounded to it, and the sensitivity rounded up to whole steps: see `Rounding`.
     """
 
-    granularity: Fraction | None = None
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        step = fine_granularity(self.scale) if self.granularity is None else self.granularity
-        object.__setattr__(self, "granularity", Lattice(step).granularity)
-
-    @property
-    def lattice(self) -> Lattice:
-        assert self.granularity is not None  # set in __post_init__
-        return Lattice(self.granularity)
+        DiscreteLaplace.__post_init__(self)
+        Rounding.__post_init__(self)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

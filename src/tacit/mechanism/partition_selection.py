@@ -5,7 +5,6 @@ only one unit has must hide: it is kept with probability at most δ.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import MAX_EMAX, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -15,7 +14,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, positive, round_up, show, whole
+from tacit.base import InputError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, frozen, positive, round_up, show, whole
 from tacit.loss import Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
@@ -32,7 +32,7 @@ LONGEST = 1 << 21  # cells of the optimal law that are worth tabulating
 LARGEST = 2**62
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PartitionSelection(Mechanism):
     """Keep a key held by n units with probability π(n), π(0) = 0; one unit has at most `partitions` = k keys.
 
@@ -46,8 +46,8 @@ class PartitionSelection(Mechanism):
 
     theory: ClassVar[str] = "partition-selection"
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Ratio
+    delta: Ratio
     strategy: Strategy = "optimal"
     partitions: int = 1
 

@@ -1,7 +1,6 @@
 """Planar Laplace: a place reported with noise whose chance falls with its distance, for geo-indistinguishability."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, e, hypot
 from typing import Any, ClassVar, Self
@@ -9,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import lambertw
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, positive
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, between, frozen, positive
 from tacit.loss import Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, planar_laplace, planar_laplaces, rng_or_default
@@ -20,7 +19,7 @@ FAINTEST = 690.0  # distance in scales down to which a pmf lists points, about 1
 WIDEST = 500  # steps
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PlanarLaplace(Mechanism):
     """A point of the square lattice plus noise with Pr[z] ∝ exp(−|z|/scale), |z| the straight distance in steps.
 
@@ -31,7 +30,7 @@ class PlanarLaplace(Mechanism):
 
     theory: ClassVar[str] = "planar-laplace"
 
-    scale: Fraction
+    scale: Ratio
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, log
@@ -10,23 +9,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    Lattice,
-    Number,
-    Relation,
-    RelationError,
-    Sensitivity,
-    between,
-    exact,
-    positive,
-    show,
-    warn_of_delta,
-)
+from tacit.base import InputError, Lattice, Relation, RelationError, Sensitivity, warn_of_delta
+from tacit.base.number import Number, OptionalRatio, Ratio, between, default, exact, frozen, positive, show
 from tacit.loss import Approx, Loss
 from tacit.mechanism.laplace import Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
-from tacit.mechanism.smooth import Bounds, Ints
+from tacit.mechanism.smooth_median import Bounds, Ints
 from tacit.noise import Rng, discrete_laplace, rng_or_default
 from tacit.noise.bounds import exp_minus
 
@@ -35,7 +23,7 @@ __all__ = ["ProposeTestRelease", "distance_to_gap", "least_threshold"]
 NUMERIC = ("median", "iqr")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ProposeTestRelease(Mechanism):
     """The median, interquartile range or mode of the records, or `None`.
 
@@ -52,13 +40,13 @@ class ProposeTestRelease(Mechanism):
     theory: ClassVar[str] = "propose-test-release"
 
     statistic: str
-    test_scale: Fraction
-    delta: Fraction
-    bound: Fraction = Fraction(0)
-    noise_scale: Fraction | None = None
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-    granularity: Fraction = Fraction(1)
+    test_scale: Ratio
+    delta: Ratio
+    bound: Ratio = default(Fraction(0))
+    noise_scale: OptionalRatio = default(None)
+    lower: OptionalRatio = default(None)
+    upper: OptionalRatio = default(None)
+    granularity: Ratio = default(Fraction(1))
     categories: tuple[Hashable, ...] = ()
     relation: Relation = Relation.REPLACE
 

@@ -1,26 +1,14 @@
 """One quantile, by the exponential mechanism over every lattice point between declared bounds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import log
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    Lattice,
-    LossError,
-    Number,
-    Relation,
-    Sensitivity,
-    between,
-    exact,
-    positive,
-    show,
-    whole,
-)
+from tacit.base import InputError, Lattice, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, default, exact, frozen, positive, show, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.selection import one_row
@@ -34,17 +22,17 @@ Array = np.ndarray[Any, np.dtype[Any]]
 LISTED = 1_000_000  # lattice points a pmf may list
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Bounded(Mechanism):
     """Data and answers on the lattice points from `lower` to `upper`: what one quantile and many share.
 
     The bounds are declared, not taken from the data; values beyond them count as the nearer bound.
     """
 
-    lower: Fraction
-    upper: Fraction
-    scale: Fraction
-    granularity: Fraction = Fraction(1)
+    lower: Ratio
+    upper: Ratio
+    scale: Ratio
+    granularity: Ratio = default(Fraction(1))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
@@ -77,7 +65,7 @@ class Bounded(Mechanism):
         return np.asarray(np.clip(steps, low, high), dtype=np.int64)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Quantile(Bounded):
     """A lattice point y with probability proportional to exp(−m(y)/scale), m(y) being by how many ranks y misses.
 
@@ -89,7 +77,7 @@ class Quantile(Bounded):
 
     theory: ClassVar[str] = "quantile"
 
-    quantile: Fraction
+    quantile: Ratio
 
     def __post_init__(self) -> None:
         super().__post_init__()

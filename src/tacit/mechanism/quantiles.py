@@ -1,7 +1,6 @@
 """Many quantiles at once, by halving: each answer splits the data for the ones on either side of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
 from math import log
@@ -9,18 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import (
-    InputError,
-    LossError,
-    Number,
-    Relation,
-    Sensitivity,
-    between,
-    exact,
-    non_negative,
-    positive,
-    whole,
-)
+from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratios, between, exact, frozen, non_negative, positive, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.mechanism import Example, Pmf
 from tacit.mechanism.quantile import Bounded, draw_quantile, fraction, point_masses, rank_sensitivity, rows_owned
@@ -34,7 +23,7 @@ Wanted = tuple[Fraction, ...]
 LISTED = 2_000_000  # answers times spreads of the data that a pmf may go through
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Quantiles(Bounded):
     """All `quantiles`, in increasing order (Kaplan, Schnapp and Stemmer 2022).
 
@@ -49,7 +38,7 @@ class Quantiles(Bounded):
 
     theory: ClassVar[str] = "quantile"
 
-    quantiles: Wanted
+    quantiles: Ratios
     spread: int = 1024
 
     def __post_init__(self) -> None:

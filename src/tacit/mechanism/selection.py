@@ -1,23 +1,26 @@
-"""Choosing the best of a set of candidates by their scores: what the three selection mechanisms share."""
+"""Choosing the best of a set of candidates by their scores: the exponential mechanism, permute-and-flip, noisy max."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from math import log
-from typing import Any, ClassVar, Self
+from math import exp, expm1, log, sqrt
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, LossError, Number, Relation, Sensitivity, between, positive, whole
-from tacit.loss import Loss, Pure
-from tacit.mechanism.mechanism import Example, Mechanism, Pmf
+from tacit.base import InputError, Lattice, LossError, Relation, Sensitivity
+from tacit.base.number import Number, Ratio, between, default, frozen, positive, round_up, whole
+from tacit.loss import ZCDP, Loss, Pure
+from tacit.mechanism.additive import most
+from tacit.mechanism.mechanism import Example, Mechanism, Pmf, four_digits
+from tacit.noise import Rng, coins_exp_each, discrete_laplaces, geometrics, rng_or_default
+from tacit.noise.choice import choose
 
-__all__ = ["Selection", "listed", "one_row"]
+__all__ = ["Exponential", "NoisyMax", "PermuteAndFlip", "Selection", "listed", "one_row"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Selection(Mechanism):
     """The index of one candidate, the more likely the higher its score.
 
@@ -30,9 +33,9 @@ class Selection(Mechanism):
 
     listable: ClassVar[int] = 1000  # candidates a pmf may have
 
-    scale: Fraction
+    scale: Ratio
     monotone: bool = False
-    granularity: Fraction = Fraction(1)
+    granularity: Ratio = default(Fraction(1))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
@@ -73,6 +76,10 @@ class Selection(Mechanism):
         """The most noise whose `error(confidence, candidates=candidates)` is at most `error`."""
         target = positive(error, "error", toward="down")
         return cls(scale=target / Fraction(_log_candidates(confidence, candidates) * (1 + 4e-15)), **options)
+
+    @property
+    def magnitude(self) -> Fraction:
+        return self.scale
 
     @property
     def _unit(self) -> Fraction:
@@ -141,3 +148,192 @@ def _log_candidates(confidence: Number, candidates: int) -> float:
 def listed(probabilities: Array) -> Pmf:
     """A law over indices, summing to one up to rounding."""
     return {i: float(p) for i, p in enumerate(probabilities)}
+
+
+@frozen
+class Exponential(Selection):
+    """Candidate i with probability proportional to exp(score_i/scale) (McSherry and Talwar 2007).
+
+    Guarantee: ε = 2Δ/scale, pure (Δ/scale if monotone), and ε²/8 in zCDP, because the losses of any two outputs lie
+    within the same ε of each other (bounded range: Dong, Durfee and Rogers 2020; Cesar and Rogers 2021).
+    """
+
+    theory: ClassVar[str] = "exponential"
+    listable: ClassVar[int] = 1_000_000
+
+    @property
+    def kind(self) -> str:
+        return "the exponential mechanism"
+
+    def words(self, unit: str = "unit") -> str:
+        return f"{self.kind}, with a scale of {four_digits(self.scale)} {unit}s"
+
+    def concentrated(
+        self,
+        sensitivity: Sensitivity | Number | None = None,
+        *,
+        relation: Relation = Relation.ADD_REMOVE,
+        unit: str = "row",
+    ) -> ZCDP:
+        """The same release in zCDP: ρ = ε²/8 with the ε of `loss`, a quarter of what pure ε alone would give."""
+        return ZCDP(self._range(sensitivity) ** 2 / 8, relation=relation, unit=unit)
+
+    @classmethod
+    def from_loss(
+        cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, monotone: bool = False, **options: Any
+    ) -> Self:
+        """The least noise for Pure(ε), or for ZCDP(ρ) through ε = √8ρ."""
+        if isinstance(loss, ZCDP) and loss.rho and not loss.slack:
+            size = positive(Sensitivity.of(sensitivity, "linf").require("linf"), "sensitivity")
+            scale = round_up((1 if monotone else 2) * size * Fraction(1 / sqrt(8 * loss.rho) * (1 + 1e-15)))
+            return cls(scale=scale, monotone=monotone, **options)
+        return super().from_loss(loss, sensitivity=sensitivity, monotone=monotone, **options)
+
+    def sample(self, value: Any, rng: Rng | None = None) -> int:
+        """The index of one candidate, from the scores of all."""
+        return choose(self._gaps(value), self._unit, rng_or_default(rng))
+
+    def pmf(self, value: Any) -> Pmf:
+        weights = np.exp(-self._listed_gaps(value))
+        return listed(weights / weights.sum())
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        """Also many candidates alike, and the zCDP of one of them."""
+        m = cls(scale=Fraction(2))
+        crowd = [0] * 999
+        return [
+            *super().examples(),
+            Example(m, [1, *crowd], [0, *(s + 1 for s in crowd)], m.loss(sensitivity=1)),
+            Example(m, [1, 0], [-1, 2], m.concentrated(sensitivity=2), tight=False),
+        ]
+
+
+@frozen
+class PermuteAndFlip(Selection):
+    """Every candidate flips a coin of bias exp((score − best)/scale); one of the heads is chosen uniformly.
+
+    That is the first head in a random order, the mechanism of McKenna and Sheldon (2020). The best candidate always
+    shows heads. Guarantee: ε = 2Δ/scale, pure (Δ/scale if monotone), with an expected score never below that of the
+    exponential mechanism of the same scale. It has no bounded range: its zCDP is that of pure ε.
+    """
+
+    theory: ClassVar[str] = "permute-and-flip"
+
+    def sample(self, value: Any, rng: Rng | None = None) -> int:
+        """The index of one candidate, from the scores of all."""
+        source = rng_or_default(rng)
+        heads = np.flatnonzero(coins_exp_each(self._gaps(value), self._unit, source))
+        return int(heads[source.below(len(heads))])
+
+    def pmf(self, value: Any) -> Pmf:
+        """p_i·∫ Π_{j≠i} (1 − p_j·x) dx over x in [0, 1], the place of i in the order.
+
+        The integrand is a polynomial of degree n − 1, on which Gauss–Legendre is exact; all terms are positive.
+        """
+        bias = np.exp(-self._listed_gaps(value))
+        nodes, shares = np.polynomial.legendre.leggauss(len(bias) // 2 + 1)
+        factors = 1 - np.outer((nodes + 1) / 2, bias)
+        product = np.exp(np.log(factors).sum(axis=1))
+        return listed(bias * ((shares / 2 * product) @ (1 / factors)))
+
+
+REACH = 45  # scales of noise that a pmf sums over; what lies beyond weighs e^−45
+CELLS = 20_000_000  # terms that a pmf may sum
+
+
+@frozen
+class NoisyMax(Selection):
+    """The candidate whose score plus noise is the largest; among equals one is chosen uniformly.
+
+    The noise is independent and lies on the multiples z of `granularity`: Pr ∝ exp(−|z|/scale) for "laplace", the same
+    on z ≥ 0 only for "exponential". Guarantee: ε = 2Δ/scale, pure (Δ/scale if monotone), for both. The one-sided noise
+    usually errs less; with it this is exactly permute-and-flip. The granularity may be finer than the scores, which
+    makes ties rare but is not needed for the guarantee.
+    """
+
+    theory: ClassVar[str] = "noisy-max"
+
+    noise: Literal["laplace", "exponential"] = "exponential"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.noise not in ("laplace", "exponential"):
+            raise InputError(f"noise must be 'laplace' or 'exponential', not {self.noise!r}")
+
+    def sample(self, value: Any, rng: Rng | None = None) -> int:
+        """The index of one candidate, from the scores of all."""
+        source, gaps = rng_or_default(rng), self._gaps(value)
+        draw = discrete_laplaces if self.noise == "laplace" else geometrics
+        noisy = draw(1 / self._unit, len(gaps), source) - gaps
+        best = np.flatnonzero(noisy == noisy.max())
+        return int(best[source.below(len(best))])
+
+    def error(self, confidence: Number = 0.95, *, candidates: int) -> float:
+        """A gap e such that the chosen score is at least the best one − e with probability ≥ `confidence`.
+
+        A candidate k steps short can win only if its noise beats that of the best by k or more; e is the least multiple
+        of the granularity beyond which the n − 1 chances of that sum to at most 1 − confidence.
+        """
+        allowed = float(1 - between(confidence, "confidence", 0, 1)) * (1 - 1e-12)
+        rivals = whole(candidates, "candidates", least=1) - 1
+        low, high = -1, 1
+        while rivals * self._beats(high + 1) > allowed:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if rivals * self._beats(middle + 1) <= allowed else (middle, high)
+        return float(high * self.granularity)
+
+    @classmethod
+    def from_error(cls, error: Number, *, candidates: int, confidence: Number = 0.95, **options: Any) -> Self:
+        target = positive(error, "error", toward="down")
+
+        def fits(scale: float) -> bool:
+            return Fraction(cls(scale=Fraction(scale), **options).error(confidence, candidates=candidates)) <= target
+
+        return cls(scale=Fraction(most(fits, float(target))), **options)
+
+    def _beats(self, steps: int) -> float:
+        """Pr[X − Y ≥ steps] for two independent noises and steps ≥ 0, summed in closed form with r = exp(−1/scale)."""
+        rate = float(self._unit)
+        r = exp(-rate)
+        if self.noise == "exponential":
+            return exp(-steps * rate) / (1 + r)
+        return exp(-steps * rate) / (1 + r) ** 2 * (-expm1(-rate) * steps + (1 + r * r) / (1 + r) + r)
+
+    def pmf(self, value: Any) -> Pmf:
+        """Summed over the winning value v, with x in [0, 1] the tie-breaking priority of the winner.
+
+        Pr[i] = Σ_v Pr[i at v]·∫ Π_{j≠i} (Pr[j below v] + x·Pr[j at v]) dx; Gauss–Legendre is exact on a polynomial.
+        """
+        scales = self._listed_gaps(value)
+        rate = float(self._unit)
+        gaps = np.rint(scales / rate)
+        first = -int(gaps.max() + REACH / rate) - 1 if self.noise == "laplace" else 0
+        last = int(REACH / rate) + 1
+        nodes, shares = np.polynomial.legendre.leggauss(len(gaps) // 2 + 1)
+        if (last - first + 1) * len(gaps) * len(nodes) > CELLS:
+            raise LossError("pmf would sum too many terms: declare a coarser granularity to look at it")
+        values = np.arange(first, last + 1, dtype=float)
+        below, at = self._law(values[:, None] + gaps, rate)
+        total = np.zeros(len(gaps))
+        for x, share in zip((nodes + 1) / 2, shares / 2, strict=True):
+            logs = np.log(below + x * at)
+            total += share * (at * np.exp(logs.sum(axis=1, keepdims=True) - logs)).sum(axis=0)
+        return listed(total)
+
+    def _law(self, z: Array, rate: float) -> tuple[Array, Array]:
+        """Pr[Z < z] and Pr[Z = z], each with full relative accuracy."""
+        r, stop = exp(-rate), -expm1(-rate)
+        if self.noise == "exponential":
+            return -np.expm1(-rate * z), stop * np.exp(-rate * z)
+        tail = np.exp(-rate * np.abs(z)) / (1 + r)
+        return np.where(z > 0, 1 - tail, r * tail), stop * tail
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        """The same neighbours for both noises, and a lattice finer than the scores."""
+        fine = cls(scale=Fraction(2), granularity=Fraction(1, 8), noise="laplace")
+        found = [*cls._worst_cases(noise="exponential"), *cls._worst_cases(noise="laplace")]
+        return [*found, Example(fine, [1, 60, 60], [0, 61, 61], fine.loss(sensitivity=1))]

@@ -1,7 +1,6 @@
 """Sparse vector: any number of questions "is it above the threshold?", of which only the first c yeses are paid for."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, exp
 from threading import Lock
@@ -9,19 +8,8 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from tacit.base import (
-    ExhaustedError,
-    InputError,
-    Lattice,
-    LossError,
-    Number,
-    RandomnessError,
-    Relation,
-    Sensitivity,
-    between,
-    positive,
-    whole,
-)
+from tacit.base import ExhaustedError, InputError, Lattice, LossError, RandomnessError, Relation, Sensitivity
+from tacit.base.number import Number, OptionalRatio, Ratio, between, default, frozen, positive, whole
 from tacit.loss import Loss, Pure
 from tacit.mechanism.laplace import Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
@@ -39,7 +27,7 @@ REACH = 745  # exp(−REACH) is the smallest double: a pmf needs no threshold no
 BLOCKS = 512  # the accuracy statement sums over the threshold noise in about so many blocks a scale
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SparseVector(Mechanism):
     """AboveThreshold with `answers` = c positive answers, on the integers of a lattice.
 
@@ -55,12 +43,12 @@ class SparseVector(Mechanism):
 
     theory: ClassVar[str] = "sparse-vector"
 
-    threshold_scale: Fraction
-    query_scale: Fraction
+    threshold_scale: Ratio
+    query_scale: Ratio
     answers: int
-    numeric_scale: Fraction | None = None
+    numeric_scale: OptionalRatio = default(None)
     monotone: bool = False
-    granularity: Fraction = Fraction(1)
+    granularity: Ratio = default(Fraction(1))
 
     def __post_init__(self) -> None:
         for name in ("threshold_scale", "query_scale", "granularity"):

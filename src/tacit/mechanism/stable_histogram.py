@@ -1,7 +1,6 @@
 """A histogram over keys that nobody listed in advance: noisy counts, shown only above a threshold."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import exp, fsum, prod
@@ -9,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import InputError, LossError, Number, Relation, Sensitivity, round_up
+from tacit.base import InputError, LossError, Number, Ratio, Relation, Sensitivity, frozen, round_up
 from tacit.loss import Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
@@ -23,7 +22,7 @@ LISTED = 2_000_000  # outputs a pmf may list
 TINY = 1e-300
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StableHistogram(Mechanism):
     """For every key that some unit has: its count plus integer noise, shown when that is at least `threshold()`.
 
@@ -34,8 +33,8 @@ class StableHistogram(Mechanism):
 
     theory: ClassVar[str] = "histogram"
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Ratio
+    delta: Ratio
     strategy: Literal["laplace", "gaussian"] = "laplace"
     partitions: int = 1
 

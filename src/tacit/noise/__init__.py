@@ -6,8 +6,7 @@ from tacit.noise.gaussian import discrete_gaussian, discrete_gaussians
 from tacit.noise.laplace import discrete_laplace, discrete_laplaces, geometric, geometrics
 from tacit.noise.logistic import logistic, logistics
 from tacit.noise.planar import planar_laplace, planar_laplaces
-from tacit.noise.rng import Rng, SecureRng, rng_or_default
-from tacit.noise.uniform import uniform
+from tacit.noise.rng import Rng, SecureRng, rng_or_default, uniform
 
 __all__ = [
     "Rng",

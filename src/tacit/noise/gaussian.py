@@ -20,9 +20,8 @@ from tacit.base import positive
 from tacit.noise.bounds import Enclosure, exp_minus, times
 from tacit.noise.coin import bernoulli_exp_ratio, words_below_exp
 from tacit.noise.laplace import discrete_laplace
-from tacit.noise.rng import Rng
+from tacit.noise.rng import Rng, uniform
 from tacit.noise.table import Table, in_chunks
-from tacit.noise.uniform import uniform
 
 __all__ = ["discrete_gaussian", "discrete_gaussians"]
 

@@ -6,7 +6,7 @@ somebody wrote, never the binary float near them.
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -14,7 +14,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from tacit.base import InputError
+from tacit.base import InputError, Relation
 
 __all__ = [
     "PRIVATE",
@@ -149,13 +149,14 @@ def _list(item: Callable[[object], str]) -> Callable[[object], tuple[str, ...]]:
     return read
 
 
-def choice(options: type[StrEnum]) -> Kind:
+def choice(options: Iterable[StrEnum | Relation]) -> Kind:
     """One of a few words."""
-    listed = ", ".join(f'"{option.value}"' for option in options)
+    words = {option.value: option for option in options}
+    listed = ", ".join(f'"{word}"' for word in words)
 
-    def read(value: object) -> StrEnum:
-        if isinstance(value, str) and value in {option.value for option in options}:
-            return options(value)
+    def read(value: object) -> StrEnum | Relation:
+        if isinstance(value, str) and value in words:
+            return words[value]
         raise InputError(f"must be one of {listed}")
 
     return Kind(listed.replace(", ", " or "), read)

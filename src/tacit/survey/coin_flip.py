@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError, between
-from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
 from tacit.mechanism.mechanism import Example
+from tacit.mechanism.randomized_response import CoinFlipSurvey
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import ONE, Coin, below
 from tacit.survey.frequency import Frequency, word

@@ -1,4 +1,4 @@
-"""A group of units under Poisson sampling: how many of them take part is binomial."""
+"""Parts made of other parts: the neighbours exchanged, and a group of units under Poisson sampling."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +11,56 @@ from scipy.special import logsumexp
 from tacit.loss.pair import Cells, Floats, Pair, cells_of, normal_masses
 from tacit.loss.part import Part
 
-__all__ = ["MixturePair", "SampledGroup"]
+__all__ = ["MixturePair", "Reversed", "SampledGroup"]
+
+
+@dataclass(frozen=True)
+class Reversed(Part):
+    """Another part with its two neighbours exchanged."""
+
+    kind: ClassVar[str] = "reversed"
+    lopsided: ClassVar[bool] = True
+
+    base: Part
+
+    def pair(self) -> Pair:
+        return self.base.pair().swapped
+
+    def reversed(self) -> Part:
+        return self.base
+
+    @property
+    def attained(self) -> bool:
+        return self.base.attained
+
+    @property
+    def replace_only(self) -> bool:
+        return self.base.replace_only
+
+    @property
+    def bound(self) -> Fraction | None:
+        return self.base.bound
+
+    @property
+    def reached(self) -> Fraction | None:
+        return self.base.reached
+
+    @property
+    def slack(self) -> Fraction:
+        return self.base.slack
+
+    @property
+    def rho(self) -> Fraction | None:
+        return self.base.rho
+
+    def renyi(self, order: float) -> float:
+        return self.base.renyi(order)
+
+    def grouped(self, size: int) -> Part:
+        return self.base.grouped(size).reversed()
+
+    def replaced(self) -> Part:
+        return self.base.replaced().reversed()
 
 
 @dataclass(frozen=True)
