@@ -6,7 +6,7 @@ import pytest
 from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import InputError
 from tacit.survey.demo import simulate
-from tacit.survey.plan import margin, plan, spelled
+from tacit.survey.plan import plan, spelled
 from tacit.survey.results import results_of
 from tacit.survey.survey_file import parse
 
@@ -85,8 +85,8 @@ def test_as_many_answers_as_needed_are_enough_and_fewer_are_not() -> None:
     for forecast in plan(survey, answers=100, within="0.02").forecasts[:4]:
         protocol, width = survey.protocols[forecast.name], 40 if forecast.name == "mean" else 1
         assert forecast.needed is not None
-        assert margin(protocol, forecast.needed) <= 0.02 * width
-        assert margin(protocol, round(0.99 * forecast.needed)) > 0.02 * width
+        assert protocol.margin(answers=forecast.needed) <= 0.02 * width
+        assert protocol.margin(answers=round(0.99 * forecast.needed)) > 0.02 * width
 
 
 def test_more_answers_and_more_epsilon_help() -> None:

@@ -18,6 +18,7 @@ from support.reports import (
     within,
 )
 from tacit.base import InputError
+from tacit.survey.estimate import normal
 from tacit.survey.hash_family import bucket_of_text
 from tacit.survey.prefix import PrefixText, Search, _longer
 from tacit.survey.protocol import Array
@@ -136,7 +137,7 @@ def surveys(count: int) -> float:
         counts = protocol.tally(protocol.sample(answers, FixedRng(seed))).counts
         data = Search(counts.reshape(1, 4096, -1), 2, (float(protocol.p), float(protocol.q)))
         share, error = data.share(0, b"ab")
-        found = Search.intervals(np.array([share]), np.array([error]), 0.95)
+        found = normal(np.array([share]), np.array([error]), 0.95)
         held += bool(found.lower[0] <= 0.4 <= found.upper[0])
     return held / count
 

@@ -5,6 +5,7 @@ from tacit.survey.choose import Candidate, Choice, choose
 from tacit.survey.coin_flip import CoinFlip
 from tacit.survey.device import MeanMemo, Memo, device_secret
 from tacit.survey.direct import DirectResponse
+from tacit.survey.estimate import consistent
 from tacit.survey.frequency import Frequency
 from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.local_hashing import LocalHashing, PooledHashing
@@ -16,7 +17,6 @@ from tacit.survey.protocol import Protocol, Tally
 from tacit.survey.ranges import RangeTree
 from tacit.survey.rappor import Rappor, RapporDevice, decode
 from tacit.survey.registry import PROTOCOLS
-from tacit.survey.results import consistent
 from tacit.survey.shuffle import Shuffler, local_epsilon, shuffled_loss
 from tacit.survey.sketch import CountMeanSketch, HadamardSketch
 from tacit.survey.square_wave import SquareWave

@@ -16,9 +16,10 @@ from tacit.base import InputError
 from tacit.noise import Rng
 from tacit.noise.logistic import logistic_bounds
 
-__all__ = ["NOTHING", "ONE", "Coin", "below", "keeping", "whole_words"]
+__all__ = ["NOTHING", "ONE", "Coin", "below", "joined", "keeping", "split", "whole_words"]
 
 ONE = 1 << 64
+WORD = 1 << 32
 NOTHING = "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
@@ -74,3 +75,16 @@ def whole_words(kind: str, count: int, rng: Rng) -> np.ndarray[Any, np.dtype[Any
     """`count` uniform words of a numpy type such as "<u4"."""
     size = np.dtype(kind).itemsize
     return np.frombuffer(rng.read(count * size), dtype=kind)
+
+
+def split(value: int | float) -> int | float | list[int]:
+    """A number as a device is told it: JavaScript has no fast whole numbers of 64 bits, so those are [high, low]."""
+    return list(divmod(value, WORD)) if isinstance(value, int) and value >= WORD else value
+
+
+def joined(value: Any) -> Any:
+    """The inverse of `split`."""
+    if not isinstance(value, list):
+        return value
+    high, low = value
+    return high * WORD + low

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class CoinFlip(Frequency):
 
     theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "coin_flip"
+    in_browser: ClassVar[bool] = True
 
     truth: Fraction = Fraction(1, 2)
     epsilon: Fraction = field(init=False)
@@ -53,6 +54,10 @@ class CoinFlip(Frequency):
     @property
     def device(self) -> Mapping[str, int]:
         return {"categories": self.categories, "truth": self._truly.heads}
+
+    @classmethod
+    def from_device(cls, epsilon: Fraction, device: Mapping[str, Any]) -> Self:
+        return cls(truth=Fraction(device["truth"], ONE))  # of 2^64 sides so many are heads
 
     @property
     def p(self) -> Fraction:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError
+from tacit.loss import shuffled
+from tacit.loss.shuffle import ShuffledLoss
 from tacit.mechanism.mechanism import Example
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import Coin, below, keeping
@@ -32,6 +34,8 @@ class DirectResponse(Frequency):
 
     theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "direct"
+    in_browser: ClassVar[bool] = True
+    title = "direct response"
 
     epsilon: Fraction
     categories: int
@@ -54,6 +58,16 @@ class DirectResponse(Frequency):
     @property
     def q(self) -> Fraction:
         return (1 - self.p) / (self.categories - 1)
+
+    def shuffled(self, *, reports: int) -> ShuffledLoss:
+        """The analysis of its own: the answers that nobody is suspected of hide a report too."""
+        if self.categories == 2:
+            return super().shuffled(reports=reports)
+        return shuffled(self.loss(), reports=reports, categories=self.categories)
+
+    def _joint(self, rate: Array) -> Array:
+        """A report speaks for one answer: the multinomial law."""
+        return np.asarray(np.diag(rate) - np.outer(rate, rate))
 
     @property
     def dtype(self) -> np.dtype[Any]:

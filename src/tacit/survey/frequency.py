@@ -17,6 +17,7 @@ from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng
 from tacit.survey.coin import NOTHING
+from tacit.survey.estimate import reach
 from tacit.survey.protocol import Array, Protocol, Tally
 
 __all__ = ["LISTABLE", "LISTED", "WIDEST", "Bits", "Frequency", "total_error", "word"]
@@ -48,6 +49,14 @@ class Frequency(Protocol):
     def q(self) -> Fraction:
         """Probability that a report speaks for one given other answer."""
 
+    @property
+    def choices(self) -> int:
+        return self.categories
+
+    @property
+    def probes(self) -> tuple[int, int, int]:
+        return 0, self.categories - 1, (self.categories - 1) // 2
+
     @cached_property
     def total_error(self) -> float:
         """T = [p(1−p) + (k−1)q(1−q)]/(p−q)²: n times the summed variance of all shares, for one true answer."""
@@ -58,6 +67,21 @@ class Frequency(Protocol):
         p, q = self.p, self.q
         spread = share * float(p * (1 - p)) + (1 - share) * float(q * (1 - q))
         return sqrt(spread / whole(reports, "reports", least=1)) / float(p - q)
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        low, high = float(self.q), float(self.p)
+        rate = min(max(0.5, low), high)  # of reports that speak for an answer, where it varies most
+        return reach(confidence) * sqrt(rate * (1 - rate) / answers) / float(self.p - self.q)
+
+    def covariance(self, shares: Array, reports: int) -> Array:
+        """About the covariance of estimated shares, the sample of respondents included."""
+        contrast = float(self.p - self.q)
+        rate = float(self.q) + contrast * np.clip(shares, 0, 1)
+        return np.asarray(self._joint(rate) / reports / contrast**2)
+
+    def _joint(self, rate: Array) -> Array:
+        """The covariance of what one report says to each answer, spoken for at these rates: nearly independent."""
+        return np.diag(rate * (1 - rate))
 
     def support(self, tally: Tally) -> Array:
         """How many reports speak for each answer."""

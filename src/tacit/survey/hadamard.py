@@ -36,6 +36,8 @@ class HadamardResponse(Frequency):
 
     theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "hadamard"
+    in_browser: ClassVar[bool] = True
+    title = "Hadamard response"
 
     epsilon: Fraction
     categories: int

@@ -126,6 +126,7 @@ class LocalHashing(Hashed):
     """
 
     kind: ClassVar[str] = "local_hashing"
+    in_browser: ClassVar[bool] = True
 
     @property
     def device(self) -> Mapping[str, int]:

@@ -14,8 +14,9 @@ from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
 from tacit.survey.choose import choose
+from tacit.survey.estimate import normal, root
 from tacit.survey.frequency import Frequency
-from tacit.survey.picked import Picked, covariance, normal
+from tacit.survey.picked import Picked
 from tacit.survey.protocol import Array, Tally
 
 __all__ = ["Marginals"]
@@ -116,10 +117,10 @@ class Marginals(Picked):
                 shares = part.estimate(one).value
                 trust = one.reports * size / part.total_error
                 value, weight = value + trust * (sums @ shares), weight + trust
-                spread = spread + trust**2 * np.diag(sums @ covariance(part, shares, one.reports) @ sums.T)
+                spread = spread + trust**2 * np.diag(sums @ part.covariance(shares, one.reports) @ sums.T)
             values.append(value / weight)
             spreads.append(spread / weight**2)
-        return normal(np.concatenate(values), np.concatenate(spreads), confidence)
+        return normal(np.concatenate(values), root(np.concatenate(spreads)), confidence)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

@@ -21,9 +21,10 @@ from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.estimate import reach
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
-__all__ = ["Mean", "OneBitMean", "declared", "interval", "parts"]
+__all__ = ["Mean", "OneBitMean", "declared", "interval", "parts", "quarters"]
 
 FEW = 30  # reports below which an interval by their spread is not trusted
 FINEST = 1 << 16
@@ -33,6 +34,9 @@ LARGEST = Fraction(10) ** 100
 @dataclass(frozen=True, kw_only=True)
 class Mean(Protocol):
     """A number from [`low`, `high`], on a lattice of `steps` equal parts."""
+
+    unit: ClassVar[str] = "number"
+    margin_unit: ClassVar[str] = "number"
 
     epsilon: Fraction
     low: Fraction = Fraction(0)
@@ -59,6 +63,21 @@ class Mean(Protocol):
     def deviation(self, *, reports: int, value: Number | None = None) -> float:
         """Standard deviation of the estimated mean if all answer `value`; without it, the most it can be."""
 
+    @property
+    def probes(self) -> tuple[float, float, float]:
+        return quarters(self.low, self.high)
+
+    @property
+    def scale(self) -> float:
+        return float(self.high - self.low)
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        return reach(confidence) * self.deviation(reports=answers)
+
+    def nearest(self, tally: Tally, estimate: Estimate) -> Array:
+        """Numbers in the range."""
+        return np.asarray(np.clip(np.atleast_1d(estimate.value), float(self.low), float(self.high)))
+
     def number(self, share: Any) -> Any:
         """What a share of the range, from 0 at `low` to 1 at `high`, is in the answers' own units."""
         return float(self.low) + float(self.high - self.low) * share
@@ -76,6 +95,12 @@ def declared(low: Number, high: Number, cells: int) -> tuple[Fraction, Fraction]
     if float(ends[0]) + float(ends[1] - ends[0]) / cells <= float(ends[0]):
         raise InputError("the range is too narrow for its distance from zero: subtract a constant from the answers")
     return ends
+
+
+def quarters(low: Fraction, high: Fraction) -> tuple[float, float, float]:
+    """Both ends of a range, and a quarter of the way between them."""
+    first, last = float(low), float(high)
+    return first, last, first + (last - first) / 4
 
 
 def parts(values: Array, low: float, high: float, cells: int) -> Array:
@@ -120,6 +145,7 @@ class OneBitMean(Mean):
 
     theory: ClassVar[str] = "local-means"
     kind: ClassVar[str] = "one_bit_mean"
+    in_browser: ClassVar[bool] = True
 
     steps: int = FINEST
 

@@ -11,42 +11,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from tacit.base import InputError, Number, between
-from tacit.mechanism.response import Estimate
+from tacit.base import InputError
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import below
-from tacit.survey.direct import DirectResponse
 from tacit.survey.frequency import Frequency, word
 from tacit.survey.protocol import Array, Law, Protocol, Tally
-from tacit.survey.subset import SubsetSelection
 
-__all__ = ["Picked", "covariance", "normal"]
-
-
-def covariance(part: Frequency, shares: Array, reports: int) -> Array:
-    """About the covariance of a part's estimated shares, the sample of respondents included.
-
-    A direct report speaks for one answer, which is the multinomial law. A subset speaks for a fixed number, so that
-    errors add up to 0. With other protocols answers are spoken for nearly independently.
-    """
-    contrast = float(part.p - part.q)
-    rate = float(part.q) + contrast * np.clip(shares, 0, 1)
-    spread = rate * (1 - rate)
-    matrix = np.diag(spread)
-    if isinstance(part, DirectResponse):
-        matrix = np.diag(rate) - np.outer(rate, rate)
-    elif isinstance(part, SubsetSelection):
-        matrix = (matrix - np.outer(spread, spread) / spread.sum()) * spread.size / (spread.size - 1)
-    return np.asarray(matrix / reports / contrast**2)
-
-
-def normal(value: Array, variance: Array, confidence: Number) -> Estimate:
-    """Estimates with normal intervals, cut to [0, 1]."""
-    level, error = float(between(confidence, "confidence", 0, 1)), np.sqrt(np.maximum(variance, 0.0))
-    reach = float(ndtri((1 + level) / 2)) * error
-    return Estimate(value, np.clip(value - reach, 0, 1), np.clip(value + reach, 0, 1), error, level)
+__all__ = ["Picked"]
 
 
 class Picked(Protocol):

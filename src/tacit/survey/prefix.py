@@ -15,13 +15,13 @@ from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from tacit.base import InputError, Number, between, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.estimate import AnswerEstimate, normal
 from tacit.survey.frequency import word
 from tacit.survey.hash_family import absorbed, bucket_of_text, buckets_at, encoded, started
 from tacit.survey.local_hashing import best_buckets, rates
@@ -42,7 +42,7 @@ class Found:
     standard_error: float
 
     def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
-        found = Search.intervals(np.array([self.share]), np.array([self.standard_error]), confidence)
+        found = normal(np.array([self.share]), np.array([self.standard_error]), confidence)
         return float(found.lower[0]), float(found.upper[0])
 
 
@@ -109,13 +109,6 @@ class Search:
         spread = max(coins, float(cells.var(axis=1).sum())) / (n * (p - q)) ** 2
         return share, sqrt(spread + held * (1 - held) / n)
 
-    @staticmethod
-    def intervals(share: Array, error: Array, confidence: Number) -> Estimate:
-        """Normal intervals, cut to [0, 1]."""
-        level = float(between(confidence, "confidence", 0, 1))
-        reach = float(ndtri((1 + level) / 2)) * error
-        return Estimate(share, np.clip(share - reach, 0, 1), np.clip(share + reach, 0, 1), error, level)
-
 
 def search(data: Search, *, risk: Number, most: int, alphabet: str | None) -> Sequence[Found]:
     """Texts whose every beginning stands out, at most `most` of them, the most frequent first.
@@ -167,6 +160,7 @@ def _whole(body: bytes) -> bool:
 
 
 LONGEST = 32
+RISK, CANDIDATES = 0.05, 64 * 190  # of a forecast: finding a text that nobody has; beginnings tried at a level
 MOST_FUNCTIONS = 1 << 16
 LISTED = 1 << 20
 CHUNK = 1 << 15
@@ -188,6 +182,9 @@ class PrefixText(Protocol):
 
     theory: ClassVar[str] = "heavy-hitters"
     kind: ClassVar[str] = "prefix"
+    in_browser: ClassVar[bool] = True
+    title = "beginnings of texts"
+    margin_unit: ClassVar[str] = "text"
 
     epsilon: Fraction
     longest: int = 16
@@ -236,6 +233,10 @@ class PrefixText(Protocol):
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype([("level", "u1"), ("function", word(self.functions)), ("bucket", "u1")])
+
+    @property
+    def probes(self) -> tuple[str, str, str]:
+        return "a", "Zürich 日", "tea"
 
     # --- on the device
 
@@ -320,7 +321,20 @@ class PrefixText(Protocol):
         """Shares of the texts that `find` finds, in its order, with their intervals."""
         found = self.find(tally)
         shares, errors = (np.array([getattr(one, name) for one in found]) for name in ("share", "standard_error"))
-        return Search.intervals(shares, errors, confidence)
+        return normal(shares, errors, confidence)
+
+    def lines(self, tally: Tally, answers: Sequence[str], confidence: Number = 0.95) -> Iterator[AnswerEstimate]:
+        """The texts that were found, which nobody listed."""
+        for found in self.find(tally, risk=1 - float(confidence)):
+            low, high = found.interval(confidence)
+            held = min(1.0, max(0.0, found.share))
+            yield AnswerEstimate(found.text, found.share, low, high, found.standard_error, held)
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        """The share of a text that is found as often as not: its support is at the bound for texts nobody has."""
+        q = float(self.q)
+        tail = log(self.levels * CANDIDATES / RISK)
+        return sqrt(2 * tail * q * (1 - q) * self.levels) / float(self.p - self.q) / sqrt(answers)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

@@ -12,8 +12,9 @@ from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
 from tacit.survey.choose import choose
+from tacit.survey.estimate import normal, root
 from tacit.survey.frequency import Frequency
-from tacit.survey.picked import Picked, covariance, normal
+from tacit.survey.picked import Picked
 from tacit.survey.protocol import Array, Tally
 
 __all__ = ["RangeTree"]
@@ -82,7 +83,7 @@ class RangeTree(Picked):
                 raise InputError("some level has no report yet: wait for more")
             rows.append((every[None, :] // size == np.arange(part.categories)[:, None]).astype(np.float64))
             seen.append(part.estimate(own).value)
-            spread.append(covariance(part, seen[-1], own.reports))
+            spread.append(part.covariance(seen[-1], own.reports))
             weights.append(np.full(part.categories, part.deviation(reports=own.reports) ** -2))
         design, weight = np.concatenate(rows), np.concatenate(weights)
         inverse = np.linalg.inv(design.T @ (weight[:, None] * design))
@@ -96,7 +97,7 @@ class RangeTree(Picked):
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """Unbiased shares of all answers, consistent with those of the intervals above them, with normal intervals."""
         shares, noise = self._fitted(tally)
-        return normal(shares, np.diag(noise), confidence)
+        return normal(shares, root(np.diag(noise)), confidence)
 
     def between(self, tally: Tally, first: int, last: int, confidence: Number = 0.95) -> Estimate:
         """The share of answers from `first` to `last`, both included."""
@@ -106,7 +107,7 @@ class RangeTree(Picked):
                 f"first and last must be answers, the first not above the last, up to {self.categories - 1}"
             )
         shares, noise = self._fitted(tally)
-        found = normal(shares[low : high + 1].sum(), noise[low : high + 1, low : high + 1].sum(), confidence)
+        found = normal(shares[low : high + 1].sum(), root(noise[low : high + 1, low : high + 1].sum()), confidence)
         value, error = float(found.value), float(found.standard_error)
         return Estimate(value, float(found.lower), float(found.upper), error, found.confidence)
 

@@ -15,13 +15,13 @@ from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
-from tacit.base import InputError, Number, between, positive, whole
+from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.estimate import normal
 from tacit.survey.frequency import word
 from tacit.survey.hadamard import walsh_hadamard
 from tacit.survey.hash_family import absorbed, bucket_of_text, bucket_weights, buckets_at, encoded, started
@@ -92,7 +92,7 @@ class Sketch(Protocol):
         """
         if tally.reports < 1:
             raise InputError("there are no reports yet, so there is nothing to estimate")
-        level, n = float(between(confidence, "confidence", 0, 1)), tally.reports
+        n = tally.reports
         cells, each = self.support(tally)
         p, q, jump = float(self.p), float(self.q), float(self.p - self.r)
         every, found, errors = np.arange(self.rows), [], []
@@ -106,9 +106,7 @@ class Sketch(Protocol):
             spread = max(coins, float(rest.var(axis=1).sum())) / (n * (p - q)) ** 2
             found.append(share)
             errors.append(sqrt(spread + held * (1 - held) / n))
-        value, error = np.array(found), np.array(errors)
-        reach = float(ndtri((1 + level) / 2)) * error
-        return Estimate(value, np.clip(value - reach, 0, 1), np.clip(value + reach, 0, 1), error, level)
+        return normal(np.array(found), np.array(errors), confidence)
 
 
 def buckets_of_texts(texts: Array, rows: int, width: int) -> Array:

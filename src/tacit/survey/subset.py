@@ -40,6 +40,8 @@ class SubsetSelection(Bits):
 
     theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "subset"
+    in_browser: ClassVar[bool] = True
+    title = "subset selection"
 
     epsilon: Fraction
     categories: int
@@ -71,6 +73,12 @@ class SubsetSelection(Bits):
     @property
     def q(self) -> Fraction:
         return (self.size - self.p) / (self.categories - 1)
+
+    def _joint(self, rate: Array) -> Array:
+        """A subset speaks for a fixed number, so that errors add up to 0."""
+        spread = rate * (1 - rate)
+        apart = np.diag(spread) - np.outer(spread, spread) / spread.sum()
+        return np.asarray(apart * spread.size / (spread.size - 1))
 
     def _one(self, value: int, rng: Rng) -> bytes:
         kept = self._keep.toss(rng)

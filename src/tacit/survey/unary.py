@@ -94,6 +94,7 @@ class SymmetricUnary(Unary):
     """
 
     kind: ClassVar[str] = "symmetric_unary"
+    in_browser: ClassVar[bool] = True
 
     @property
     def _coins(self) -> tuple[Coin, Coin]:
@@ -110,6 +111,7 @@ class OptimizedUnary(Unary):
     """
 
     kind: ClassVar[str] = "optimized_unary"
+    in_browser: ClassVar[bool] = True
 
     @property
     def _coins(self) -> tuple[Coin, Coin]:

@@ -23,13 +23,6 @@ __all__ = ["Bar", "Chart", "drawn", "router"]
 
 WIDE = 1000.0
 MOST = 40  # lines shown; the rest is in the files
-WAYS = {
-    "direct": "direct response",
-    "hadamard": "Hadamard response",
-    "subset": "subset selection",
-    "several": "one option of each respondent",
-    "prefix": "beginnings of texts",
-}
 
 
 @dataclass(frozen=True)
@@ -99,7 +92,7 @@ def drawn(question: Question, finding: Finding) -> Chart:
         more=len(finding.lines) - len(lines),
         margin=_width(widest, share),
         central=_width(finding.central or 0.0, share),
-        way=WAYS.get(finding.protocol, finding.protocol.replace("_", " ")),
+        way=finding.way,
         mean=_mean(finding),
     )
 
