@@ -1,5 +1,6 @@
 """Reports of places on Earth: their spread anywhere, their guarantee, and what they refuse."""
 
+import json
 import os
 from fractions import Fraction
 from math import log
@@ -10,6 +11,7 @@ from mpmath import mp
 
 from support.fixed_rng import FixedRng, ScriptedRng
 from tacit.base import InputError, Relation
+from tacit.mechanism import mechanism_from_json, mechanism_to_json
 from tacit.place import GeoLaplace, Grid
 from tacit.place.earth import RADIUS, Floats, offset, walked
 from tacit.place.geo import ROUNDING, slack_of
@@ -155,3 +157,13 @@ def apart(place: tuple[float, float], east: float, north: float, got: Floats) ->
     there = [mp.radians(mp.mpf(float(angle))) for angle in got]
     u = mp.cos(there[0]) * mp.cos(there[1]), mp.cos(there[0]) * mp.sin(there[1]), mp.sin(there[0])
     return float(mp.sqrt(sum((p - q) ** 2 for p, q in zip((x, y, z), u, strict=True))) * RADIUS)
+
+
+def test_a_report_of_a_place_has_a_stored_form() -> None:
+    coarse = GeoLaplace(epsilon=Fraction(1, 3000), grid=Grid(Fraction(1, 1000)))
+    for mechanism in (GeoLaplace.protecting(radius=500), coarse):
+        stored = json.loads(json.dumps(mechanism_to_json(mechanism)))
+        assert mechanism_from_json(stored) == mechanism
+        with pytest.raises(InputError, match="colour"):
+            mechanism_from_json({**stored, "colour": 1})
+    assert stored["grid"] == {"degrees": "1/1000"}

@@ -1,5 +1,6 @@
-"""Every protocol of a survey. Adding one is its file and a line here; laws and audits read this list."""
+"""Every protocol of a survey. Adding one is its file and a line here; laws, audits and stored forms read this list."""
 
+from tacit.mechanism.encode import register_stored
 from tacit.survey.bit_flip import BitFlip
 from tacit.survey.coin_flip import CoinFlip
 from tacit.survey.direct import DirectResponse
@@ -42,3 +43,5 @@ PROTOCOLS: tuple[type[Protocol], ...] = (
     RangeTree,
     Marginals,
 )
+
+register_stored(*PROTOCOLS)
