@@ -3,20 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1
-from typing import Any, Self
 
 from tacit.base import InputError, positive, whole
 from tacit.mechanism.mechanism import Example
-from tacit.mechanism.response import Response
-from tacit.noise import Rng
-from tacit.noise.logistic import logistic, logistics
+from tacit.mechanism.response import EpsilonResponse
 
 __all__ = ["KaryResponse"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class KaryResponse(Response):
+class KaryResponse(EpsilonResponse):
     """One of `categories` = k answers 0, …, k−1, kept with probability e^ε/(e^ε + k − 1), else uniform over the others.
 
     Guarantee: pure ε between any two answers of one respondent (relation replace). With k = 2 it is randomised
@@ -37,34 +33,8 @@ class KaryResponse(Response):
         return self.categories
 
     @property
-    def true_rate(self) -> float:
-        return 1 / (1 + (self.categories - 1) * exp(-self.epsilon))
-
-    @property
-    def false_rate(self) -> float:
-        return exp(-self.epsilon) * self.true_rate
-
-    @property
-    def contrast(self) -> float:
-        return -expm1(-self.epsilon) * self.true_rate
-
-    @property
-    def bound(self) -> Fraction:
-        return self.epsilon
-
-    @property
     def _binary(self) -> bool:
         return False
-
-    def _kept(self, size: int, rng: Rng) -> Any:
-        return logistics(self.epsilon, Fraction(self.categories - 1), size, rng)
-
-    def _kept_one(self, rng: Rng) -> bool:
-        return logistic(self.epsilon, Fraction(self.categories - 1), rng)
-
-    @classmethod
-    def _at(cls, epsilon: Fraction, **domain: Any) -> Self:
-        return cls(epsilon=epsilon, **domain)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

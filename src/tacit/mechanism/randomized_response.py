@@ -3,20 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, tanh
-from typing import Any, Self
 
 from tacit.base import positive
 from tacit.mechanism.mechanism import Example
-from tacit.mechanism.response import Response
-from tacit.noise import Rng
-from tacit.noise.logistic import logistic, logistics
+from tacit.mechanism.response import EpsilonResponse
 
 __all__ = ["RandomizedResponse"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizedResponse(Response):
+class RandomizedResponse(EpsilonResponse):
     """A bit is kept with probability e^ε/(1 + e^ε), else flipped.
 
     Guarantee: pure ε between the two answers of one respondent (relation replace). No ε-local report of a
@@ -29,30 +25,8 @@ class RandomizedResponse(Response):
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
 
     @property
-    def true_rate(self) -> float:
-        return 1 / (1 + exp(-self.epsilon))
-
-    @property
-    def false_rate(self) -> float:
-        return exp(-self.epsilon) / (1 + exp(-self.epsilon))
-
-    @property
-    def contrast(self) -> float:
-        return tanh(self.epsilon / 2)
-
-    @property
-    def bound(self) -> Fraction:
-        return self.epsilon
-
-    def _kept(self, size: int, rng: Rng) -> Any:
-        return logistics(self.epsilon, Fraction(1), size, rng)
-
-    def _kept_one(self, rng: Rng) -> bool:
-        return logistic(self.epsilon, Fraction(1), rng)
-
-    @classmethod
-    def _at(cls, epsilon: Fraction, **domain: Any) -> Self:
-        return cls(epsilon=epsilon, **domain)
+    def choices(self) -> int:
+        return 2
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

@@ -12,8 +12,8 @@ from tacit.base import InputError
 from tacit.loss import shuffled
 from tacit.loss.shuffle import ShuffledLoss
 from tacit.mechanism.mechanism import Example
-from tacit.noise import Rng, uniform
-from tacit.survey.coin import Coin, below, keeping
+from tacit.noise import Rng
+from tacit.survey.coin import KaryCoin
 from tacit.survey.frequency import Frequency, word
 from tacit.survey.protocol import Array, Law, Tally
 
@@ -24,12 +24,10 @@ CHUNK = 1 << 15  # what stays in the cache
 
 @dataclass(frozen=True, kw_only=True)
 class DirectResponse(Frequency):
-    """A report is one answer: the true one with probability p, each other with (1 − p)/(k − 1).
+    """A report is one answer, told by a `KaryCoin`: the true one with probability p, each other with (1 − p)/(k − 1).
 
     Guarantee: pure ε between any two answers of one respondent (relation replace): p is e^ε/(e^ε + k − 1) rounded
     down to a multiple of 2^-64, so p(k − 1)/(1 − p) ≤ e^ε. With two answers it is Warner's randomised response (1965).
-
-    Coins: keep (one toss of p); if tails, a number below k − 1, which skips the true answer.
     """
 
     theory: ClassVar[str] = "local-frequency"
@@ -44,20 +42,20 @@ class DirectResponse(Frequency):
         self._settle()
 
     @cached_property
-    def _keep(self) -> Coin:
-        return keeping(self.epsilon, self.categories - 1)
+    def _coin(self) -> KaryCoin:
+        return KaryCoin.at(self.epsilon, self.categories)
 
     @property
     def device(self) -> Mapping[str, int]:
-        return {"categories": self.categories, "keep": self._keep.heads}
+        return {"categories": self.categories, "keep": self._coin.keep.heads}
 
     @property
     def p(self) -> Fraction:
-        return self._keep.probability
+        return self._coin.p
 
     @property
     def q(self) -> Fraction:
-        return (1 - self.p) / (self.categories - 1)
+        return self._coin.q
 
     def shuffled(self, *, reports: int) -> ShuffledLoss:
         """The analysis of its own: the answers that nobody is suspected of hide a report too."""
@@ -74,21 +72,13 @@ class DirectResponse(Frequency):
         return word(self.categories)
 
     def _one(self, value: int, rng: Rng) -> bytes:
-        if not self._keep.toss(rng):
-            other = below(self.categories - 1, rng)
-            value = other + (other >= value)
-        return value.to_bytes(self.dtype.itemsize, "little")
+        return self._coin.told(value, rng).to_bytes(self.dtype.itemsize, "little")
 
     def _many(self, values: Array, rng: Rng) -> Array:
         flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
+        reports = flat.astype(self.dtype)
         for start in range(0, flat.size, CHUNK):
-            own = flat[start : start + CHUNK]
-            lost = np.flatnonzero(~self._keep.tosses(own.size, rng))
-            other = uniform(self.categories - 1, lost.size, rng)
-            part = reports[start : start + CHUNK]
-            part[:] = own
-            part[lost] = other + (other >= own[lost])
+            self._coin.tell(reports[start : start + CHUNK], rng)
         return reports.reshape(values.shape)
 
     def law(self, value: Any) -> Law:

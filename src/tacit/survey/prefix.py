@@ -20,7 +20,7 @@ from tacit.base import InputError, Number, between, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.coin import NOTHING, KaryCoin, below
 from tacit.survey.estimate import AnswerEstimate, normal
 from tacit.survey.frequency import word
 from tacit.survey.hash_family import absorbed, bucket_of_text, buckets_at, encoded, started
@@ -212,12 +212,12 @@ class PrefixText(Protocol):
         return self.longest // self.step
 
     @cached_property
-    def _keep(self) -> Coin:
-        return keeping(self.epsilon, self.buckets - 1)
+    def _coin(self) -> KaryCoin:
+        return KaryCoin.at(self.epsilon, self.buckets)
 
     @property
     def p(self) -> Fraction:
-        return self._keep.probability
+        return self._coin.p
 
     @property
     def q(self) -> Fraction:
@@ -228,7 +228,7 @@ class PrefixText(Protocol):
     def device(self) -> Mapping[str, int]:
         """What a device must know to make reports."""
         sizes = {"longest": self.longest, "step": self.step, "functions": self.functions, "buckets": self.buckets}
-        return {**sizes, "keep": self._keep.heads}
+        return {**sizes, "keep": self._coin.keep.heads}
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -258,10 +258,7 @@ class PrefixText(Protocol):
     def _one(self, value: bytes, rng: Rng) -> bytes:
         level, function = below(self.levels, rng), below(self.functions, rng)
         bucket = bucket_of_text(function, self._beginning(value, level), self.buckets)
-        if not self._keep.toss(rng):
-            other = below(self.buckets - 1, rng)
-            bucket = other + (other >= bucket)
-        return self._bytes(level, function, bucket)
+        return self._bytes(level, function, self._coin.told(bucket, rng))
 
     def _many(self, values: Array, rng: Rng) -> Array:
         flat = np.ascontiguousarray(values.reshape(-1))
@@ -275,9 +272,7 @@ class PrefixText(Protocol):
                 reads = np.flatnonzero((level + 1) * self.step > place)
                 states[reads] = absorbed(states[reads], own[reads, place])
             bucket = buckets_at(states, self.buckets).astype(np.int64)
-            lost = np.flatnonzero(~self._keep.tosses(len(own), rng))
-            other = uniform(self.buckets - 1, lost.size, rng)
-            bucket[lost] = other + (other >= bucket[lost])
+            self._coin.tell(bucket, rng)
             part["level"], part["function"], part["bucket"] = level, function, bucket
         return reports.reshape(values.shape)
 
@@ -286,7 +281,7 @@ class PrefixText(Protocol):
             raise InputError(f"there are more than {LISTED} reports, too many to list")
         text = self._checked(np.asarray(value)).item()
         public = Fraction(1, self.levels * self.functions)
-        kept, lost = public * self.p, public * (1 - self.p) / (self.buckets - 1)
+        kept, lost = public * self._coin.p, public * self._coin.q
         law = {}
         for level in range(self.levels):
             for function in range(self.functions):
