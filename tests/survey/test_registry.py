@@ -11,7 +11,7 @@ import pytest
 from tacit.base import InputError
 from tacit.mechanism import mechanism_from_json, mechanism_to_json
 from tacit.mechanism.encode import register_stored
-from tacit.survey.coin_flip import CoinFlip
+from tacit.survey.direct import CoinFlip
 from tacit.survey.local_hashing import LocalHashing
 from tacit.survey.mean import OneBitMean
 from tacit.survey.protocol import Protocol

@@ -26,7 +26,7 @@ from tacit.program.program import canonical
 from tacit.survey.coin import joined
 from tacit.survey.protocol import Protocol, Tally
 from tacit.survey.registry import PROTOCOLS
-from tacit.survey.results import Finding, Results, meaning
+from tacit.survey.results import QuestionResult, Results, meaning
 from tacit.survey.shuffle import shuffled_loss
 
 __all__ = ["FORMAT", "KIND", "SurveyCertificate", "certificate_of", "check_survey", "stated", "when_shuffled"]
@@ -64,7 +64,7 @@ def certificate_of(results: Results, tallies: Mapping[str, Tally], *, signer: Si
     }
 
 
-def _question(results: Results, finding: Finding, tally: Tally) -> dict[str, Any]:
+def _question(results: Results, finding: QuestionResult, tally: Tally) -> dict[str, Any]:
     protocol = results.survey.protocols[finding.name]
     counts = np.ascontiguousarray(tally.counts, dtype="<i8").tobytes()
     return {

@@ -19,11 +19,11 @@ from tacit.survey.frequency import Frequency, total_error, word
 from tacit.survey.hash_family import ANSWERS, BUCKETS, bucket_of, bucket_weights, buckets_of, supported
 from tacit.survey.protocol import Array, Law, Tally
 
-__all__ = ["Hashed", "LocalHashing", "PooledHashing", "best_buckets", "pool", "rates"]
+__all__ = ["HashProtocol", "LocalHashing", "PooledHashing", "best_buckets", "pool", "rates"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hashed(Frequency):
+class HashProtocol(Frequency):
     """A report is a hash function, drawn whatever the answer is, and a bucket: the answer's own with probability p.
 
     It speaks for every answer in that bucket. `buckets` is chosen for the least error unless it is given.
@@ -100,7 +100,7 @@ CHUNK = 1 << 14  # what stays in the cache
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalHashing(Hashed):
+class LocalHashing(HashProtocol):
     """A report is a hash function (a, b) of `hash_family` and a bucket: the answer's own with probability p.
 
     Guarantee: pure ε between any two answers of one respondent (relation replace). The function is drawn without regard
@@ -167,7 +167,7 @@ LISTED = 1 << 20  # reports that can be listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class PooledHashing(Hashed):
+class PooledHashing(HashProtocol):
     """A report is the number of a public hash function and a bucket: the answer's own with probability p.
 
     All reports of one function are counted together, so n of them cost n additions and `seeds`·k hashes, where local

@@ -24,7 +24,7 @@ from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.estimate import reach
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
-__all__ = ["Mean", "OneBitMean", "declared", "interval", "parts", "quarters"]
+__all__ = ["MeanProtocol", "OneBitMean", "declared", "interval", "parts", "quarters"]
 
 FEW = 30  # reports below which an interval by their spread is not trusted
 FINEST = 1 << 16
@@ -32,7 +32,7 @@ LARGEST = Fraction(10) ** 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean(Protocol):
+class MeanProtocol(Protocol):
     """A number from [`low`, `high`], on a lattice of `steps` equal parts."""
 
     unit: ClassVar[str] = "number"
@@ -132,7 +132,7 @@ CHUNK = 1 << 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneBitMean(Mean):
+class OneBitMean(MeanProtocol):
     """A report is one bit, 1 with probability q + (p − q)·x for an answer x of the way from `low` to `high`.
 
     Guarantee: pure ε between any two answers of one respondent (relation replace): p is e^ε/(e^ε + 1) rounded down to

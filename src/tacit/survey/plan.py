@@ -17,7 +17,7 @@ from tacit.survey.results import central_error
 from tacit.survey.shuffle import local_epsilon
 from tacit.survey.survey import Survey
 
-__all__ = ["Beside", "Forecast", "Plan", "beside", "plan", "spelled"]
+__all__ = ["Beside", "Forecast", "SurveyPlan", "beside", "plan", "spelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class SurveyPlan:
     """The forecasts of a survey for a number of answers."""
 
     survey: Survey
@@ -66,7 +66,7 @@ class Plan:
         }
 
 
-def plan(survey: Survey, *, answers: int, within: Number | None = None, confidence: Number = 0.95) -> Plan:
+def plan(survey: Survey, *, answers: int, within: Number | None = None, confidence: Number = 0.95) -> SurveyPlan:
     """What so many answers will show. `within` also asks how many it takes for a margin: a share such as 0.02.
 
     For a number, `within` is a part of its range.
@@ -94,7 +94,7 @@ def plan(survey: Survey, *, answers: int, within: Number | None = None, confiden
                 needed=needed,
             )
         )
-    return Plan(survey=survey, answers=count, confidence=float(level), forecasts=tuple(forecasts))
+    return SurveyPlan(survey=survey, answers=count, confidence=float(level), forecasts=tuple(forecasts))
 
 
 def spelled(margin: float, unit: str) -> str:

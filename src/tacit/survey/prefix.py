@@ -27,14 +27,14 @@ from tacit.survey.hash_family import absorbed, bucket_of_text, buckets_at, encod
 from tacit.survey.local_hashing import best_buckets, rates
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
-__all__ = ["Found", "PrefixText", "Search", "search"]
+__all__ = ["FrequentText", "PrefixCounts", "PrefixText", "search"]
 
 BYTES = bytes([0, *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF5)])  # what UTF-8 is made of, and the padding
 CELLS = 1 << 21  # cells looked up at once
 
 
 @dataclass(frozen=True)
-class Found:
+class FrequentText:
     """A text that stands out, its share of all respondents, and the standard error of that share."""
 
     text: str
@@ -47,7 +47,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Search:
+class PrefixCounts:
     """Counts by level, function and bucket; bytes by which levels grow; the rates (p, q) of reports."""
 
     counts: Array
@@ -110,7 +110,7 @@ class Search:
         return share, sqrt(spread + held * (1 - held) / n)
 
 
-def search(data: Search, *, risk: Number, most: int, alphabet: str | None) -> Sequence[Found]:
+def search(data: PrefixCounts, *, risk: Number, most: int, alphabet: str | None) -> Sequence[FrequentText]:
     """Texts whose every beginning stands out, at most `most` of them, the most frequent first.
 
     With probability 1 − `risk`, over the functions, no beginning is kept that nobody has, at any level: the risk is
@@ -131,7 +131,7 @@ def search(data: Search, *, risk: Number, most: int, alphabet: str | None) -> Se
         order = order[support[order] > data.threshold(level, len(grown), chance / levels)]
         kept = [grown[i] for i in order]
     texts = [(text.rstrip(b"\0"), *data.share(levels - 1, text)) for text in kept]
-    return [Found(text.decode(), share, error) for text, share, error in texts if _whole(text)]
+    return [FrequentText(text.decode(), share, error) for text, share, error in texts if _whole(text)]
 
 
 def _longer(text: bytes, letters: bytes, step: int) -> Iterator[bytes]:
@@ -306,11 +306,11 @@ class PrefixText(Protocol):
 
     def find(
         self, tally: Tally, *, risk: Number = 0.05, most: int = 64, alphabet: str | None = None
-    ) -> Sequence[Found]:
+    ) -> Sequence[FrequentText]:
         """The texts that many gave, with their shares, the most frequent first; see `search`."""
         counts = tally.counts.reshape(self.levels, self.functions, self.buckets)
         rates = (float(self.p), float(self.q))
-        return search(Search(counts, self.step, rates), risk=risk, most=most, alphabet=alphabet)
+        return search(PrefixCounts(counts, self.step, rates), risk=risk, most=most, alphabet=alphabet)
 
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """Shares of the texts that `find` finds, in its order, with their intervals."""

@@ -15,7 +15,7 @@ from tacit.survey.protocol import Tally
 from tacit.survey.question import Question
 from tacit.survey.survey import Survey
 
-__all__ = ["Finding", "Results", "central_error", "meaning", "results_of"]
+__all__ = ["QuestionResult", "Results", "central_error", "meaning", "results_of"]
 
 
 def central_error(question: Question, epsilon: Fraction, reports: int, confidence: float = 0.95) -> float:
@@ -24,7 +24,7 @@ def central_error(question: Question, epsilon: Fraction, reports: int, confidenc
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class QuestionResult:
     """What is known about one question. Without lines, there are too few reports yet."""
 
     name: str
@@ -53,7 +53,7 @@ class Results:
     reports: int
     waiting: int
     confidence: float
-    findings: tuple[Finding, ...]
+    findings: tuple[QuestionResult, ...]
 
     def json(self) -> dict[str, Any]:
         """For programs."""
@@ -105,14 +105,14 @@ def meaning(epsilon: float) -> str:
     )
 
 
-def _finding(survey: Survey, name: str, tally: Tally, confidence: Number) -> Finding:
+def _finding(survey: Survey, name: str, tally: Tally, confidence: Number) -> QuestionResult:
     question, protocol = survey.questions[name], survey.protocols[name]
     try:
         lines = tuple(protocol.lines(tally, question.answers, confidence)) if tally.reports else ()
         mean = protocol.mean_line(tally, confidence) if tally.reports else None
     except InputError:
         lines, mean = (), None  # an option of several that chance has not picked yet
-    return Finding(
+    return QuestionResult(
         name=name,
         ask=question.ask,
         kind=question.kind.value,

@@ -15,9 +15,9 @@ from typing import Any
 
 from tacit.base import InputError, RandomnessError, show
 from tacit.noise import Rng
+from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
 from tacit.survey.coin import ONE, joined
-from tacit.survey.coin_flip import CoinFlip
-from tacit.survey.direct import DirectResponse
+from tacit.survey.direct import CoinFlip, DirectResponse
 from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.hash_family import bucket_of
 from tacit.survey.local_hashing import LocalHashing
@@ -26,8 +26,6 @@ from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
 from tacit.survey.several import SeveralResponse
 from tacit.survey.square_wave import SquareWave
-from tacit.survey.subset import SubsetSelection
-from tacit.survey.unary import OptimizedUnary, SymmetricUnary
 
 __all__ = ["Stream", "vectors"]
 

@@ -21,7 +21,7 @@ from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, ONE, Coin, below, keeping
 from tacit.survey.frequency import word
-from tacit.survey.mean import Mean, OneBitMean, interval
+from tacit.survey.mean import MeanProtocol, OneBitMean, interval
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
 __all__ = ["HybridMean", "PiecewiseMean", "Window", "best_width", "guesses"]
@@ -131,7 +131,7 @@ FINEST = 1 << 15  # so that the sum of 2^31 squares fits a word
 
 
 @dataclass(frozen=True, kw_only=True)
-class PiecewiseMean(Window, Mean):
+class PiecewiseMean(Window, MeanProtocol):
     """The piecewise mechanism of Wang et al. (2019) on a lattice, with the guarantee and the coins of a `Window`.
 
     The window has the width that makes the largest variance, which is at both ends of the range, least. It is wider
@@ -201,7 +201,7 @@ def guesses(window: Window, total: int, squares: int, count: int) -> tuple[float
 
 
 @dataclass(frozen=True, kw_only=True)
-class HybridMean(Mean):
+class HybridMean(MeanProtocol):
     """With probability `share` a report of `PiecewiseMean`, else one of `OneBitMean` (Wang et al. 2019).
 
     Guarantee: pure ε: the coin does not look at the answer, and either report has ε. One is least sure in the middle of

@@ -17,7 +17,7 @@ from tacit.server.console.render import KINDS, kept
 from tacit.server.http.survey import Asked, seen
 from tacit.server.problem import Problem
 from tacit.survey.question import Question
-from tacit.survey.results import Finding, meaning
+from tacit.survey.results import QuestionResult, meaning
 
 __all__ = ["Bar", "Chart", "drawn", "router"]
 
@@ -42,7 +42,7 @@ class Bar:
 class Chart:
     """One question. `share` says that bars begin at 0; `more` lines are not shown."""
 
-    finding: Finding
+    finding: QuestionResult
     share: bool
     begin: str
     end: str
@@ -54,7 +54,7 @@ class Chart:
     mean: str
 
 
-def drawn(question: Question, finding: Finding) -> Chart:
+def drawn(question: Question, finding: QuestionResult) -> Chart:
     """The chart of a finding; the largest shares first where there are many."""
     share = finding.unit == "share"
     lines = finding.lines if len(finding.lines) <= MOST else sorted(finding.lines, key=lambda x: -x.value)[:MOST]
@@ -97,7 +97,7 @@ def drawn(question: Question, finding: Finding) -> Chart:
     )
 
 
-def _mean(finding: Finding) -> str:
+def _mean(finding: QuestionResult) -> str:
     found = finding.mean
     return "" if found is None else f"{found.consistent:.4g} ({found.lower:.4g} to {found.upper:.4g})"
 

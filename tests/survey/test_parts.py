@@ -20,9 +20,8 @@ from support.reports import (
 )
 from tacit.base import InputError
 from tacit.survey import DirectResponse, OptimizedUnary, SubsetSelection
-from tacit.survey.marginals import Marginals
+from tacit.survey.parts import Marginals, RangeTree
 from tacit.survey.protocol import Tally
-from tacit.survey.ranges import RangeTree
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(3)]
 

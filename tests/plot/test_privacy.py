@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tacit.plot.privacy import audit
+from tacit.plot.privacy import RocLine, audit, roc
 
 
 def rows(chart: Any) -> list[dict[str, Any]]:
@@ -32,3 +32,17 @@ def test_names_have_bars_side_by_side() -> None:
 def test_a_long_event_is_broken_into_lines() -> None:
     chart = audit(BARS, claimed=1, certified=1, estimate=1, axis="x", title=("t", "word " * 60)).to_dict()
     assert len(chart["vconcat"][0]["title"]["subtitle"]) == 4
+
+
+def test_every_line_and_bound_is_drawn_within_the_axes() -> None:
+    lines = [
+        RocLine("strong", [0.001, 1.0], [0.2, 1.0], defended=False),
+        RocLine("weak", [0.001, 1.0], [0.0, 1.0], defended=True),
+    ]
+    spec = roc(lines, bounds={"most": ([0.001, 1.0], [0.002, 1.0])}, title=("Who?",)).to_dict()
+    rows = next(iter(spec["datasets"].values()))
+    assert {row["label"] for row in rows} == {"strong", "weak", "most", "guessing"}
+    assert min(row["y"] for row in rows) == 0.001, "a logarithmic axis has no zero"
+    colour = spec["layer"][0]["encoding"]["color"]["scale"]
+    by_name = dict(zip(colour["domain"], colour["range"], strict=True))
+    assert by_name["strong"] != by_name["weak"]
