@@ -1,4 +1,4 @@
-"""The lattice search against trying everything, and what a release of it must keep."""
+"""The lattice search against trying everything, Mondrian, and what their releases must keep."""
 
 from itertools import product
 

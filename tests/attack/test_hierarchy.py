@@ -1,4 +1,4 @@
-"""Each level of a hierarchy only joins what the one below it kept apart."""
+"""Each level of a hierarchy only joins what the one below it kept apart, and labels cover what they say."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The hand-written gradients against finite differences, and what a network refuses."""
+"""The hand-written gradients against finite differences, what a network refuses, and descent to known minima."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Reconstruction: it works below √n, and what tacit adds to as many answers stops it."""
+"""Reconstruction: the linear means by themselves, that it works below √n, and that what tacit adds stops it."""
 
 from itertools import product
 from math import sqrt

@@ -1,4 +1,4 @@
-"""Steps on the sphere: there and back, also round the poles and across the date line."""
+"""Steps on the sphere, also round the poles and across the date line, and the grid that reports are rounded to."""
 
 from fractions import Fraction
 

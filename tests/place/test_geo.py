@@ -1,4 +1,4 @@
-"""Reports of places on Earth: their spread anywhere, their guarantee, and what they refuse."""
+"""Reports of places on Earth: their spread anywhere, their guarantee, what they refuse, tracks and remapping."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Panels next to each other keep their own colours."""
+"""Pages: panels next to each other, pictures as files, and the script that draws in a browser."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Unary encoding: rates, rounding and packing."""
+"""Unary encoding and subset selection: rates, rounding, packing, and sets of one size."""
 
 from fractions import Fraction
 from math import exp

@@ -1,4 +1,4 @@
-"""A device in Python: it randomises once, keeps to it, and refuses what is no answer before any coin."""
+"""A device in Python: it randomises once, keeps to it, and its memos and secrets repeat permanent reports."""
 
 import json
 from collections import Counter

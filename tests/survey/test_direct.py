@@ -1,4 +1,4 @@
-"""Direct response: its rates, its coins in their order, and its error."""
+"""Direct response and the coin-flip survey: their rates, their coins in their order, and their error."""
 
 from fractions import Fraction
 from math import exp, log

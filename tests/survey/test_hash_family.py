@@ -1,4 +1,4 @@
-"""The hash functions: frozen values, exactly uniform pairs, and counting that agrees with hashing one by one."""
+"""The hash functions of numbers and texts: frozen values, uniform pairs, and counts that agree with single hashes."""
 
 from collections import Counter
 from fractions import Fraction

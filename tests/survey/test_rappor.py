@@ -1,4 +1,4 @@
-"""RAPPOR: what one report tells, what all reports tell, and that a set bit can be cleared."""
+"""RAPPOR: what one report tells, what all tell, that a set bit can be cleared, and which texts are decoded."""
 
 from fractions import Fraction
 from math import log

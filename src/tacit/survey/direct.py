@@ -20,8 +20,6 @@ from tacit.survey.protocol import Array, Law, Tally
 
 __all__ = ["CoinFlip", "DirectResponse"]
 
-CHUNK = 1 << 15  # what stays in the cache
-
 
 @dataclass(frozen=True, kw_only=True)
 class DirectResponse(Frequency):
@@ -75,12 +73,9 @@ class DirectResponse(Frequency):
     def _one(self, value: int, rng: Rng) -> bytes:
         return self._coin.told(value, rng).to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = flat.astype(self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            self._coin.tell(reports[start : start + CHUNK], rng)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        reports[:] = values
+        self._coin.tell(reports, rng)
 
     def law(self, value: Any) -> Law:
         truth = self._checked(np.asarray(value)).item()
@@ -155,10 +150,9 @@ class CoinFlip(Frequency):
     def _one(self, value: int, rng: Rng) -> bytes:
         return bytes([value if self._truly.toss(rng) else below(2, rng)])
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        second = uniform(2, values.size, rng).reshape(values.shape)
-        truly = self._truly.tosses(values.size, rng).reshape(values.shape)
-        return np.where(truly, values, second).astype(self.dtype)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        second = uniform(2, values.size, rng)
+        reports[:] = np.where(self._truly.tosses(values.size, rng), values, second)
 
     def law(self, value: Any) -> Law:
         truth = self._checked(np.asarray(value)).item()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import ndtri
 from tacit.base import InputError, Number, between
 from tacit.mechanism.response import Estimate
 
-__all__ = ["AnswerEstimate", "Array", "by_answer", "consistent", "normal", "reach", "root"]
+__all__ = ["AnswerEstimate", "Array", "by_answer", "consistent", "hashed_share", "normal", "reach", "root"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,6 +51,27 @@ def normal(value: Array, error: Array, confidence: Number) -> Estimate:
     level = float(between(confidence, "confidence", 0, 1))
     wide = reach(level) * error
     return Estimate(value, np.clip(value - wide, 0, 1), np.clip(value + wide, 0, 1), error, level)
+
+
+def hashed_share(
+    cells: Array, own: Array, each: Array, *, rates: tuple[float, float], jump: float
+) -> tuple[float, float]:
+    """The unbiased share of a text that falls into bucket `own[i]` under function i, and its standard error.
+
+    `cells` are the reports that speak for each bucket of each function, `each` all reports of a function. A report
+    speaks for its text with the first of `rates`, for another text with the second, over random functions; `jump` is
+    how much oftener it speaks for its own bucket than for another one. The error is that of the sample of respondents,
+    of the coins, and of the functions, under which other texts share a bucket with this one more or less often: the
+    last two are the spread of counts over buckets, without what the text itself puts into its own.
+    """
+    n, every, (p, q) = int(each.sum()), np.arange(len(own)), rates
+    share = (int(cells[every, own].sum()) / n - q) / (p - q)
+    held = min(1.0, max(0.0, share))
+    rest = cells.astype(np.float64)
+    rest[every, own] -= held * each * jump
+    coins = n * (held * p * (1 - p) + (1 - held) * q * (1 - q))
+    spread = max(coins, float(rest.var(axis=1).sum())) / (n * (p - q)) ** 2
+    return share, sqrt(spread + held * (1 - held) / n)
 
 
 def root(variance: Any) -> Array:

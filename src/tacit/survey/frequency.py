@@ -17,7 +17,7 @@ from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.response import Estimate, shares
 from tacit.survey.coin import NOTHING
 from tacit.survey.estimate import reach
-from tacit.survey.protocol import Array, Protocol, Tally
+from tacit.survey.protocol import Array, Protocol, Tally, whole_answers
 
 __all__ = ["LISTED", "Frequency", "total_error", "word"]
 
@@ -100,11 +100,7 @@ class Frequency(Protocol):
         )
 
     def _checked(self, values: Array) -> Array:
-        if not values.size:
-            return np.zeros(values.shape, dtype=np.int64)
-        if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= self.categories:
-            raise InputError(f"answers must be whole numbers from 0 to {self.categories - 1}: encode them as such")
-        return values.astype(np.int64, copy=False)
+        return whole_answers(values, self.categories)
 
 
 def total_error(p: Fraction, q: Fraction, categories: int) -> float:

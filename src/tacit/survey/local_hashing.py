@@ -30,6 +30,7 @@ class HashProtocol(Frequency):
     """
 
     theory: ClassVar[str] = "local-frequency"
+    chunk: ClassVar[int] = 1 << 14
 
     epsilon: Fraction
     categories: int
@@ -96,9 +97,6 @@ def best_buckets(epsilon: Fraction, categories: int) -> int:
     return min(near, key=lambda g: total_error(*rates(epsilon, g), categories))
 
 
-CHUNK = 1 << 14  # what stays in the cache
-
-
 @dataclass(frozen=True, kw_only=True)
 class LocalHashing(HashProtocol):
     """A report is a hash function (a, b) of `hash_family` and a bucket: the answer's own with probability p.
@@ -128,17 +126,11 @@ class LocalHashing(HashProtocol):
         told = self._coin.told(bucket_of(a, b, value, self.buckets), rng)
         return first + second + told.to_bytes(self._bucket_kind().itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own, part = flat[start : start + CHUNK], reports[start : start + CHUNK]
-            a, b = whole_words("<u4", own.size, rng), whole_words("<u4", own.size, rng)
-            part["a"], part["b"] = a, b
-            buckets = buckets_of(a, b, own, self.buckets)
-            self._coin.tell(buckets, rng)
-            part["bucket"] = buckets
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        a, b = whole_words("<u4", values.size, rng), whole_words("<u4", values.size, rng)
+        buckets = buckets_of(a, b, values, self.buckets)
+        self._coin.tell(buckets, rng)
+        reports["a"], reports["b"], reports["bucket"] = a, b, buckets
 
     def law(self, value: Any) -> Law:
         raise LossError("there are 2^64 hash functions, too many to list their reports: law_given lists those of one")
@@ -206,18 +198,11 @@ class PooledHashing(HashProtocol):
         seed = below(self.seeds, rng)
         return self._bytes(seed, self._coin.told(self._own(seed, value), rng))
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        a, b = pool(self.seeds)
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own, part = flat[start : start + CHUNK], reports[start : start + CHUNK]
-            seed = uniform(self.seeds, own.size, rng)
-            part["seed"] = seed
-            buckets = buckets_of(a[seed], b[seed], own, self.buckets)
-            self._coin.tell(buckets, rng)
-            part["bucket"] = buckets
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        (a, b), seed = pool(self.seeds), uniform(self.seeds, values.size, rng)
+        buckets = buckets_of(a[seed], b[seed], values, self.buckets)
+        self._coin.tell(buckets, rng)
+        reports["seed"], reports["bucket"] = seed, buckets
 
     def law(self, value: Any) -> Law:
         if self.seeds * self.buckets > LISTED:

@@ -128,9 +128,6 @@ def interval(total: float, squares: float, count: int, confidence: Number) -> tu
     return mean, mean - reach, mean + reach, error, level
 
 
-CHUNK = 1 << 15
-
-
 @dataclass(frozen=True, kw_only=True)
 class OneBitMean(MeanProtocol):
     """A report is one bit, 1 with probability q + (p − q)·x for an answer x of the way from `low` to `high`.
@@ -176,14 +173,9 @@ class OneBitMean(MeanProtocol):
         bit = below(self.steps, rng) < value
         return bytes([bit if self._keep.toss(rng) else not bit])
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own = flat[start : start + CHUNK]
-            bits = uniform(self.steps, own.size, rng) < own
-            reports[start : start + CHUNK] = bits == self._keep.tosses(own.size, rng)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        bits = uniform(self.steps, values.size, rng) < values
+        reports[:] = bits == self._keep.tosses(values.size, rng)
 
     def law(self, value: Any) -> Law:
         x = Fraction(int(self._checked(np.asarray(value)).item()), self.steps)

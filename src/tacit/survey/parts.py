@@ -24,7 +24,7 @@ from tacit.survey.choose import choose
 from tacit.survey.coin import below
 from tacit.survey.estimate import normal, root
 from tacit.survey.frequency import Frequency, word
-from tacit.survey.protocol import Array, Law, Protocol, Tally
+from tacit.survey.protocol import Array, Law, Protocol, Tally, whole_answers
 
 __all__ = ["Marginals", "PartProtocol", "RangeTree"]
 
@@ -159,11 +159,7 @@ class RangeTree(PartProtocol):
         return [choose(categories=count, epsilon=self.epsilon).protocol for count in nodes]
 
     def _checked(self, values: Array) -> Array:
-        if not values.size:
-            return np.zeros(values.shape, dtype=np.int64)
-        if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= self.categories:
-            raise InputError(f"answers must be whole numbers from 0 to {self.categories - 1}: encode them as such")
-        return values.astype(np.int64, copy=False)
+        return whole_answers(values, self.categories)
 
     def _of_part(self, values: Array, part: int) -> Array:
         return np.asarray(values // self._sizes[part])
@@ -270,11 +266,7 @@ class Marginals(PartProtocol):
         return np.asarray(values // prod(self.sizes[question + 1 :]) % self.sizes[question])
 
     def _checked(self, values: Array) -> Array:
-        if not values.size:
-            return np.zeros(values.shape, dtype=np.int64)
-        if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= prod(self.sizes):
-            raise InputError(f"answers must be whole numbers from 0 to {prod(self.sizes) - 1}: take code(…) of them")
-        return values.astype(np.int64, copy=False)
+        return whole_answers(values, prod(self.sizes), "take code(…) of them")
 
     def _of_part(self, values: Array, part: int) -> Array:
         a, b = self.pairs[part]

@@ -21,7 +21,7 @@ from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, KaryCoin, below
-from tacit.survey.estimate import AnswerEstimate, normal
+from tacit.survey.estimate import AnswerEstimate, hashed_share, normal
 from tacit.survey.frequency import word
 from tacit.survey.hash_family import absorbed, bucket_of_text, buckets_at, encoded, started
 from tacit.survey.local_hashing import best_buckets, rates
@@ -93,21 +93,10 @@ class PrefixCounts:
         return found
 
     def share(self, level: int, text: bytes) -> tuple[float, float]:
-        """The unbiased share of all respondents who have this beginning, and its standard error.
-
-        The error is that of the sample of respondents, of the coins, and of the functions, under which other texts
-        share a bucket with this one more or less often: the last two are the spread of counts over buckets, without
-        what this text itself puts into its own.
-        """
-        cells, n, (p, q) = self.counts[level].astype(np.float64), int(self.counts[level].sum()), self.rates
-        functions, buckets = cells.shape
-        every, own = np.arange(functions), self.buckets([text])[0]
-        share = (cells[every, own].sum() / n - q) / (p - q)
-        held = min(1.0, max(0.0, share))
-        coins = n * (held * p * (1 - p) + (1 - held) * q * (1 - q))
-        cells[every, own] -= held * cells.sum(axis=1) * (p - (1 - p) / (buckets - 1))
-        spread = max(coins, float(cells.var(axis=1).sum())) / (n * (p - q)) ** 2
-        return share, sqrt(spread + held * (1 - held) / n)
+        """The unbiased share of all respondents who have this beginning, and its standard error; see `hashed_share`."""
+        cells, p = self.counts[level], self.rates[0]
+        jump = p - (1 - p) / (cells.shape[1] - 1)
+        return hashed_share(cells, self.buckets([text])[0], cells.sum(axis=1), rates=self.rates, jump=jump)
 
 
 def search(data: PrefixCounts, *, risk: Number, most: int, alphabet: str | None) -> Sequence[FrequentText]:
@@ -163,7 +152,6 @@ LONGEST = 32
 RISK, CANDIDATES = 0.05, 64 * 190  # of a forecast: finding a text that nobody has; beginnings tried at a level
 MOST_FUNCTIONS = 1 << 16
 LISTED = 1 << 20
-CHUNK = 1 << 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,21 +248,16 @@ class PrefixText(Protocol):
         bucket = bucket_of_text(function, self._beginning(value, level), self.buckets)
         return self._bytes(level, function, self._coin.told(bucket, rng))
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = np.ascontiguousarray(values.reshape(-1))
-        texts = flat.view(np.uint8).reshape(flat.size, self.longest)
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            part, own = reports[start : start + CHUNK], texts[start : start + CHUNK]
-            level, function = uniform(self.levels, len(own), rng), uniform(self.functions, len(own), rng)
-            states = started(function)
-            for place in range(self.longest):
-                reads = np.flatnonzero((level + 1) * self.step > place)
-                states[reads] = absorbed(states[reads], own[reads, place])
-            bucket = buckets_at(states, self.buckets).astype(np.int64)
-            self._coin.tell(bucket, rng)
-            part["level"], part["function"], part["bucket"] = level, function, bucket
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        letters = np.ascontiguousarray(values).view(np.uint8).reshape(values.size, self.longest)
+        level, function = uniform(self.levels, values.size, rng), uniform(self.functions, values.size, rng)
+        states = started(function)
+        for place in range(self.longest):
+            reads = np.flatnonzero((level + 1) * self.step > place)
+            states[reads] = absorbed(states[reads], letters[reads, place])
+        bucket = buckets_at(states, self.buckets).astype(np.int64)
+        self._coin.tell(bucket, rng)
+        reports["level"], reports["function"], reports["bucket"] = level, function, bucket
 
     def law(self, value: Any) -> Law:
         if self.levels * self.functions * self.buckets > LISTED:

@@ -24,7 +24,7 @@ from tacit.noise import Rng, rng_or_default
 from tacit.survey.coin import split
 from tacit.survey.estimate import AnswerEstimate, Array, by_answer, consistent
 
-__all__ = ["Array", "Law", "Protocol", "Tally"]
+__all__ = ["Array", "Law", "Protocol", "Tally", "whole_answers"]
 
 Law = Mapping[bytes, Fraction]
 
@@ -60,6 +60,7 @@ class Protocol(Local):
     in_browser: ClassVar[bool] = False
     unit: ClassVar[str] = "share"
     margin_unit: ClassVar[str] = "share"
+    chunk: ClassVar[int] = 1 << 15  # answers randomised at once: what stays in the cache
     epsilon: Fraction
 
     @property
@@ -125,9 +126,17 @@ class Protocol(Local):
     def _one(self, value: Any, rng: Rng) -> bytes:
         """One report, with the coins in the order that devices toss them."""
 
-    @abstractmethod
     def _many(self, values: Array, rng: Rng) -> Array:
-        """Independent reports of the same law."""
+        """Independent reports of the same law, a chunk at a time."""
+        flat = values.reshape(-1)
+        reports = np.empty(flat.size, dtype=self.dtype)
+        for start in range(0, flat.size, self.chunk):
+            self._fill(reports[start : start + self.chunk], flat[start : start + self.chunk], rng)
+        return reports.reshape(values.shape)
+
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        """Write the reports on a chunk of answers. A protocol that looks at all answers first has its own `_many`."""
+        raise NotImplementedError
 
     @abstractmethod
     def law(self, value: Any) -> Law:
@@ -182,3 +191,12 @@ class Protocol(Local):
     def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
         """Half the width of the widest bar with so many answers, by the normal approximation."""
         raise InputError(f"there is no forecast for reports of kind {self.kind}")
+
+
+def whole_answers(values: Array, bound: int, how: str = "encode them as such") -> Array:
+    """Answers that are whole numbers below `bound`, or an `InputError` that says how to make them so."""
+    if not values.size:
+        return np.zeros(values.shape, dtype=np.int64)
+    if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= bound:
+        raise InputError(f"answers must be whole numbers from 0 to {bound - 1}: {how}")
+    return values.astype(np.int64, copy=False)

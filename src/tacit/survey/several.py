@@ -86,12 +86,9 @@ class SeveralResponse(Protocol):
         told = (value >> option & 1) ^ (not self._keep.toss(rng))
         return (2 * option + told).to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        option = uniform(self.options, flat.size, rng).astype(np.int64)
-        told = (flat >> option & 1) ^ ~self._keep.tosses(flat.size, rng)
-        reports: Array = (2 * option + told).astype(self.dtype)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        option = uniform(self.options, values.size, rng).astype(np.int64)
+        reports[:] = 2 * option + ((values >> option & 1) ^ ~self._keep.tosses(values.size, rng))
 
     def law(self, value: Any) -> Law:
         own = int(self._checked(np.asarray(value)).item())

@@ -26,8 +26,6 @@ from tacit.survey.protocol import Array, Law, Protocol, Tally
 
 __all__ = ["HybridMean", "PiecewiseMean", "Window", "best_width", "guesses"]
 
-CHUNK = 1 << 15
-
 
 class Window(Protocol):
     """Guarantee: pure ε. P = width·e^ε/(width·e^ε + steps) rounded down to a multiple of 2^-64, so that a number in the
@@ -70,18 +68,11 @@ class Window(Protocol):
     def _one(self, value: int, rng: Rng) -> bytes:
         return self._number(value, rng).to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own = flat[start : start + CHUNK]
-            near = self._near.tosses(own.size, rng)
-            part = np.empty(own.size, dtype=np.int64)
-            part[near] = own[near] + uniform(self.width, int(near.sum()), rng)
-            other = uniform(self.steps, int((~near).sum()), rng)
-            part[~near] = other + self.width * (other >= own[~near])
-            reports[start : start + CHUNK] = part
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        near = self._near.tosses(values.size, rng)
+        reports[near] = values[near] + uniform(self.width, int(near.sum()), rng)
+        other = uniform(self.steps, int((~near).sum()), rng)
+        reports[~near] = other + self.width * (other >= values[~near])
 
     def law(self, value: Any) -> Law:
         truth = int(self._checked(np.asarray(value)).item())
@@ -256,14 +247,11 @@ class HybridMean(MeanProtocol):
             number = self._piecewise.outputs + self._bit._one(value, rng)[0]
         return number.to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        piecewise = self._which.tosses(flat.size, rng)
-        reports = np.empty(flat.size, dtype=self.dtype)
-        reports[piecewise] = self._piecewise._many(flat[piecewise], rng)
-        bits = self._bit._many(flat[~piecewise], rng).astype(np.int64)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        piecewise = self._which.tosses(values.size, rng)
+        reports[piecewise] = self._piecewise._many(values[piecewise], rng)
+        bits = self._bit._many(values[~piecewise], rng).astype(np.int64)
         reports[~piecewise] = self._piecewise.outputs + bits
-        return reports.reshape(values.shape)
 
     def law(self, value: Any) -> Law:
         size, start = self.dtype.itemsize, self._piecewise.outputs
