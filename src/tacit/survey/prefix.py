@@ -1,8 +1,8 @@
 """Text that could be anything: each respondent reports on the beginning of their text, hashed and randomised.
 
 Beginnings are grown byte by byte: those that many share are found first, then only these are continued (prefix
-extending, as in Bassily, Nissim, Stemmer and Thakurta 2017 and Wang, Li and Jha 2021). How texts are found again is in
-`prefix_search`.
+extending, as in Bassily, Nissim, Stemmer and Thakurta 2017 and Wang, Li and Jha 2021). `search` finds
+the texts again.
 """
 
 from codecs import getincrementaldecoder
