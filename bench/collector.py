@@ -24,7 +24,6 @@ import tacit.survey
 from tacit.server.survey.store import Delivery, ReportStore
 from tacit.survey.demo import DEMO
 from tacit.survey.device import Device, Submission
-from tacit.survey.device_terms import terms_of
 from tacit.survey.protocol import Protocol
 from tacit.survey.survey import Survey
 from tacit.survey.survey_file import parse
@@ -88,7 +87,7 @@ def devices() -> dict[str, float]:
     kinds: tuple[Protocol, ...] = tuple(
         kind(epsilon=Fraction(1), categories=1024) for kind in (DirectResponse, HadamardResponse, LocalHashing)
     )
-    questions = json.dumps([[terms_of(protocol), 1024] for protocol in kinds])
+    questions = json.dumps([[protocol.terms(), 1024] for protocol in kinds])
     script = SCRIPT.format(module=json.dumps(MODULE.as_uri()), questions=questions, count=MADE)
     done = subprocess.run([node, "--input-type=module", "--eval", script], capture_output=True, text=True, check=True)
     return {kind: float(rate) for kind, rate in (line.split() for line in done.stdout.splitlines())}

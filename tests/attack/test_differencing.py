@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.attack.desks import GuardedDesk, PrivateDesk, equals
-from tacit.attack.differencing import find_tracker, leaver, stage, track
+from tacit.attack.differencing import GuardedDesk, PrivateDesk, equals, find_tracker, leaver, stage, track
 from tacit.base import InputError, Refused
 from tacit.session.single import OneTable
 

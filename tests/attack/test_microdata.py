@@ -6,8 +6,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from tacit.attack.microdata import Group, Person, Row, consistent, in_group, overlap, publish, rebuild
-from tacit.attack.microdata_stage import stage
+from tacit.attack.microdata import Group, Person, Row, consistent, in_group, overlap, publish, rebuild, stage
 from tacit.base import InputError
 
 MARITAL: dict[str, object] = {"marital": "married", "age": (18, 115)}

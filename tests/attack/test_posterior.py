@@ -4,10 +4,11 @@ from fractions import Fraction
 from math import exp
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tacit.attack.population import chance
-from tacit.attack.posterior import evidence, ruled_out, sure_and_right
+from tacit.attack.posterior import evidence, private_counts, ruled_out, sure_and_right, suspects
 from tacit.base import InputError
 from tacit.noise import SecureRng, discrete_laplaces
 
@@ -51,3 +52,42 @@ def test_only_sure_claims_count() -> None:
 def test_shapes_must_fit() -> None:
     with pytest.raises(InputError, match="a row for each"):
         evidence(np.zeros((2, 3), np.int64), np.array([1]), np.ones(3) / 3, epsilon=1.0)
+
+
+def test_counts_land_in_their_cells() -> None:
+    table = pa.table({"a": ["x"] * 300 + ["y"] * 100, "b": [1] * 300 + [2] * 100, "other": [0.5] * 400})
+    found = private_counts(table, {"b": (1, 2, 3), "a": ("y", "x")}, epsilon=5.0)
+    assert np.abs(found - np.array([[0, 300], [100, 0], [0, 0]])).max() <= 8  # past it once in 10^16 draws
+
+
+def test_every_release_has_noise_of_its_own() -> None:
+    table = pa.table({"a": ["x"] * 300})
+    drawn = {int(private_counts(table, {"a": ("x",)}, epsilon=0.1 + n / 1000)[0]) for n in range(6)}
+    assert len(drawn) > 1
+
+
+RELEASE = pa.table(
+    {
+        "zip": ["130**", "130**", "130**", "1485*"],
+        "age": ["<30", "<30", "30-39", "*"],
+        "condition": ["heart", "viral", "cancer", "cancer"],
+    }
+)
+
+
+def test_one_person() -> None:
+    found = suspects(RELEASE, {"zip": "13068", "age": 21}, ["zip", "age"], "condition")
+    assert found.of() == {"heart": 1, "viral": 1}
+
+
+def test_many_people_and_one_who_is_not_there() -> None:
+    people = pa.table({"zip": ["13068", "14853", "90210"], "age": [35, 99, 20]})
+    found = suspects(RELEASE, people, ["zip", "age"], "condition")
+    assert [found.of(n) for n in range(3)] == [{"cancer": 1}, {"cancer": 1}, {}]
+
+
+def test_columns_must_be_there_on_both_sides() -> None:
+    with pytest.raises(InputError, match="quasi of people"):
+        suspects(RELEASE, {"zip": "13068"}, ["zip", "age"], "condition")
+    with pytest.raises(InputError, match="at once"):
+        suspects(RELEASE, {"zip": "13068"}, ["zip"], "zip")

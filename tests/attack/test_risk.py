@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.attack.population import chance
-from tacit.attack.risk import Risk, people, risk_report, shuffled
+from tacit.attack.risk import Risk, people, risk_report, shuffled, stage
 from tacit.base import InputError
 
 KINDS = ("singling_out", "linkability", "inference")
@@ -112,3 +112,16 @@ def test_missing_numbers_and_lone_columns_are_refused() -> None:
     holes = pa.table({"a": [1.0, None], "b": ["x", "y"]})
     with pytest.raises(InputError, match="missing or infinite"):
         risk_report(holes, holes, holes)
+
+
+def test_the_copy_is_risky_and_the_private_table_is_not() -> None:
+    shares: list[float] = []
+    found = stage(count=1000, attempts=250, progress=shares.append)
+    assert shares == [1 / 3, 2 / 3, 1.0]
+    copy, loose, private = list(found.facts.values())[3:]
+    for kind in ("singling out", "linking", "inferring"):
+        assert copy[kind][1] > 0.9
+        for other in (loose, private):
+            assert other[kind][2] < 0.3
+            assert other[kind][1] <= 0.02
+    assert found.defended.high < found.undefended.low

@@ -5,7 +5,7 @@ from math import exp, log
 import pyarrow as pa
 import pytest
 
-from tacit.attack.sparse import DAYS, RATING, Aux, ratings_of
+from tacit.attack.sparse import DAYS, RATING, Aux, ratings_of, stage
 from tacit.base import InputError
 
 TABLE = pa.table(
@@ -48,3 +48,15 @@ def test_wrong_inputs_are_named() -> None:
         ratings_of(TABLE, person="who", item="film", rating="stars", day="when")
     with pytest.raises(InputError, match="nobody to tell"):
         ratings_of(TABLE.slice(0, 1), person="who", item="film", rating="stars").find(Aux(["x"], [5]))
+
+
+def test_records_are_found_among_rows_and_not_in_private_averages() -> None:
+    shares: list[float] = []
+    found = stage(people=2000, items=1000, targets=100, progress=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+    assert found.undefended.low > 0.8
+    assert found.facts["release"][0] < found.facts["release"][-1]
+    assert found.facts["false_alarms"]["release"] <= 8
+    assert found.facts["private"] == [0, 0, 0, 0]
+    luck = found.facts["popular"]
+    assert abs(luck["inside"] - luck["outside"]) < 0.06  # what is popular is so with everybody

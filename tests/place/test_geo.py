@@ -1,5 +1,6 @@
-"""Reports of places on Earth: their spread anywhere, their guarantee, and what they refuse."""
+"""Reports of places on Earth: their spread anywhere, their guarantee, what they refuse, tracks and remapping."""
 
+import json
 import os
 from fractions import Fraction
 from math import log
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from support.fixed_rng import FixedRng, ScriptedRng
-from tacit.base import InputError, Relation
-from tacit.place import GeoLaplace, Grid
+from support.fixed_rng import FixedRng, ScriptedRng, drawing_from
+from tacit.base import ExhaustedError, InputError, Relation
+from tacit.mechanism import mechanism_from_json, mechanism_to_json
+from tacit.place import EarthGrid, GeoLaplace, Track, distance, remapped
 from tacit.place.earth import RADIUS, Floats, offset, walked
 from tacit.place.geo import ROUNDING, slack_of
 
@@ -70,7 +72,7 @@ def test_protecting_keeps_its_word(radius: int, factor: int) -> None:
 def test_one_place_is_a_pair_and_lies_on_the_grid() -> None:
     report = GeoLaplace(epsilon=Fraction("0.01")).sample((52.2, 0.12))
     assert isinstance(report, tuple)
-    assert np.array_equal(Grid().rounded(np.array([report])), np.array([report]))
+    assert np.array_equal(EarthGrid().rounded(np.array([report])), np.array([report]))
 
 
 @pytest.mark.parametrize("value", [(95, 0), (float("nan"), 0), (1, 2, 3)])
@@ -86,11 +88,11 @@ def test_noise_and_grid_must_fit() -> None:
         GeoLaplace(epsilon=Fraction("0.0000001"))
     with pytest.raises(InputError, match="above 1"):
         GeoLaplace.protecting(radius=100, factor=1)
-    assert GeoLaplace(epsilon=Fraction("0.0000001"), grid=Grid(Fraction(1, 100))).sample((0, 0))
+    assert GeoLaplace(epsilon=Fraction("0.0000001"), grid=EarthGrid(Fraction(1, 100))).sample((0, 0))
 
 
 def test_noise_as_wide_as_the_earth_stays_on_it() -> None:
-    mechanism = GeoLaplace(epsilon=Fraction(1, 4_000_000), grid=Grid(Fraction(1, 10)))
+    mechanism = GeoLaplace(epsilon=Fraction(1, 4_000_000), grid=EarthGrid(Fraction(1, 10)))
     reports = mechanism.sample(np.tile([10.0, 20.0], (20_000, 1)), FixedRng(3))
     assert np.abs(reports[:, 0]).max() <= 90
     assert np.abs(reports[:, 1]).max() <= 180
@@ -155,3 +157,68 @@ def apart(place: tuple[float, float], east: float, north: float, got: Floats) ->
     there = [mp.radians(mp.mpf(float(angle))) for angle in got]
     u = mp.cos(there[0]) * mp.cos(there[1]), mp.cos(there[0]) * mp.sin(there[1]), mp.sin(there[0])
     return float(mp.sqrt(sum((p - q) ** 2 for p, q in zip((x, y, z), u, strict=True))) * RADIUS)
+
+
+def test_a_report_of_a_place_has_a_stored_form() -> None:
+    coarse = GeoLaplace(epsilon=Fraction(1, 3000), grid=EarthGrid(Fraction(1, 1000)))
+    for mechanism in (GeoLaplace.protecting(radius=500), coarse):
+        stored = json.loads(json.dumps(mechanism_to_json(mechanism)))
+        assert mechanism_from_json(stored) == mechanism
+        with pytest.raises(InputError, match="colour"):
+            mechanism_from_json({**stored, "colour": 1})
+    assert stored["grid"] == {"degrees": "1/1000"}
+
+
+def test_a_budget_is_counted_and_held() -> None:
+    mechanism = GeoLaplace.protecting(radius=200)
+    track = Track(mechanism, budget=3 * mechanism.loss(200).bound, radius=200)
+    assert track.warning() is None
+    for made in range(1, 4):
+        with drawing_from(FixedRng(made)):
+            track.report((48.0, 2.0))
+        assert track.loss().bound == made * mechanism.loss(200).bound
+    assert track.left == 0
+    assert "averages the noise away" in str(track.warning())
+    with pytest.raises(ExhaustedError, match="3 reports"), drawing_from(ScriptedRng([])):
+        track.report((48.0, 2.0))
+    assert track.reports == 3
+
+
+def test_a_failed_report_is_paid_all_the_same() -> None:
+    """Whether a place can be reported may depend on it."""
+    track = Track(GeoLaplace.protecting(radius=200), budget=10, radius=200)
+    with pytest.raises(InputError):
+        track.report((99, 0))
+    assert track.reports == 1
+
+
+def test_a_budget_below_one_report_is_refused() -> None:
+    with pytest.raises(InputError, match="one report costs"):
+        Track(GeoLaplace.protecting(radius=200), budget="0.1", radius=200)
+
+
+TOWNS = np.array([[52.2053, 0.1218], [52.2300, 0.1200], [52.1900, 0.1500], [52.2100, 0.0900]])
+
+
+def test_reports_come_closer_to_the_truth() -> None:
+    mechanism = GeoLaplace.protecting(radius=300)
+    truth = TOWNS[np.arange(4000) % 4]
+    reports = mechanism.sample(truth, FixedRng(1))
+    moved = remapped(reports, TOWNS, epsilon=mechanism.epsilon)
+    assert distance(moved, truth).mean() < 0.9 * distance(reports, truth).mean()
+    assert {tuple(place) for place in moved.tolist()} <= {tuple(place) for place in TOWNS.tolist()}
+
+
+def test_weights_pull() -> None:
+    between = TOWNS[:2].mean(axis=0)
+    for heavy in (0, 1):
+        weights = [100 if i == heavy else 1 for i in range(2)]
+        assert np.array_equal(remapped(between, TOWNS[:2], epsilon="0.001", weights=weights)[0], TOWNS[heavy])
+
+
+def test_what_cannot_be_used_is_refused() -> None:
+    for weights in ([1], [0, 0], [1, -1], [1, float("nan")]):
+        with pytest.raises(InputError, match="weights"):
+            remapped((0, 0), TOWNS[:2], epsilon="0.001", weights=weights)
+    with pytest.raises(InputError, match="candidates"):
+        remapped((0, 0), np.zeros((5000, 2)), epsilon="0.001")

@@ -165,3 +165,14 @@ def test_what_cannot_be_read(issued: tuple[Path, dict[str, Any]], tmp_path: Path
     for wrong in ({**made, "more": 1}, {"certificate": {**made["certificate"], "more": 1}}):
         with pytest.raises(InputError):
             SurveyCertificate.of(wrong)
+
+
+def test_texts_that_were_found_are_stated_as_plain_numbers() -> None:
+    survey = parse('name = "word"\ntitle = "?"\nepsilon = 4\n[questions.word]\nask = "?"\nkind = "text"\nlongest = 4\n')
+    protocol = survey.protocols["word"]
+    tallies = {"word": protocol.tally(protocol.sample(["tea", "milk"] * 1500, FixedRng(5)))}
+    results = results_of(survey, tallies)
+    assert {line.answer for line in results.findings[0].lines} == {"tea", "milk"}
+    assert "np.float" not in results.csv()
+    certificate = SurveyCertificate.of(json.loads(json.dumps(certificate_of(results, tallies))))
+    assert [check.name for check in check_survey(certificate) if check.ok is False] == []

@@ -15,10 +15,10 @@ from support.fixed_rng import FixedRng
 from support.node import MODULE, node, told
 from support.surveys import sleep
 from support.tree import ROOT
-from tacit.survey.device_terms import DEVICES, terms_of
 from tacit.survey.direct import DirectResponse
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
+from tacit.survey.registry import PROTOCOLS
 from tacit.survey.several import SeveralResponse
 from tacit.survey.square_wave import SquareWave
 from tacit.survey.vectors import Stream
@@ -48,7 +48,7 @@ def published() -> list[tuple[dict[str, Any], list[Any]]]:
     """The published vectors as (what is given to the script, what must come out)."""
     found = []
     for protocol in json.loads((ROOT / "docs/reference/survey-vectors.json").read_text())["protocols"]:
-        if protocol["kind"] not in DEVICES:
+        if protocol["kind"] not in {kind.kind for kind in PROTOCOLS if kind.in_browser}:
             continue
         device: dict[str, Any] = {name: words(v) if isinstance(v, str) else v for name, v in protocol["device"].items()}
         question = {"protocol": protocol["kind"], "bytes": protocol["report_bytes"], "device": device}
@@ -82,7 +82,7 @@ def test_the_same_report_as_python(node: str, protocol: Protocol, answers: list[
         data = bytes(rng.read(96))
         stream = Stream(data)
         expected.append([protocol.sample(answer, stream).hex(), stream.used])
-        given.append({"question": terms_of(protocol), "answer": answer, "bytes": data.hex()})
+        given.append({"question": protocol.terms(), "answer": answer, "bytes": data.hex()})
     assert told(node, REPLAY, given) == expected
 
 
@@ -121,7 +121,7 @@ console.log(JSON.stringify(found));
     ids=["direct", "several"],
 )
 def test_its_own_coins_have_the_law(node: str, protocol: Protocol, answers: list[Any], values: list[int]) -> None:
-    given = {"question": terms_of(protocol), "answers": answers, "count": 20_000}
+    given = {"question": protocol.terms(), "answers": answers, "count": 20_000}
     for value, found in zip(values, told(node, DRAW, given), strict=True):
         law: dict[Hashable, float] = {report.hex(): float(p) for report, p in protocol.law(value).items()}
         assert p_value(law, found) > 1e-9
@@ -138,7 +138,7 @@ def test_no_byte_is_used_twice_and_what_was_used_is_wiped(node: str) -> None:
     const wiped = last.findIndex(byte => byte);
     console.log(JSON.stringify([wiped, last.slice(wiped).some(byte => byte)]));
     """
-    question = terms_of(DirectResponse(epsilon=Fraction(1), categories=2))
+    question = DirectResponse(epsilon=Fraction(1), categories=2).terms()
     wiped, rest = told(node, script, question)
     assert wiped >= 8000, "a thousand tosses of eight bytes"
     assert rest

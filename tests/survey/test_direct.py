@@ -1,12 +1,14 @@
-"""Direct response: its rates, its coins in their order, and its error."""
+"""Direct response and the coin-flip survey: their rates, their coins in their order, and their error."""
 
 from fractions import Fraction
-from math import exp
+from math import exp, log
 
+import numpy as np
 import pytest
 
 from support.fixed_rng import ScriptedRng
-from tacit.survey import DirectResponse
+from tacit.base import InputError
+from tacit.survey import CoinFlip, DirectResponse
 
 
 @pytest.mark.parametrize("categories", [2, 10, 1000])
@@ -40,3 +42,26 @@ def test_reports_of_many_answers_are_little_endian() -> None:
     report = protocol.sample(66_000, ScriptedRng([bytes(8)]))
     assert report == (66_000).to_bytes(4, "little")
     assert protocol.read(report).tolist() == [66_000]
+
+
+def test_two_fair_coins_cost_log_three() -> None:
+    protocol = CoinFlip()
+    assert (protocol.p, protocol.q) == (Fraction(3, 4), Fraction(1, 4))
+    assert float(protocol.loss().bound) == pytest.approx(log(3), rel=1e-15)
+    tally = protocol.tally(np.array([1] * 400 + [0] * 600, dtype=protocol.dtype))
+    assert protocol.estimate(tally).value[1] == pytest.approx(0.3)
+
+
+def test_the_two_coins_in_their_order() -> None:
+    heads, tails = bytes(8), b"\x80" + bytes(7)
+    for answer in (0, 1):
+        assert CoinFlip().sample(answer, ScriptedRng([heads])) == bytes([answer])
+        assert CoinFlip().sample(answer, ScriptedRng([tails, b"\x02"])) == b"\x00"
+        assert CoinFlip().sample(answer, ScriptedRng([tails, b"\x03"])) == b"\x01"
+
+
+def test_truth_is_rounded_down_and_cannot_vanish() -> None:
+    assert CoinFlip(truth=Fraction(1, 3)).truth < Fraction(1, 3)
+    for wrong in (0, 1, Fraction(1, 1 << 65)):
+        with pytest.raises(InputError, match="truth"):
+            CoinFlip(truth=Fraction(wrong))

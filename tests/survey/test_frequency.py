@@ -30,7 +30,8 @@ from tacit.survey import (
     SymmetricUnary,
     Tally,
 )
-from tacit.survey.frequency import Bits, word
+from tacit.survey.bits import Bits
+from tacit.survey.frequency import word
 
 
 def pooled(*, epsilon: Any, categories: int) -> PooledHashing:

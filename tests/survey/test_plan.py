@@ -1,12 +1,17 @@
 """The planner says beforehand how wide the bars will be, and how many answers make them so narrow."""
 
+from fractions import Fraction
+from math import sqrt
+
 import numpy as np
 import pytest
 
 from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import InputError
+from tacit.mechanism import DiscreteLaplace
+from tacit.survey import DirectResponse
 from tacit.survey.demo import simulate
-from tacit.survey.plan import margin, plan, spelled
+from tacit.survey.plan import beside, plan, spelled
 from tacit.survey.results import results_of
 from tacit.survey.survey_file import parse
 
@@ -85,8 +90,8 @@ def test_as_many_answers_as_needed_are_enough_and_fewer_are_not() -> None:
     for forecast in plan(survey, answers=100, within="0.02").forecasts[:4]:
         protocol, width = survey.protocols[forecast.name], 40 if forecast.name == "mean" else 1
         assert forecast.needed is not None
-        assert margin(protocol, forecast.needed) <= 0.02 * width
-        assert margin(protocol, round(0.99 * forecast.needed)) > 0.02 * width
+        assert protocol.margin(answers=forecast.needed) <= 0.02 * width
+        assert protocol.margin(answers=round(0.99 * forecast.needed)) > 0.02 * width
 
 
 def test_more_answers_and_more_epsilon_help() -> None:
@@ -118,3 +123,23 @@ def test_margins_are_rounded_up() -> None:
     assert spelled(2, "share").endswith("it will say nothing")
     assert spelled(0.4701, "number") == "± 0.48"
     assert spelled(123.4, "number") == "± 130"
+
+
+def test_each_error_is_that_of_its_mechanism() -> None:
+    for categories, scale in ((2, 1), (5, 2)):
+        (row,) = beside(categories=categories, epsilon=1, delta=1e-6, reports=[1000])
+        weights = DiscreteLaplace(scale=Fraction(scale)).weights()
+        noise = sqrt(2 * sum(w * z * z for z, w in enumerate(weights)))
+        assert row.central == pytest.approx(noise / 1000, rel=1e-9)
+        assert row.local == DirectResponse(epsilon=Fraction(1), categories=categories).deviation(reports=1000)
+        assert row.shuffle == DirectResponse(epsilon=row.local_epsilon, categories=categories).deviation(reports=1000)
+
+
+def test_trust_buys_accuracy_and_more_people_widen_the_gap() -> None:
+    few, many = beside(categories=2, epsilon=1, delta=1e-6, reports=[100, 100_000])
+    for row in (few, many):
+        assert row.central < row.shuffle < row.local
+    assert many.local / many.shuffle > 20 > few.local / few.shuffle
+    assert few.local / many.local == pytest.approx(sqrt(1000), rel=1e-9), "local error falls like 1/sqrt(n)"
+    assert few.central / many.central == pytest.approx(1000, rel=1e-9), "central error like 1/n"
+    assert 1 <= few.local_epsilon < many.local_epsilon

@@ -18,8 +18,9 @@ from support.reports import (
     within,
 )
 from tacit.base import InputError
+from tacit.survey.estimate import normal
 from tacit.survey.hash_family import bucket_of_text
-from tacit.survey.prefix import PrefixText, Search, _longer
+from tacit.survey.prefix import PrefixCounts, PrefixText, _longer
 from tacit.survey.protocol import Array
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(5, 2), Fraction(5)]
@@ -117,7 +118,7 @@ def test_a_text_nobody_has_is_as_spread_as_the_search_thinks() -> None:
     protocol = text(epsilon=2, longest=1, functions=512)
     answers = np.array(["a"] * 15_000 + ["b"] * 5_000)
     tally = protocol.tally(protocol.sample(answers, FixedRng(2)))
-    data = Search(tally.counts.reshape(1, 512, protocol.buckets), 1, (float(protocol.p), float(protocol.q)))
+    data = PrefixCounts(tally.counts.reshape(1, 512, protocol.buckets), 1, (float(protocol.p), float(protocol.q)))
     nobody: Sequence[bytes] = [i.to_bytes(3, "big") for i in range(20_000)]
     support = data.support(0, nobody)
     mean, variance, _ = data.noise(0)
@@ -134,9 +135,9 @@ def surveys(count: int) -> float:
     for seed in range(count):
         answers = np.array(["ab", "cd", "ef", "gh"])[pick.choice(4, 2_000, p=[0.4, 0.3, 0.2, 0.1])]
         counts = protocol.tally(protocol.sample(answers, FixedRng(seed))).counts
-        data = Search(counts.reshape(1, 4096, -1), 2, (float(protocol.p), float(protocol.q)))
+        data = PrefixCounts(counts.reshape(1, 4096, -1), 2, (float(protocol.p), float(protocol.q)))
         share, error = data.share(0, b"ab")
-        found = Search.intervals(np.array([share]), np.array([error]), 0.95)
+        found = normal(np.array([share]), np.array([error]), 0.95)
         held += bool(found.lower[0] <= 0.4 <= found.upper[0])
     return held / count
 

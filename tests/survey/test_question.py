@@ -8,8 +8,8 @@ import pytest
 from support.node import MODULE
 from tacit.base import InputError, PolicyError
 from tacit.survey.choose import choose
-from tacit.survey.device_terms import DEVICES, terms_of
 from tacit.survey.question import Asked, Question, Shown, protocol_for
+from tacit.survey.registry import PROTOCOLS
 from tacit.survey.shuffle import stripped
 from tacit.survey.square_wave import SquareWave
 
@@ -27,8 +27,8 @@ def test_a_choice_has_the_protocol_with_the_least_error(count: int, epsilon: Fra
     found = protocol_for(question, epsilon)
     assert found == choose(categories=count, epsilon=epsilon).protocol
     assert found.epsilon == epsilon
-    assert found.kind in DEVICES
-    assert terms_of(found)["bytes"] == found.dtype.itemsize
+    assert found.in_browser
+    assert found.terms()["bytes"] == found.dtype.itemsize
 
 
 def test_the_other_kinds() -> None:
@@ -43,7 +43,7 @@ def test_the_other_kinds() -> None:
     assert wave.bins == 12
     assert [wave.low, wave.high] == [0, 24]
     text = protocol_for(Question(ask="?", kind=Asked.TEXT, longest=8), ONE)
-    assert terms_of(text)["device"]["longest"] == 8
+    assert text.terms()["device"]["longest"] == 8
     assert stripped(text.sample(["a", "b"])).size == 2
 
 
@@ -55,11 +55,13 @@ def test_an_epsilon_that_is_too_small_is_named() -> None:
 def test_the_script_knows_what_is_listed() -> None:
     script = MODULE.read_text(encoding="utf-8")
     makers = script[script.index("const makers") :]
-    assert set(re.findall(r"^  (\w+)(?=[:(])", makers, re.MULTILINE)) - {"if", "for", "else"} >= DEVICES
+    assert set(re.findall(r"^  (\w+)(?=[:(])", makers, re.MULTILINE)) - {"if", "for", "else"} >= {
+        kind.kind for kind in PROTOCOLS if kind.in_browser
+    }
 
 
 def test_large_numbers_are_two_words() -> None:
-    device = terms_of(protocol_for(Question(ask="?", kind=Asked.YES_NO), ONE))["device"]
+    device = protocol_for(Question(ask="?", kind=Asked.YES_NO), ONE).terms()["device"]
     high, low = device["keep"]
     assert 0 <= high < 1 << 32
     assert 0 <= low < 1 << 32
@@ -71,4 +73,4 @@ def test_what_no_browser_knows_is_refused() -> None:
     from tacit.survey.window import PiecewiseMean
 
     with pytest.raises(InputError, match="no browser knows"):
-        terms_of(PiecewiseMean(epsilon=ONE))
+        PiecewiseMean(epsilon=ONE).terms()

@@ -1,6 +1,7 @@
 """Survey files: read strictly, and everything that is wrong is said at once."""
 
 import re
+from dataclasses import fields
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -8,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from support.surveys import SLEEP, sleep, written
+from support.tree import ROOT
 from tacit.base import PolicyError
-from tacit.survey.survey_file import STARTER, load, parse
+from tacit.survey.question import Question
+from tacit.survey.survey import Survey
+from tacit.survey.survey_file import STARTER, as_markdown, load, parse
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
@@ -120,3 +124,16 @@ def test_the_version_is_of_what_reports_mean() -> None:
     assert parse(SLEEP.replace("minimum = 5", "minimum = 9")).version == first
     for old, new in (("noise", "sound"), ("epsilon = 4", "epsilon = 5"), ("[0, 12]", "[0, 13]"), ("slept", "rested")):
         assert parse(SLEEP.replace(old, new)).version != first, old
+
+
+def test_the_reference_is_current() -> None:
+    page = ROOT / "docs" / "reference" / "survey-file.md"
+    assert page.read_text(encoding="utf-8") == as_markdown(), "run `make docs`"
+
+
+def test_every_key_is_in_it() -> None:
+    text = as_markdown()
+    for part in (Survey, Question):
+        for item in fields(part):
+            if item.metadata and "part" not in item.metadata:
+                assert f"| `{item.name}` |" in text

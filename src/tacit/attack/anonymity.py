@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.attack.hierarchy import Codes, Data, Integers, chosen, combined, encoded, table_of
 from tacit.base import InputError
 
-__all__ = ["Anonymity", "Cells", "cells", "measure"]
+__all__ = ["Anonymity", "ClassCounts", "cells", "measure"]
 
 DENSE = 1 << 22  # combinations that are counted by place, used or not; beyond it sorting is faster
 
@@ -43,7 +43,7 @@ class Anonymity:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ClassCounts:
     """Pairs of a class and a sensitive value that occur, sorted, with their number of rows.
 
     Classes are numbered from 0; `starts` is where each begins, `sizes` its rows, and `values` how many there could be.
@@ -107,13 +107,13 @@ def measure(
     )
 
 
-def cells(groups: Codes, secret: Codes) -> Cells:
+def cells(groups: Codes, secret: Codes) -> ClassCounts:
     """How many rows each class has of each sensitive value."""
     key, rows = _counted(combined([groups, secret]))
     group = key // secret.size
     opens = np.diff(group, prepend=-1) != 0
     starts = np.flatnonzero(opens)
-    return Cells(
+    return ClassCounts(
         np.cumsum(opens) - 1, key - group * secret.size, rows, starts, np.add.reduceat(rows, starts), secret.size
     )
 
@@ -146,13 +146,13 @@ def _placed(table: pa.Table, sensitive: str, ordered: bool | Sequence[Any]) -> C
     return Codes(rank[secret.of], len(place), secret.values)
 
 
-def _entropy(found: Cells) -> float:
+def _entropy(found: ClassCounts) -> float:
     """e to the least entropy: log N - Σ n log n / N in a class of N."""
     mass = np.add.reduceat(found.rows * np.log(found.rows), found.starts)
     return float(np.exp((np.log(found.sizes) - mass / found.sizes).min()))
 
 
-def _recursive(found: Cells, order: int) -> float:
+def _recursive(found: ClassCounts, order: int) -> float:
     """The largest r_1 / (r_l + … + r_m), where r are a class's counts from the most frequent value down."""
     if order > found.distinct.min():
         return inf  # a class without an l-th value
@@ -162,20 +162,20 @@ def _recursive(found: Cells, order: int) -> float:
     return float((counts[found.starts] / (found.sizes - first)).max())
 
 
-def _whole(found: Cells) -> NDArray[np.float64]:
+def _whole(found: ClassCounts) -> NDArray[np.float64]:
     """The share of each value in the whole table."""
     counts = np.bincount(found.value, weights=found.rows, minlength=found.values)
     shares: NDArray[np.float64] = counts / found.rows.sum()
     return shares
 
 
-def _differing(found: Cells) -> float:
+def _differing(found: ClassCounts) -> float:
     """Equal distances: the mass of a class that lies where the table has less, which is half the L1 distance."""
     excess = found.shares - _whole(found)[found.value]
     return float(np.add.reduceat(np.maximum(excess, 0), found.starts).max())
 
 
-def _moved(found: Cells) -> float:
+def _moved(found: ClassCounts) -> float:
     """Ordered distance: Σ |Q_i - P_i| / (m - 1) over cumulative shares; exact, though a class lists only its values.
 
     From one of its values to the next, Q stays what it is while P rises, so they cross at most once, and sums of P

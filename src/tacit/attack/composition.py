@@ -18,7 +18,7 @@ from tacit.attack.population import chance
 from tacit.attack.posterior import Floats, evidence, private_counts, sure_and_right, suspects
 from tacit.base import InputError
 
-__all__ = ["HOSPITALS", "Composition", "compose", "stage"]
+__all__ = ["HOSPITALS", "Intersection", "compose", "stage"]
 
 ZIPS, AGES, SEXES = tuple(str(19100 + n) for n in range(12)), tuple(range(25, 75)), ("F", "M")
 CONDITIONS = tuple(f"condition {n}" for n in range(1, 61))
@@ -48,7 +48,7 @@ HOSPITALS = (
 
 
 @dataclass(frozen=True)
-class Composition:
+class Intersection:
     """`possible[i, v]` says whether every release leaves `values[v]` possible for person i; `alone[i]` is how many
 
     values the most telling release leaves by itself. A person in none of the rows of a release has nothing possible.
@@ -71,7 +71,7 @@ class Composition:
 
 def compose(
     releases: Sequence[Data], people: Data | Mapping[str, Any], quasi: Sequence[str], sensitive: str
-) -> Composition:
+) -> Intersection:
     """What all `releases` together leave possible for people who are in each of them with the same secret."""
     if not releases:
         raise InputError("releases is empty: at least one table is needed, and two for the attack to be one")
@@ -84,7 +84,7 @@ def compose(
         mine[:, [values.index(value) for value in each.values]] = each.rows > 0
         possible &= mine
         alone.append(mine.sum(axis=1))
-    return Composition(possible, np.min(alone, axis=0), values)
+    return Intersection(possible, np.min(alone, axis=0), values)
 
 
 def patients(*, seed: int, both: int, each: int) -> tuple[pa.Table, pa.Table]:

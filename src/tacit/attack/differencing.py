@@ -5,20 +5,118 @@ padding a question with a group that is large enough, a tracker, gets round it (
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tacit.attack.desks import Condition, Desk, GuardedDesk, PrivateDesk, equals
 from tacit.attack.outcome import Attempt, Outcome
 from tacit.attack.population import Chance, chance
 from tacit.base import InputError, Refused
+from tacit.session import Session
 from tacit.session.single import OneTable
 
-__all__ = ["Tracked", "find_tracker", "leaver", "stage", "track"]
+__all__ = [
+    "Condition",
+    "GuardedDesk",
+    "PrivateDesk",
+    "QueryDesk",
+    "TrackerAnswer",
+    "equals",
+    "find_tracker",
+    "leaver",
+    "stage",
+    "track",
+]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Rows to ask about, as `sql` and as the same filter for Arrow. Joined with &, |, and negated with ~."""
+
+    sql: str
+    expression: Any
+
+    def __and__(self, other: "Condition") -> "Condition":
+        return Condition(f"({self.sql} AND {other.sql})", self.expression & other.expression)
+
+    def __or__(self, other: "Condition") -> "Condition":
+        return Condition(f"({self.sql} OR {other.sql})", self.expression | other.expression)
+
+    def __invert__(self) -> "Condition":
+        return Condition(f"NOT {self.sql}", ~self.expression)
+
+
+def equals(column: str, value: str | int) -> Condition:
+    """Rows whose `column` has this value."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f'the value of "{column}" must be text or a whole number, not {type(value).__name__}')
+    name = '"' + column.replace('"', '""') + '"'
+    written = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    return Condition(f"({name} = {written})", pc.field(column) == value)
+
+
+class QueryDesk(Protocol):
+    """SELECT COUNT(*), SUM(column) FROM table WHERE condition; no condition is the whole table."""
+
+    asked: list[str]
+
+    def ask(self, condition: Condition | None = None) -> tuple[float, float]:
+        """The count and the sum."""
+        ...
+
+
+@dataclass
+class GuardedDesk:
+    """Exact answers about groups of at least `least` rows that leave out at least `least`; the rest is refused.
+
+    That was the rule of statistical offices in the 1970s (query-set-size control). The answers are those that a
+    database gives to the SQL in `asked`, computed with Arrow.
+    """
+
+    table: pa.Table
+    column: str
+    least: int
+    name: str = "data"
+    asked: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.column not in self.table.column_names:
+            raise InputError(f'there is no column "{self.column}"; there are {", ".join(self.table.column_names)}')
+        if self.least < 1:
+            raise InputError("least must be at least 1: the size of the smallest group that is answered")
+
+    def ask(self, condition: Condition | None = None) -> tuple[float, float]:
+        self.asked.append(_sql(self.column, self.name, condition))
+        rows = self.table if condition is None else self.table.filter(condition.expression)
+        if rows.num_rows < self.least or (condition is not None and len(self.table) - rows.num_rows < self.least):
+            raise Refused(f"the group, or what it leaves out, has fewer than {self.least} rows")
+        return rows.num_rows, pc.sum(rows.column(self.column)).as_py()
+
+
+@dataclass
+class PrivateDesk:
+    """The same questions to tacit, each with `epsilon`; no group is too small to ask about."""
+
+    session: Session
+    column: str
+    epsilon: float
+    name: str = "data"
+    asked: list[str] = field(default_factory=list)
+
+    def ask(self, condition: Condition | None = None) -> tuple[float, float]:
+        self.asked.append(_sql(self.column, self.name, condition))
+        row = self.session.ask(self.asked[-1], epsilon=self.epsilon).table.to_pylist()[0]
+        return float(row["n"]), float(row["total"])
+
+
+def _sql(column: str, table: str, condition: Condition | None) -> str:
+    question = f'SELECT COUNT(*) AS n, SUM("{column}") AS total FROM "{table}"'
+    return question if condition is None else f"{question} WHERE {condition.sql}"
+
 
 MOST = 200_000  # what is declared as the largest salary
 NEAR = 0.05
@@ -27,7 +125,7 @@ AVERAGE = "SELECT AVG(salary) AS mean, COUNT(*) AS n FROM staff"
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackerAnswer:
     """How many rows the target condition has and what they sum to, and how many questions that took."""
 
     count: float
@@ -42,7 +140,7 @@ def leaver(*, before: float, after: float, people: float) -> float:
     return people * before - (people - 1) * after
 
 
-def find_tracker(desk: Desk, candidates: Sequence[Condition]) -> Condition:
+def find_tracker(desk: QueryDesk, candidates: Sequence[Condition]) -> Condition:
     """The first candidate that the desk answers, and its complement too: large enough, and not too large."""
     for candidate in candidates:
         try:
@@ -54,7 +152,7 @@ def find_tracker(desk: Desk, candidates: Sequence[Condition]) -> Condition:
     raise InputError("no candidate is a tracker: give conditions that hold for about half of the rows")
 
 
-def track(desk: Desk, target: Condition, tracker: Condition) -> Tracked:
+def track(desk: QueryDesk, target: Condition, tracker: Condition) -> TrackerAnswer:
     """Count and sum of the rows of `target`, never asking for them alone.
 
     q(C) = q(C or T) + q(C or not T) − q(T) − q(not T), for every query that adds up rows: the general tracker. With
@@ -63,7 +161,7 @@ def track(desk: Desk, target: Condition, tracker: Condition) -> Tracked:
     start = len(desk.asked)
     answers = [desk.ask(each) for each in (target | tracker, target | ~tracker, tracker, ~tracker)]
     count, total = (a + b - c - d for a, b, c, d in zip(*answers, strict=True))
-    return Tracked(count=count, total=total, questions=len(desk.asked) - start)
+    return TrackerAnswer(count=count, total=total, questions=len(desk.asked) - start)
 
 
 def stage(

@@ -161,10 +161,10 @@ def _outcome(
     bad = {way: float(np.mean(found)) for way, found in quality.items()}
 
     def draw() -> Any:
-        from tacit.plot import Curve, curves
+        from tacit.plot import LabelledCurve, curves
 
         lines = [
-            Curve(
+            LabelledCurve(
                 against[way],
                 list(by),
                 list(mean[way].values()),

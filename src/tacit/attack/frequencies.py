@@ -13,15 +13,15 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from tacit.attack.network import Array
 from tacit.attack.outcome import Attempt, Outcome
 from tacit.attack.population import Chance, chance
-from tacit.attack.subset_sums import Array
 from tacit.base import InputError, Sensitivity
 from tacit.base.number import round_up
 from tacit.loss import Approx
 from tacit.mechanism import DiscreteGaussian
 
-__all__ = ["Accused", "accuse", "expected_power", "homer", "log_ratio", "private_frequencies", "stage"]
+__all__ = ["Accusation", "accuse", "expected_power", "homer", "log_ratio", "private_frequencies", "stage"]
 
 Test = Literal["log ratio", "homer"]
 DELTA = Fraction(1, 10**6)
@@ -32,7 +32,7 @@ POOLS = (200, 400, 800, 1_600, 3_200, 6_400)
 
 
 @dataclass(frozen=True)
-class Accused:
+class Accusation:
     """Who is said to be a member, by a score above the threshold that at most `alarms` of the controls pass."""
 
     accused: Array
@@ -54,7 +54,7 @@ def accuse(
     sigma: float = 0.0,
     alarms: float = 0.05,
     test: Test = "log ratio",
-) -> Accused:
+) -> Accusation:
     """Which of `genotypes` (a row a person, 0, 1 or 2 copies of the allele at each site) are in a study of `people`.
 
     `published` are the study's frequencies, `reference` those of the population, `controls` genotypes of people who
@@ -78,7 +78,7 @@ def accuse(
 
     threshold = float(np.quantile(score(others), 1 - alarms, method="higher"))
     scores = score(theirs)
-    return Accused(accused=scores > threshold, scores=scores, threshold=threshold)
+    return Accusation(accused=scores > threshold, scores=scores, threshold=threshold)
 
 
 def homer(genotypes: Array, published: Array, reference: Array) -> Array:
@@ -237,13 +237,13 @@ def _tell(progress: Callable[[float], None] | None, share: float) -> None:
 def _draw(
     by_sites: dict[str, list[float]], by_pool: dict[str, list[float]], *, people: int, sites: int, epsilon: float
 ) -> Any:
-    from tacit.plot import Curve, curves
+    from tacit.plot import LabelledCurve, curves
     from tacit.plot.page import beside
 
     def panel(x: Sequence[float], lines: dict[str, list[float]], theory: list[float], title: str, axis: str) -> Any:
         names = {"log ratio": "log ratio, exact", "homer": "Homer's distance, exact", "tacit": "log ratio, tacit"}
-        drawn = [Curve(label=names[name], x=x, y=line) for name, line in lines.items()]
-        drawn.insert(2, Curve(label="log ratio, exact, in theory", x=x, y=theory))
+        drawn = [LabelledCurve(label=names[name], x=x, y=line) for name, line in lines.items()]
+        drawn.insert(2, LabelledCurve(label="log ratio, exact, in theory", x=x, y=theory))
         return curves(
             drawn,
             title=(title, f"epsilon {epsilon:g} for all frequencies together"),

@@ -29,13 +29,13 @@ from tacit.attack.hierarchy import (
 )
 from tacit.base import InputError
 
-__all__ = ["Generalised", "generalise", "mondrian"]
+__all__ = ["Generalisation", "generalise", "mondrian"]
 
 NODES = 100_000  # combinations of levels; a larger lattice is for mondrian
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generalised:
+class Generalisation:
     """The table without dropped rows, the level of each quasi-identifier, and what it cost.
 
     `kept` says which rows of the original remain, in their order; `loss` lies between 0 and 1; `looked` counts the
@@ -50,7 +50,7 @@ class Generalised:
 
 
 @dataclass(frozen=True)
-class Step:
+class ColumnLevel:
     """One column on one level: the number of each value's label, its loss, and the average loss of a row."""
 
     of: Integers
@@ -59,7 +59,7 @@ class Step:
     average: float
 
 
-def generalise(data: Data, hierarchies: Mapping[str, Hierarchy], *, k: int, suppress: float = 0.0) -> Generalised:
+def generalise(data: Data, hierarchies: Mapping[str, Hierarchy], *, k: int, suppress: float = 0.0) -> Generalisation:
     """The k-anonymous table of least loss that drops at most the share `suppress` of all rows."""
     table = table_of(data)
     names = chosen(table, list(hierarchies), "hierarchies")
@@ -79,7 +79,7 @@ def generalise(data: Data, hierarchies: Mapping[str, Hierarchy], *, k: int, supp
         if level:
             labels = pa.array(step.labels, pa.string()).take(pa.array(codes.of))
             shown = shown.set_column(shown.column_names.index(name), name, labels)
-    return Generalised(
+    return Generalisation(
         table=shown.filter(pa.array(kept)),
         levels=dict(zip(names, levels, strict=True)),
         kept=kept,
@@ -89,7 +89,7 @@ def generalise(data: Data, hierarchies: Mapping[str, Hierarchy], *, k: int, supp
 
 
 def _search(
-    columns: Sequence[Codes], ladders: Sequence[Sequence[Step]], k: int, allowed: int
+    columns: Sequence[Codes], ladders: Sequence[Sequence[ColumnLevel]], k: int, allowed: int
 ) -> tuple[tuple[int, ...], float, int]:
     """The best levels, their loss, and how many were tried, starting where the least is lost.
 
@@ -118,12 +118,12 @@ def _search(
     return best, found, looked
 
 
-def _ladder(codes: Codes, hierarchy: Hierarchy, name: str) -> list[Step]:
+def _ladder(codes: Codes, hierarchy: Hierarchy, name: str) -> list[ColumnLevel]:
     """All levels of one column; each must only join what the one below it kept apart."""
     assert codes.values is not None
     values = codes.values.to_pylist()
     share = np.bincount(codes.of, minlength=codes.size) / len(codes.of)
-    ladder: list[Step] = []
+    ladder: list[ColumnLevel] = []
     for level in range(hierarchy.top + 1):
         labels = hierarchy.labels(values, level)
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
@@ -131,11 +131,11 @@ def _ladder(codes: Codes, hierarchy: Hierarchy, name: str) -> list[Step]:
         lost = (np.bincount(of)[of] - 1) / max(1, len(values) - 1)
         if ladder and len(set(zip(ladder[-1].of, of, strict=True))) > len(set(ladder[-1].of)):
             raise InputError(f'level {level} of "{name}" parts values that level {level - 1} had joined')
-        ladder.append(Step(of, labels, lost, float(share @ lost)))
+        ladder.append(ColumnLevel(of, labels, lost, float(share @ lost)))
     return ladder
 
 
-def _small(steps: Sequence[Step], columns: Sequence[Integers], weights: Integers, k: int) -> NDArray[np.bool_]:
+def _small(steps: Sequence[ColumnLevel], columns: Sequence[Integers], weights: Integers, k: int) -> NDArray[np.bool_]:
     """Which rows are in a class of fewer than k."""
     shown = [Codes(step.of[codes], int(step.of.max()) + 1) for step, codes in zip(steps, columns, strict=True)]
     _, group = np.unique(combined(shown).of, return_inverse=True)

@@ -17,14 +17,14 @@ from tacit.attack.posterior import evidence, private_counts, sure_and_right
 from tacit.base import InputError
 from tacit.session.single import EACH_ROW, ask
 
-__all__ = ["Linked", "link", "stage", "uniqueness"]
+__all__ = ["Linkage", "link", "stage", "uniqueness"]
 
 DIAGNOSES = ("flu", "asthma", "diabetes", "depression", "cancer", "HIV", "epilepsy", "hepatitis")
 COMMON = np.array([0.3, 0.2, 0.15, 0.12, 0.1, 0.05, 0.05, 0.03])
 
 
 @dataclass(frozen=True)
-class Linked:
+class Linkage:
     """`row[i]` is the one row of the register that fits row i of the release, or -1 if none or several do."""
 
     row: Integers
@@ -35,7 +35,7 @@ class Linked:
         return float((self.row >= 0).mean())
 
 
-def link(release: Data, register: Data, on: Sequence[str]) -> Linked:
+def link(release: Data, register: Data, on: Sequence[str]) -> Linkage:
     """Each row of `release` with the only row of `register` that agrees with it in all columns `on`."""
     shown, listed = table_of(release, "release"), table_of(register, "register")
     names = chosen(shown, on, "on")
@@ -49,7 +49,7 @@ def link(release: Data, register: Data, on: Sequence[str]) -> Linked:
     count = np.bincount(theirs, minlength=int(key.max()) + 1)
     where = np.full(len(count), -1)
     where[theirs] = np.arange(len(theirs))
-    return Linked(np.where(count[mine] == 1, where[mine], -1))
+    return Linkage(np.where(count[mine] == 1, where[mine], -1))
 
 
 def uniqueness(data: Data, on: Sequence[str]) -> float:

@@ -250,11 +250,11 @@ def _outcome(rocs: dict[str, dict[str, Roc]], right: dict[str, float], loss: Los
     attempts = {way: Attempt.counted(against[way], roc.count(AT), roc.members.size) for way, roc in best.items()}
 
     def draw() -> Any:
-        from tacit.plot.privacy import Line, roc
+        from tacit.plot.privacy import RocLine, roc
 
         alarms = np.geomspace(1e-3, 1, 61).tolist()
         lines = [
-            Line(f"{name}, {way}", alarms, [r.found(a) for a in alarms], defended=way == "private")
+            RocLine(f"{name}, {way}", alarms, [r.found(a) for a in alarms], defended=way == "private")
             for name in ("LiRA, online", "loss threshold")
             for way, r in ((way, found[name]) for way, found in rocs.items())
         ]

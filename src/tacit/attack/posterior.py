@@ -108,7 +108,7 @@ class Suspects:
 def suspects(release: Data, people: Data | Mapping[str, Any], quasi: Sequence[str], sensitive: str) -> Suspects:
     """The rows of `release` that each of `people` may be behind, by what they say in the column `sensitive`.
 
-    `people` has the columns `quasi` with plain values, and `release` the same with labels as label.py reads them.
+    `people` has the columns `quasi` with plain values, and `release` the same with labels as `covers` reads them.
     """
     shown = table_of(release, "release")
     known = pa.table({name: [value] for name, value in people.items()}) if isinstance(people, Mapping) else people

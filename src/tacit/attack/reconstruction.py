@@ -11,16 +11,177 @@ from math import exp, sqrt
 from typing import Any, Literal
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csc_array, eye_array, hstack
+from scipy.sparse.linalg import lsqr
+from scipy.special import log_ndtr
 
 from tacit.attack.outcome import Attempt, Outcome
 from tacit.attack.population import Chance, chance
-from tacit.attack.subset_sums import Array, least_absolute, least_largest, least_squares, posterior, subset_sums
-from tacit.base import InputError, Sensitivity
+from tacit.base import InputError, Sensitivity, TacitError
 from tacit.base.number import round_up
 from tacit.loss import Approx
 from tacit.mechanism import DiscreteGaussian
 
-__all__ = ["METHODS", "Method", "Reconstruction", "private_sums", "reconstruct", "stage"]
+__all__ = [
+    "METHODS",
+    "Array",
+    "Method",
+    "Reconstruction",
+    "least_absolute",
+    "least_largest",
+    "least_squares",
+    "posterior",
+    "private_sums",
+    "reconstruct",
+    "stage",
+    "subset_sums",
+]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+KEPT = 2.5  # rows a bit in the first programme: at the optimum hardly more than one a bit is tight
+GAP = 1e-3
+ROUNDS = 50
+
+
+def subset_sums(queries: Any, answers: Any) -> tuple[Array, Array]:
+    """Queries as a matrix of 0 and 1, a row each, with an answer for each row; anything else is refused."""
+    rows, sums = np.asarray(queries), np.asarray(answers, dtype=float)
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise InputError("queries must be a matrix with a row for each query and a column for each person")
+    if sums.shape != (len(rows),):
+        raise InputError(f"answers must hold a number for each of the {len(rows)} queries, not shape {sums.shape}")
+    if not ((rows == 0) | (rows == 1)).all():
+        raise InputError("queries must hold 0 and 1 only: a person is in a subset, or is not")
+    if not np.isfinite(sums).all():
+        raise InputError("answers must be finite numbers")
+    return rows.astype(np.float32 if rows.size > 10**7 else np.float64), sums
+
+
+def least_squares(queries: Array, answers: Array) -> Array:
+    """The x with the least squared error, by LSQR: products with the matrix alone, so that thousands of bits are fine.
+
+    The first half of Dinur and Nissim's (2003) idea as Dwork, McSherry and Talwar (2007) and others use it.
+    """
+    return np.asarray(lsqr(queries, answers, atol=1e-6, btol=1e-6, iter_lim=200)[0])
+
+
+def least_absolute(queries: Array, answers: Array) -> Array:
+    """The x in [0, 1]ⁿ with the least sum of |error| (L1), from the dual programme, which has a row a bit, not a query.
+
+    Primal: min Σ|b − Ax|, 0 ≤ x ≤ 1. Dual: max b·y − Σw with Aᵀy − w ≤ 0, |y| ≤ 1, w ≥ 0; x are its shadow prices.
+    """
+    count, bits = queries.shape
+    rows: Any = hstack([csc_array(queries.T.astype(float)), -eye_array(bits)])
+    price = np.concatenate([-answers, np.ones(bits)])
+    solved = _solve(price, rows, np.zeros(bits), [(-1, 1)] * count + [(0, None)] * bits)
+    return np.asarray(np.clip(-solved.ineqlin.marginals, 0, 1))
+
+
+def least_largest(queries: Array, answers: Array) -> Array:
+    """The x in [0, 1]ⁿ whose largest |error| (L∞) is within 0.1 % of the least there is.
+
+    Few of the constraints |b − Ax| ≤ t matter: the programme starts with those a least-squares point is worst at, and
+    takes in what its solution violates. What it finds before it has all is a lower bound on t, so the gap is known.
+    """
+    bits = queries.shape[1]
+    signed = np.concatenate([queries, -queries]).astype(float)
+    goal = np.concatenate([answers, -answers])  # signed @ x + t >= goal
+    point = _boxed(queries, answers)
+    kept = np.zeros(len(goal), dtype=bool)
+    kept[np.argsort(signed @ point - goal)[: int(KEPT * bits)]] = True
+    price = np.concatenate([np.zeros(bits), [1.0]])
+    for _ in range(ROUNDS):
+        rows = np.column_stack([-signed[kept], -np.ones(int(kept.sum()))])
+        solved = _solve(price, csc_array(rows), -goal[kept], [(0, 1)] * bits + [(0, None)])
+        point, largest = solved.x[:bits], solved.x[bits]
+        short = goal - signed @ point
+        beyond = np.flatnonzero((short > largest * (1 + GAP) + 1e-6) & ~kept)
+        if not beyond.size:
+            return np.asarray(np.clip(point, 0, 1))
+        kept[beyond[np.argsort(-short[beyond])[:bits]]] = True
+    raise TacitError("the linear programme was not solved in time: give fewer queries, or use least squares")
+
+
+def _boxed(queries: Array, answers: Array) -> Array:
+    """About the x in [0, 1]ⁿ with the least squared error: accelerated projected gradient (Beck and Teboulle 2009)."""
+    normal, goal = queries.T @ queries, queries.T @ answers
+    steepest = float(np.linalg.norm(normal, ord=2))
+    point = ahead = np.full(len(goal), 0.5)
+    pace = 1.0
+    for _ in range(300):
+        fresh = np.clip(ahead - (normal @ ahead - goal) / steepest, 0, 1)
+        quicker = (1 + sqrt(1 + 4 * pace**2)) / 2
+        ahead = fresh + (pace - 1) / quicker * (fresh - point)
+        point, pace = fresh, quicker
+    return np.asarray(point)
+
+
+def _solve(price: Array, rows: Any, most: Array, bounds: list[Any]) -> Any:
+    """min price·x with rows·x ≤ most, by HiGHS; interior points, since the matrix is half full."""
+    solve: Any = linprog  # its stub knows no sparse matrix
+    solved = solve(price, A_ub=rows.tocsc(), b_ub=most, bounds=bounds, method="highs-ipm")
+    if solved.status != 0:
+        raise TacitError(f"the linear programme was not solved: {solved.message}")
+    return solved
+
+
+PASSES = 80
+DAMPING = 0.7  # the share of a new message that is taken over: full steps can swing for ever
+STILL = 1e-5
+
+
+def posterior(queries: Array, answers: Array, *, bound: float | None = None, sigma: float | None = None) -> Array:
+    """The chance that each bit is 1, if each answer is off by uniform noise in ±`bound`, or by a normal of `sigma`."""
+    if (bound is None) == (sigma is None) or not (bound or sigma or 0) > 0:
+        raise InputError("say how large the noise is: bound (it is uniform in ±bound) or sigma (it is normal), above 0")
+    count, people = queries.shape
+    signs = (queries - 0.5) * 0.5  # with s = 2x − 1 in ±1, Ax is signs·s, plus Σs/4, plus half the row's sum
+    rest = answers - queries.sum(axis=1) / 2
+    weight = 1 / 16  # each entry of `signs`, squared
+    spins: Array = np.zeros(people)
+    pull: Array = np.zeros(count)
+    seen: Any = signs @ spins
+    size = float(bound or sigma or 0)
+    noise = size**2 / 3 if bound else size**2  # its variance
+    for _ in range(PASSES):
+        spread = max(weight * float((1 - spins**2).sum()), (1e-3 * size) ** 2)
+        # the level Σs/4 is common to all answers. What they have left on average says it well at first, the bits later
+        doubt = noise / count / (noise / count + spread)
+        level = (1 - doubt) * float((rest - seen).mean()) + doubt * float(spins.sum()) / 4
+        expected = seen - spread * pull + level
+        fresh, curvature = (
+            _uniform(rest - expected, spread, bound) if bound else _normal(rest - expected, spread, sigma)
+        )
+        pull = DAMPING * fresh + (1 - DAMPING) * pull
+        variance = 1 / (weight * max(curvature, 1e-12))
+        found = np.tanh((spins + variance * (signs.T @ pull)) / variance)
+        moved = float(np.abs(found - spins).max())
+        spins = DAMPING * found + (1 - DAMPING) * spins
+        if moved < STILL:
+            break
+        seen = signs @ spins
+    return np.asarray((spins + 1) / 2, dtype=float)
+
+
+def _normal(gap: Array, spread: float, sigma: float | None) -> tuple[Array, float]:
+    whole = spread + (sigma or 0) ** 2
+    return gap / whole, len(gap) / whole
+
+
+def _uniform(gap: Array, spread: float, bound: float) -> tuple[Array, float]:
+    """The mean of N(0, spread) given that it lies within `bound` of `gap`, and by how much that narrows it."""
+    width = sqrt(spread)
+    # the far tail is computed on the left, where differences of normal tails keep their digits
+    centre = -np.abs(gap) / width
+    low, high = centre - bound / width, centre + bound / width
+    mass = log_ndtr(high) + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_ndtr(high), -1e-12)))
+    at_low, at_high = (np.exp(-(end**2) / 2 - mass) / sqrt(2 * np.pi) for end in (low, high))
+    mean = at_low - at_high
+    narrowed = mean**2 + high * at_high - low * at_low
+    return np.sign(gap) * -mean / width, float(np.clip(narrowed, 0, 1).sum()) / spread
+
 
 Method = Literal["least squares", "L1", "L-infinity", "message passing"]
 METHODS: tuple[Method, ...] = ("least squares", "L1", "L-infinity", "message passing")
@@ -151,11 +312,11 @@ def _asked(source: Chance, people: int) -> tuple[Array, Array, Array]:
 
 
 def _draw(lines: dict[Method, Array], spent: Array, people: int) -> Any:
-    from tacit.plot import Curve, curves
+    from tacit.plot import LabelledCurve, curves
     from tacit.plot.page import beside
 
     left = curves(
-        [Curve(label=method, x=ERRORS, y=line.tolist()) for method, line in lines.items()],
+        [LabelledCurve(label=method, x=ERRORS, y=line.tolist()) for method, line in lines.items()],
         title=(
             "Errors up to E: found below √n, lost above",
             f"{people:,} people, {4 * people:,} answers, uniform in ±E",
@@ -167,8 +328,8 @@ def _draw(lines: dict[Method, Array], spent: Array, people: int) -> Any:
     )
     right = curves(
         [
-            Curve(label="no attack can do better", x=BUDGETS, y=[1 / (1 + exp(-budget)) for budget in BUDGETS]),
-            Curve(label="message passing against tacit", x=BUDGETS, y=spent.tolist()),
+            LabelledCurve(label="no attack can do better", x=BUDGETS, y=[1 / (1 + exp(-budget)) for budget in BUDGETS]),
+            LabelledCurve(label="message passing against tacit", x=BUDGETS, y=spent.tolist()),
         ],
         title=("The same answers by tacit", "epsilon is for all of them together, delta 1e-06"),
         axes=("epsilon in all", "share of bits found"),

@@ -37,7 +37,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("sparse", "A few ratings find a person among anonymous records", "tacit.attack.sparse"),
     Attack("differencing", "The difference of two harmless answers is one person", "tacit.attack.differencing"),
     Attack("reconstruction", "Enough answers, each a little wrong, give everybody away", "tacit.attack.reconstruction"),
-    Attack("microdata", "Published tables of a few people are those people", "tacit.attack.microdata_stage"),
+    Attack("microdata", "Published tables of a few people are those people", "tacit.attack.microdata"),
     Attack("frequencies", "Averages over a whole study tell who was in it", "tacit.attack.frequencies"),
     Attack("membership-in-models", "A model knows who it was trained on", "tacit.attack.membership"),
     Attack("canary-exposure", "A model learns a secret by heart", "tacit.attack.exposure"),

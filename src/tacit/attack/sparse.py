@@ -18,7 +18,7 @@ from tacit.attack.posterior import Floats
 from tacit.base import InputError
 from tacit.session.single import ask
 
-__all__ = ["Aux", "Ratings", "Verdict", "ratings", "ratings_of", "stage"]
+__all__ = ["Aux", "Ratings", "RecordMatch", "ratings", "ratings_of", "stage"]
 
 ECCENTRICITY = 1.5
 RATING, DAYS = 1.5, 30.0  # how far off a rating or date may be before it scores e times less
@@ -34,7 +34,7 @@ class Aux:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RecordMatch:
     """The best record, how far it stands out from the second in standard deviations, and whether that is enough."""
 
     person: Any
@@ -68,7 +68,7 @@ class Ratings:
             total[self.person[rows]] += near / np.log(max(2, rows.stop - rows.start))
         return total
 
-    def find(self, aux: Aux, *, eccentricity: float = ECCENTRICITY) -> Verdict:
+    def find(self, aux: Aux, *, eccentricity: float = ECCENTRICITY) -> RecordMatch:
         """The record that fits `aux` best, and whether it stands out."""
         scores = self.scores(aux)
         if len(scores) < 2:
@@ -77,7 +77,7 @@ class Ratings:
         spread = float(scores.std())
         second = float(np.partition(scores, -2)[-2])
         found = (float(scores[best]) - second) / spread if spread > 0 else 0.0
-        return Verdict(self.people[best], found, found >= eccentricity)
+        return RecordMatch(self.people[best], found, found >= eccentricity)
 
 
 def ratings_of(data: Data, *, person: str, item: str, rating: str, day: str | None = None) -> Ratings:
@@ -184,13 +184,13 @@ def stage(
     against = "ratings without names", f"tacit's counts and averages at ε = {epsilon:g}"
 
     def draw() -> Any:
-        from tacit.plot import Curve, curves
+        from tacit.plot import LabelledCurve, curves
 
         lines = []
         for side, label in zip(alarms, against, strict=True):
             tries = [Attempt.counted(label, found[side, count], targets) for count in KNOWN]
             ends = [it.low for it in tries], [it.high for it in tries]
-            lines.append(Curve(label, KNOWN, [it.success for it in tries], *ends))
+            lines.append(LabelledCurve(label, KNOWN, [it.success for it in tries], *ends))
         title = ("Knowing a few ratings, up to a quarter of them wrong", f"each within a star and {OFF} days")
         return curves(
             lines, title=title, axes=("ratings known of a person", "people whose record is found"), chance=0.0

@@ -75,7 +75,7 @@ def run(name: Name, seed: Seed = "1", plot: Picture = None, html: Html = None, a
         outcome = staged(name, seed=number, progress=tell)
     console = Console()
     if as_json:
-        print_json(console, outcome.as_json())
+        print_json(console, outcome.json())
     else:
         _show(console, outcome, attack.page)
     if plot is not None:

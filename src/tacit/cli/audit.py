@@ -105,7 +105,7 @@ def audit(
         )
     console = Console()
     if as_json:
-        print_json(console, {**verdict.as_json(), "notes": list(subject.said)})
+        print_json(console, {**verdict.json(), "notes": list(subject.said)})
     else:
         first, *rest = str(verdict).splitlines()
         console.print(Text(first, style=STYLES[verdict.status]), soft_wrap=True)

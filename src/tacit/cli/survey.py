@@ -103,15 +103,14 @@ def _draw(survey: "Survey", answers: int, path: Path) -> None:
     """Local, shuffled and central error of each question with answers to choose from."""
     from tacit.plot import page, write
     from tacit.plot.surveys import models
-    from tacit.survey.frequency import Frequency
     from tacit.survey.plan import beside
 
     counts = sorted({max(answers, 2), 100, 1000, 10_000, 100_000, 1_000_000})
     panels = []
     for name, question in survey.questions.items():
         protocol = survey.protocols[name]
-        if isinstance(protocol, Frequency):
-            rows = beside(categories=protocol.categories, epsilon=protocol.epsilon, delta=DELTA, reports=counts)
+        if protocol.choices is not None:
+            rows = beside(categories=protocol.choices, epsilon=protocol.epsilon, delta=DELTA, reports=counts)
             panels.append([models(rows, title=(question.ask, f"ε = {float(protocol.epsilon):g}, δ = {DELTA:g}"))])
     if not panels:
         raise InputError("--plot is for questions with answers to choose from, and this survey has none")

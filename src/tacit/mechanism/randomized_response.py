@@ -3,21 +3,19 @@
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import exp, expm1, tanh
 from typing import Any, Self
 
 from tacit.base import InputError, Ratio, between, frozen, positive, round_up, whole
 from tacit.mechanism.mechanism import Example
-from tacit.mechanism.response import Response
+from tacit.mechanism.response import EpsilonResponse, Response
 from tacit.noise import Rng, bernoulli, coins
 from tacit.noise.bounds import exp_minus
-from tacit.noise.logistic import logistic, logistics
 
 __all__ = ["CoinFlipSurvey", "KaryResponse", "RandomizedResponse"]
 
 
 @frozen
-class RandomizedResponse(Response):
+class RandomizedResponse(EpsilonResponse):
     """A bit is kept with probability e^ε/(1 + e^ε), else flipped.
 
     Guarantee: pure ε between the two answers of one respondent (relation replace). No ε-local report of a
@@ -30,30 +28,8 @@ class RandomizedResponse(Response):
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
 
     @property
-    def true_rate(self) -> float:
-        return 1 / (1 + exp(-self.epsilon))
-
-    @property
-    def false_rate(self) -> float:
-        return exp(-self.epsilon) / (1 + exp(-self.epsilon))
-
-    @property
-    def contrast(self) -> float:
-        return tanh(self.epsilon / 2)
-
-    @property
-    def bound(self) -> Fraction:
-        return self.epsilon
-
-    def _kept(self, size: int, rng: Rng) -> Any:
-        return logistics(self.epsilon, Fraction(1), size, rng)
-
-    def _kept_one(self, rng: Rng) -> bool:
-        return logistic(self.epsilon, Fraction(1), rng)
-
-    @classmethod
-    def _at(cls, epsilon: Fraction, **domain: Any) -> Self:
-        return cls(epsilon=epsilon, **domain)
+    def choices(self) -> int:
+        return 2
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -61,7 +37,7 @@ class RandomizedResponse(Response):
 
 
 @frozen
-class KaryResponse(Response):
+class KaryResponse(EpsilonResponse):
     """One of `categories` = k answers 0, …, k−1, kept with probability e^ε/(e^ε + k − 1), else uniform over the others.
 
     Guarantee: pure ε between any two answers of one respondent (relation replace). With k = 2 it is randomised
@@ -82,34 +58,8 @@ class KaryResponse(Response):
         return self.categories
 
     @property
-    def true_rate(self) -> float:
-        return 1 / (1 + (self.categories - 1) * exp(-self.epsilon))
-
-    @property
-    def false_rate(self) -> float:
-        return exp(-self.epsilon) * self.true_rate
-
-    @property
-    def contrast(self) -> float:
-        return -expm1(-self.epsilon) * self.true_rate
-
-    @property
-    def bound(self) -> Fraction:
-        return self.epsilon
-
-    @property
     def _binary(self) -> bool:
         return False
-
-    def _kept(self, size: int, rng: Rng) -> Any:
-        return logistics(self.epsilon, Fraction(self.categories - 1), size, rng)
-
-    def _kept_one(self, rng: Rng) -> bool:
-        return logistic(self.epsilon, Fraction(self.categories - 1), rng)
-
-    @classmethod
-    def _at(cls, epsilon: Fraction, **domain: Any) -> Self:
-        return cls(epsilon=epsilon, **domain)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

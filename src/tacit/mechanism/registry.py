@@ -31,7 +31,7 @@ from tacit.mechanism.smooth_median import SmoothMedian
 from tacit.mechanism.sparse_vector import SparseVector
 from tacit.mechanism.stable_histogram import StableHistogram
 
-__all__ = ["MECHANISMS", "mechanism_from_json", "mechanism_to_json"]
+__all__ = ["MECHANISMS", "mechanism_from_json", "mechanism_to_json", "register_stored"]
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     Laplace,
@@ -60,12 +60,26 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 
 
 SCALARS = (str, int, bool)
+_further: dict[str, type[Mechanism]] = {}
+
+
+def register_stored(*kinds: type[Mechanism]) -> None:
+    """Give mechanisms of a layer above this one a stored form too, under the names of their classes."""
+    for kind in kinds:
+        taken = [known for known in _stored_kinds() if known.__name__ == kind.__name__ and known is not kind]
+        if taken:
+            raise InputError(f"{taken[0].__module__} stores another {kind.__name__}: rename one of the classes")
+        _further[kind.__name__] = kind
+
+
+def _stored_kinds() -> tuple[type[Mechanism], ...]:
+    return (*MECHANISMS, *_further.values())
 
 
 def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
     """Plain data that `mechanism_from_json` turns into an equal mechanism."""
     kind = type(mechanism)
-    if kind not in MECHANISMS:
+    if kind not in _stored_kinds():
         raise InputError(f"{kind.__name__} has no stored form: only a mechanism of the registry has one")
     return {"name": kind.__name__, **_write_fields(mechanism, kind.__name__)}
 
@@ -82,10 +96,10 @@ def mechanism_from_json(data: Any) -> Mechanism:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    """The declared type of each field, in order."""
+    """The declared type of each field that is given, in order."""
     assert is_dataclass(kind)
     known = get_type_hints(kind)
-    return {field.name: known[field.name] for field in fields(kind)}
+    return {field.name: known[field.name] for field in fields(kind) if field.init}
 
 
 @cache
@@ -163,9 +177,9 @@ def _read(data: Any, hint: Any, where: str) -> Any:
 def _read_mechanism(data: Any, within: type[Any], where: str) -> Mechanism:
     """A mechanism of the kind `within`, which is checked before anything inside is read."""
     name = data.get("name") if isinstance(data, dict) else None
-    found = [kind for kind in MECHANISMS if kind.__name__ == name and issubclass(kind, within)]
+    found = [kind for kind in _stored_kinds() if kind.__name__ == name and issubclass(kind, within)]
     if not found:
-        known = ", ".join(kind.__name__ for kind in MECHANISMS if issubclass(kind, within))
+        known = ", ".join(kind.__name__ for kind in _stored_kinds() if issubclass(kind, within))
         raise InputError(f"{where} must be an object whose name is one of {known}; this one's is {shown(name)}")
     rest = {key: value for key, value in data.items() if key != "name"}
     mechanism: Mechanism = _read_fields(rest, found[0], found[0].__name__)

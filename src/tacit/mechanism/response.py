@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log, sqrt
+from math import exp, expm1, log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,9 +15,10 @@ from tacit.loss import Loss, Pure
 from tacit.mechanism.additive import least
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default, uniform
+from tacit.noise.logistic import logistic, logistics
 from tacit.noise.table import CHUNK
 
-__all__ = ["Estimate", "Local", "Response", "shares"]
+__all__ = ["EpsilonResponse", "Estimate", "Local", "Response", "shares"]
 
 
 class Local(Mechanism):
@@ -244,3 +245,44 @@ class Response(Local):
     @classmethod
     def _pairs(cls, mechanisms: Sequence[Self]) -> Sequence[Example]:
         return [Example(m, 0, other, m.loss()) for m in mechanisms for other in {1, m.choices - 1}]
+
+
+class EpsilonResponse(Response):
+    """The rule of k-ary randomised response: the truth with probability p = e^ε/(e^ε + k − 1), else another category.
+
+    Each other one has probability e^−ε·p, so p − q = (1 − e^−ε)·p; both are written so that no digits are lost.
+    """
+
+    epsilon: Fraction
+
+    @property
+    @abstractmethod
+    def choices(self) -> int: ...
+
+    @property
+    def true_rate(self) -> float:
+        return 1 / (1 + (self.choices - 1) * exp(-self.epsilon))
+
+    @property
+    def false_rate(self) -> float:
+        return exp(-self.epsilon) * self.true_rate
+
+    @property
+    def contrast(self) -> float:
+        return -expm1(-self.epsilon) * self.true_rate
+
+    @property
+    def bound(self) -> Fraction:
+        return self.epsilon
+
+    def _kept(self, size: int, rng: Rng) -> Array:
+        return logistics(self.epsilon, Fraction(self.choices - 1), size, rng)
+
+    def _kept_one(self, rng: Rng) -> bool:
+        return logistic(self.epsilon, Fraction(self.choices - 1), rng)
+
+    @classmethod
+    def _at(cls, epsilon: Fraction, **domain: Any) -> Self:
+        concrete: Any = cls  # a dataclass with this field
+        made: Self = concrete(epsilon=epsilon, **domain)
+        return made

@@ -1,9 +1,9 @@
 """Places: reports of where one is, randomised in the plane, so that nearby places look alike."""
 
-from tacit.place.earth import distance
-from tacit.place.geo import GeoLaplace
-from tacit.place.grid import Grid
-from tacit.place.remap import remapped
-from tacit.place.track import Track
+from tacit.mechanism.registry import register_stored
+from tacit.place.earth import EarthGrid, distance
+from tacit.place.geo import GeoLaplace, Track, remapped
 
-__all__ = ["GeoLaplace", "Grid", "Track", "distance", "remapped"]
+__all__ = ["EarthGrid", "GeoLaplace", "Track", "distance", "remapped"]
+
+register_stored(GeoLaplace)

@@ -4,13 +4,16 @@ A step of so many metres east and north is walked along a great circle, so its l
 across the date line nothing is special, since all of it is done with vectors.
 """
 
+from dataclasses import dataclass
+from fractions import Fraction
+from math import radians
 from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError
+from tacit.base import InputError, positive
 
-__all__ = ["RADIUS", "Floats", "checked", "distance", "offset", "walked"]
+__all__ = ["RADIUS", "EarthGrid", "Floats", "checked", "distance", "offset", "walked"]
 
 RADIUS = 6_371_008.8  # metres: the mean radius of the WGS 84 ellipsoid, from which the true one differs by 0.4 %
 
@@ -68,3 +71,34 @@ def distance(places: Any, others: Any) -> Floats:
     ours, theirs = np.broadcast_arrays(checked(places), checked(others))
     far: Floats = np.hypot(*offset(ours, theirs).T)
     return far
+
+
+DECIMALS = 7  # a centimetre
+
+
+@dataclass(frozen=True)
+class EarthGrid:
+    """Cells of `degrees` of latitude; 180 must be a multiple of it."""
+
+    degrees: Fraction = Fraction(1, 100_000)
+
+    def __post_init__(self) -> None:
+        size = positive(self.degrees, "degrees", toward="decimal")
+        if size > 1 or (180 / size).denominator != 1 or size < Fraction(1, 10**6):
+            raise InputError("a grid's degrees must lie in [0.000001, 1] and divide 180: 0.00001 is about a metre")
+        object.__setattr__(self, "degrees", size)
+
+    @property
+    def metres(self) -> float:
+        """The height of a cell."""
+        return radians(float(self.degrees)) * RADIUS
+
+    def rounded(self, places: Floats) -> Floats:
+        """The middle of the cell that each place lies in: a function of the cell alone."""
+        size, rows = float(self.degrees), int(180 / self.degrees)
+        row = np.clip(np.floor((places[:, 0] + 90) / size), 0, rows - 1)
+        middle = -90 + (row + 0.5) * size
+        cells = np.maximum(np.floor(360 / size * np.cos(np.radians(middle))), 1)
+        turn = np.mod(places[:, 1] + 180, 360) / 360
+        cell = np.minimum(np.floor(turn * cells), cells - 1)
+        return np.round(np.stack([middle, -180 + (cell + 0.5) * 360 / cells], axis=1), DECIMALS)

@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import exp, log, log1p
+from math import exp, floor, log, log1p
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Number, Relation, Sensitivity, positive
+from tacit.base import ExhaustedError, InputError, Number, Relation, Sensitivity, positive
 from tacit.loss import Pure
 from tacit.mechanism import Example, Mechanism
 from tacit.mechanism.planar import radius_within
 from tacit.noise import Rng, planar_laplaces, rng_or_default
-from tacit.place.earth import RADIUS, checked, walked
-from tacit.place.grid import Grid
+from tacit.place.earth import RADIUS, EarthGrid, Floats, checked, offset, walked
 
-__all__ = ["ROUNDING", "GeoLaplace", "slack_of"]
+__all__ = ["ROUNDING", "GeoLaplace", "Track", "remapped", "slack_of"]
 
 FINE = 20  # the noise has 2^20 steps to a cell of the grid
 ROUNDING = (
@@ -36,7 +35,7 @@ class GeoLaplace(Mechanism):
     theory: ClassVar[str] = "planar-laplace"
 
     epsilon: Fraction
-    grid: Grid = field(default_factory=Grid)
+    grid: EarthGrid = field(default_factory=EarthGrid)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
@@ -53,7 +52,7 @@ class GeoLaplace(Mechanism):
             )
 
     @classmethod
-    def protecting(cls, *, radius: Number, factor: Number = 2, grid: Grid | None = None) -> Self:
+    def protecting(cls, *, radius: Number, factor: Number = 2, grid: EarthGrid | None = None) -> Self:
         """No report makes a place within `radius` metres more than `factor` times as likely as the true one.
 
         ε is log(factor)/radius, less what the rounding may add.
@@ -61,7 +60,7 @@ class GeoLaplace(Mechanism):
         within, times = positive(radius, "radius"), float(positive(factor, "factor"))
         if times <= 1:
             raise InputError("factor must be above 1: 2 lets a report double the odds of a place nearby")
-        chosen = grid or Grid()
+        chosen = grid or EarthGrid()
         wide = cls(epsilon=Fraction(log(times)) / within, grid=chosen)
         return cls(epsilon=Fraction((log(times) - 2 * wide.slack) * (1 - 1e-12)) / within, grid=chosen)
 
@@ -124,3 +123,98 @@ def slack_of(epsilon: float, reach: float, cell: float) -> float:
     either side, at most 10·t over its height, weighed by how far the noise changes within a cell.
     """
     return (2 * epsilon * reach + log1p(10 * reach / cell * exp(2.5 * epsilon * cell))) * (1 + 1e-9)
+
+
+class Track:
+    """The reports of one person under one budget.
+
+    `budget` is the most that all reports together may tell about being somewhere else altogether: with every place of
+    the way moved by the protected `radius` metres, the loss of n reports is at most n·(ε·radius + slack). A report
+    that would pass it is refused, and nothing is drawn.
+    """
+
+    def __init__(self, mechanism: GeoLaplace, *, budget: Number, radius: Number) -> None:
+        self.mechanism = mechanism
+        self.budget = positive(budget, "budget", toward="decimal")
+        self.radius = positive(radius, "radius")
+        self.reports = 0
+        if self.most < 1:
+            raise InputError(
+                f"one report costs {float(self.each.bound):.4g} and the budget is {float(self.budget):g}: "
+                "allow more, or use a smaller epsilon"
+            )
+
+    @property
+    def each(self) -> Pure:
+        """The loss of one report."""
+        return self.mechanism.loss(self.radius)
+
+    @property
+    def most(self) -> int:
+        """How many reports the budget allows in all."""
+        return floor(self.budget / self.each.bound)
+
+    @property
+    def left(self) -> Fraction:
+        return self.budget - self.reports * self.each.bound
+
+    def loss(self) -> Pure:
+        """What was told so far."""
+        return Pure(self.reports * self.each.bound, relation=self.each.relation, unit="person")
+
+    def report(self, place: Any) -> tuple[float, float]:
+        """The next report, counted before it is drawn."""
+        if self.reports >= self.most:
+            raise ExhaustedError(
+                f"this track has made its {self.most} reports of {float(self.each.bound):.4g} each: "
+                "a further one would pass its budget"
+            )
+        self.reports += 1
+        told: tuple[float, float] = self.mechanism.sample(place)
+        return told
+
+    def warning(self) -> str | None:
+        """What the reports so far give away together, in words; None while there is but one."""
+        if self.reports < 2:
+            return None
+        one = 2 / float(self.mechanism.epsilon)
+        return (
+            f"{self.reports} reports of one person are not {self.reports} times one report: whoever knows that they "
+            f"were made at one place, or along one road, averages the noise away, from {one:,.0f} m to about "
+            f"{one / self.reports**0.5:,.0f} m. For the whole track ε is {float(self.loss().bound):.3g} within "
+            f"{float(self.radius):,.0f} m, not {float(self.each.bound):.3g}."
+        )
+
+
+MOST_PLACES = 4096  # candidate places: all distances between them are held at once
+
+
+def remapped(reports: Any, places: Any, *, epsilon: Number, weights: Any = None) -> Floats:
+    """For each report, the public place from which the true one is expected to be nearest.
+
+    `places` are rows of (latitude, longitude) that people are known to be at, as likely as their `weights` say before
+    anything is reported; they must not come from the person who reports. Chatzikokolakis, ElSalamouny and Palamidessi
+    (2017) call this optimal remapping: given the report, place x has probability ∝ weight·exp(−ε·distance), and the
+    answer minimises the expected distance over the candidates.
+    """
+    told, known = checked(reports), checked(places)
+    rate = float(positive(epsilon, "epsilon"))
+    prior = np.ones(len(known)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not 1 <= len(known) <= MOST_PLACES:
+        raise InputError(f"places must be from 1 to {MOST_PLACES} candidates, not {len(known)}")
+    if prior.shape != (len(known),) or not np.isfinite(prior).all() or prior.min() < 0 or not prior.any():
+        raise InputError("weights must be one number for each place, none negative, not all zero")
+    between = _every(known, known)
+    found = np.empty(len(told), dtype=np.int64)
+    for start in range(0, len(told), 1024):
+        part = _every(told[start : start + 1024], known) * -rate
+        part -= part.max(axis=1, keepdims=True)
+        found[start : start + len(part)] = (np.exp(part) * prior @ between).argmin(axis=1)
+    return known[found]
+
+
+def _every(ones: Floats, others: Floats) -> Floats:
+    """Metres from each of the ones to each of the others."""
+    left, right = np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1))
+    far: Floats = np.hypot(*offset(left, right).T).reshape(len(ones), len(others))
+    return far

@@ -4,7 +4,7 @@ Altair is imported in this package and nowhere else, and belongs to the extra `t
 """
 
 from tacit.plot.answers import Cell, answer, choice, counts, law
-from tacit.plot.attacks import Curve, Rate, Share, curves, rates, shares
+from tacit.plot.attacks import LabelledCurve, Rate, Share, curves, rates, shares
 from tacit.plot.page import FORMATS, Panel, page, picture_path, write
 from tacit.plot.privacy import Claim, compare, tradeoff
 
@@ -12,7 +12,7 @@ __all__ = [
     "FORMATS",
     "Cell",
     "Claim",
-    "Curve",
+    "LabelledCurve",
     "Panel",
     "Rate",
     "Share",

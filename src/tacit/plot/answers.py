@@ -31,13 +31,13 @@ def answer(
     if not rows or not intervals:
         raise InputError("there is nothing to draw: the answer has no rows or no numbers")
     keys = [name for name in rows[0] if name not in intervals]
-    look = _Look(width=width, label=label, accent=accent, ink=ink)
+    look = _Style(width=width, label=label, accent=accent, ink=ink)
     panels = [_panel(rows, name, *intervals[name], keys=keys, look=look) for name in intervals]
     whole: alt.VConcatChart = alt.vconcat(*panels).resolve_scale(x="independent")
     return whole
 
 
-class _Look(NamedTuple):
+class _Style(NamedTuple):
     """How large, and in which colours."""
 
     width: int
@@ -53,7 +53,7 @@ def _panel(
     high: Sequence[float | None],
     *,
     keys: list[str],
-    look: _Look,
+    look: _Style,
 ) -> Panel:
     first = rows[0][keys[0]] if keys else None
     timed = len(keys) == 1 and isinstance(first, date)

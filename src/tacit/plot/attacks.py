@@ -7,13 +7,13 @@ import altair as alt
 
 from tacit.plot.page import BLUE, FAINT, INK, ORANGE, PRIVATE, TRUTH, Panel, headed, records, role
 
-__all__ = ["Curve", "Rate", "Share", "curves", "pictures", "rates", "shares"]
+__all__ = ["LabelledCurve", "Rate", "Share", "curves", "pictures", "rates", "shares"]
 
 COLOURS = [ORANGE, BLUE, "#8c6bb1", "#41ab5d", "#737373", "#d6604d"]
 
 
 @dataclass(frozen=True)
-class Curve:
+class LabelledCurve:
     """One line; `low` and `high`, where given, are the ends of its band."""
 
     label: str
@@ -24,7 +24,7 @@ class Curve:
 
 
 def curves(
-    lines: Sequence[Curve],
+    lines: Sequence[LabelledCurve],
     *,
     title: tuple[str, ...],
     axes: tuple[str, str],

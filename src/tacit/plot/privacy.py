@@ -9,7 +9,7 @@ import altair as alt
 
 from tacit.plot.page import BLUE, FAINT, INK, ORANGE, Panel, headed, records
 
-__all__ = ["Claim", "Line", "audit", "compare", "roc", "tradeoff"]
+__all__ = ["Claim", "RocLine", "audit", "compare", "roc", "tradeoff"]
 
 
 def tradeoff(
@@ -215,7 +215,7 @@ BOUND_COLOUR = "#8c6bb1"
 
 
 @dataclass(frozen=True)
-class Line:
+class RocLine:
     """One attack on one release: a share of members found for each share of false alarms."""
 
     label: str
@@ -225,7 +225,7 @@ class Line:
 
 
 def roc(
-    lines: Sequence[Line],
+    lines: Sequence[RocLine],
     *,
     bounds: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     title: tuple[str, ...],

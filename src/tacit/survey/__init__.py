@@ -1,27 +1,24 @@
 """Surveys that never see the truth: answers are randomised on the respondent's device."""
 
 from tacit.survey.bit_flip import BitFlip
+from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
 from tacit.survey.choose import Candidate, Choice, choose
-from tacit.survey.coin_flip import CoinFlip
 from tacit.survey.device import MeanMemo, Memo, device_secret
-from tacit.survey.direct import DirectResponse
+from tacit.survey.direct import CoinFlip, DirectResponse
+from tacit.survey.estimate import consistent
 from tacit.survey.frequency import Frequency
 from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.local_hashing import LocalHashing, PooledHashing
-from tacit.survey.marginals import Marginals
 from tacit.survey.mean import OneBitMean
+from tacit.survey.parts import Marginals, RangeTree
 from tacit.survey.plan import Beside, beside
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol, Tally
-from tacit.survey.ranges import RangeTree
 from tacit.survey.rappor import Rappor, RapporDevice, decode
 from tacit.survey.registry import PROTOCOLS
-from tacit.survey.results import consistent
 from tacit.survey.shuffle import Shuffler, local_epsilon, shuffled_loss
 from tacit.survey.sketch import CountMeanSketch, HadamardSketch
 from tacit.survey.square_wave import SquareWave
-from tacit.survey.subset import SubsetSelection
-from tacit.survey.unary import OptimizedUnary, SymmetricUnary
 from tacit.survey.window import HybridMean, PiecewiseMean
 
 __all__ = [

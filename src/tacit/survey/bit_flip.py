@@ -16,13 +16,12 @@ from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
 from tacit.survey.frequency import word
-from tacit.survey.protocol import Array, Law, Protocol, Tally
+from tacit.survey.protocol import Array, Law, Protocol, Tally, whole_answers
 
 __all__ = ["BitFlip"]
 
 MOST = 64
 LISTED = 1 << 20
-CHUNK = 1 << 13
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +39,7 @@ class BitFlip(Protocol):
 
     theory: ClassVar[str] = "sketches"
     kind: ClassVar[str] = "bit_flip"
+    chunk: ClassVar[int] = 1 << 13
 
     epsilon: Fraction
     categories: int
@@ -68,11 +68,7 @@ class BitFlip(Protocol):
         return np.dtype([("told", word(2 * self.categories), (self.watched,))])
 
     def _checked(self, values: Array) -> Array:
-        if not values.size:
-            return np.zeros(values.shape, dtype=np.int64)
-        if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= self.categories:
-            raise InputError(f"answers must be whole numbers from 0 to {self.categories - 1}: encode them as such")
-        return values.astype(np.int64, copy=False)
+        return whole_answers(values, self.categories)
 
     def _bytes(self, told: Sequence[int]) -> bytes:
         return np.array(told, dtype=word(2 * self.categories)).tobytes()
@@ -85,20 +81,15 @@ class BitFlip(Protocol):
         watched = sorted(places[i] for i in range(self.watched))
         return self._bytes([2 * v + ((v == value) == self._keep.toss(rng)) for v in watched])
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own = flat[start : start + CHUNK]
-            watched = np.full((own.size, self.watched), -1, dtype=np.int64)
-            for i, last in enumerate(range(self.categories - self.watched, self.categories)):  # Floyd's subsets
-                drawn = uniform(last + 1, own.size, rng)
-                taken = (watched[:, :i] == drawn[:, None]).any(axis=1)
-                watched[:, i] = np.where(taken, last, drawn)
-            watched.sort(axis=1)
-            true = self._keep.tosses(watched.size, rng).reshape(watched.shape)
-            reports["told"][start : start + CHUNK] = 2 * watched + ((watched == own[:, None]) == true)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        watched = np.full((values.size, self.watched), -1, dtype=np.int64)
+        for i, last in enumerate(range(self.categories - self.watched, self.categories)):  # Floyd's subsets
+            drawn = uniform(last + 1, values.size, rng)
+            taken = (watched[:, :i] == drawn[:, None]).any(axis=1)
+            watched[:, i] = np.where(taken, last, drawn)
+        watched.sort(axis=1)
+        true = self._keep.tosses(watched.size, rng).reshape(watched.shape)
+        reports["told"] = 2 * watched + ((watched == values[:, None]) == true)
 
     def law(self, value: Any) -> Law:
         if comb(self.categories, self.watched) << self.watched > LISTED:

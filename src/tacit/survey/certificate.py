@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from inspect import signature
 from itertools import groupby
 from math import ceil, isfinite
 from pathlib import Path
@@ -24,10 +23,10 @@ from tacit.base import InputError, LossError, TacitError
 from tacit.desk.certificate.check import Check, Found, looked_at, signature_check
 from tacit.ledger.checkpoint import Signer
 from tacit.program import canonical
-from tacit.survey.device_terms import WORD, terms_of
+from tacit.survey.coin import joined
 from tacit.survey.protocol import Protocol, Tally
 from tacit.survey.registry import PROTOCOLS
-from tacit.survey.results import Finding, Results, meaning
+from tacit.survey.results import QuestionResult, Results, meaning
 from tacit.survey.shuffle import shuffled_loss
 
 __all__ = ["FORMAT", "KIND", "SurveyCertificate", "certificate_of", "check_survey", "stated", "when_shuffled"]
@@ -65,14 +64,14 @@ def certificate_of(results: Results, tallies: Mapping[str, Tally], *, signer: Si
     }
 
 
-def _question(results: Results, finding: Finding, tally: Tally) -> dict[str, Any]:
+def _question(results: Results, finding: QuestionResult, tally: Tally) -> dict[str, Any]:
     protocol = results.survey.protocols[finding.name]
     counts = np.ascontiguousarray(tally.counts, dtype="<i8").tobytes()
     return {
         "name": finding.name,
         "ask": finding.ask,
         "epsilon": finding.epsilon,
-        "protocol": stated(terms_of(protocol)),
+        "protocol": stated(protocol.terms()),
         "reports": finding.reports,
         "tally_sha256": sha256(counts).hexdigest(),
         "shuffled": when_shuffled(protocol, results.survey.minimum),
@@ -170,7 +169,7 @@ def _coins(content: Any) -> Found:
         protocol = _protocol(question)
         if protocol is None:
             unknown.append(str(question["name"]))
-        elif protocol.epsilon > Fraction(question["epsilon"]) or stated(terms_of(protocol)) != question["protocol"]:
+        elif protocol.epsilon > Fraction(question["epsilon"]) or stated(protocol.terms()) != question["protocol"]:
             return (
                 False,
                 f'the coins of "{question["name"]}" are not those of its protocol at the epsilon that is stated',
@@ -187,22 +186,17 @@ def _protocol(question: Any) -> Protocol | None:
     if kind is None:
         return None
     device = {name: _number(value) for name, value in terms["device"].items()}
-    given: dict[str, Any] = {"epsilon": epsilon, "bins": device.get("steps", -1) + 1, **device}
-    if "truth" in device:
-        given["truth"] = Fraction(device["truth"], WORD * WORD)  # of 2^64 sides so many are heads
-    wanted = signature(kind).parameters
     try:
-        return kind(**{name: value for name, value in given.items() if name in wanted})
+        return kind.from_device(epsilon, device)
     except (TacitError, TypeError):
         return None
 
 
 def _number(value: Any) -> Any:
     """A number of the device's terms: large ones are two words, fractions are texts."""
-    if isinstance(value, list):
-        high, low = value
-        return high * WORD + low
-    return Fraction(value) if isinstance(value, str) else value
+    if not isinstance(value, int | str | list):
+        raise InputError("a number of a device's terms is a whole number, two words of one, or a fraction as text")
+    return Fraction(value) if isinstance(value, str) else joined(value)
 
 
 def _promise(content: Any) -> Found:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.base import InputError, Number, positive, show, whole
+from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
 from tacit.survey.direct import DirectResponse
 from tacit.survey.frequency import LISTED, Frequency
 from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.local_hashing import LocalHashing
-from tacit.survey.subset import SubsetSelection
-from tacit.survey.unary import OptimizedUnary, SymmetricUnary
 
 __all__ = ["Candidate", "Choice", "choose"]
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from tacit.base import InputError
-from tacit.noise import Rng
+from tacit.noise import Rng, uniform
 from tacit.noise.logistic import logistic_bounds
 
-__all__ = ["NOTHING", "ONE", "Coin", "below", "keeping", "whole_words"]
+__all__ = ["NOTHING", "ONE", "Coin", "KaryCoin", "below", "joined", "keeping", "split", "whole_words"]
 
 ONE = 1 << 64
+WORD = 1 << 32
 NOTHING = "epsilon is too small for coins of 64 bits: reports would say nothing, choose a larger one"
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
@@ -74,3 +75,56 @@ def whole_words(kind: str, count: int, rng: Rng) -> np.ndarray[Any, np.dtype[Any
     """`count` uniform words of a numpy type such as "<u4"."""
     size = np.dtype(kind).itemsize
     return np.frombuffer(rng.read(count * size), dtype=kind)
+
+
+@dataclass(frozen=True)
+class KaryCoin:
+    """k-ary randomised response on a device: one of `answers` = k is told truly if `keep` shows heads, else another.
+
+    With p at most e^ε/(e^ε + k − 1) no answer is told more than e^ε times as often for one truth as for another. Coins:
+    keep; if tails, a number below k − 1, which skips the true answer.
+    """
+
+    answers: int
+    keep: Coin
+
+    @classmethod
+    def at(cls, epsilon: Fraction, answers: int) -> "KaryCoin":
+        """The most truthful one with this ε."""
+        return cls(answers, keeping(epsilon, answers - 1))
+
+    @property
+    def p(self) -> Fraction:
+        """Probability that the truth is told."""
+        return self.keep.probability
+
+    @property
+    def q(self) -> Fraction:
+        """Probability that one given other answer is told."""
+        return (1 - self.p) / (self.answers - 1)
+
+    def told(self, value: int, rng: Rng) -> int:
+        """What is told of one answer."""
+        if self.keep.toss(rng):
+            return value
+        other = below(self.answers - 1, rng)
+        return other + (other >= value)
+
+    def tell(self, values: np.ndarray[Any, np.dtype[Any]], rng: Rng) -> None:
+        """The same for many answers, in place."""
+        lost = np.flatnonzero(~self.keep.tosses(values.size, rng))
+        other = uniform(self.answers - 1, lost.size, rng)
+        values[lost] = other + (other >= values[lost])
+
+
+def split(value: int | float) -> int | float | list[int]:
+    """A number as a device is told it: JavaScript has no fast whole numbers of 64 bits, so those are [high, low]."""
+    return list(divmod(value, WORD)) if isinstance(value, int) and value >= WORD else value
+
+
+def joined(value: Any) -> Any:
+    """The inverse of `split`."""
+    if not isinstance(value, list):
+        return value
+    high, low = value
+    return high * WORD + low

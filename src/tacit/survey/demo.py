@@ -11,7 +11,7 @@ from tacit.survey.protocol import Array, Tally
 from tacit.survey.question import Asked, Question, Shown
 from tacit.survey.survey import Survey
 
-__all__ = ["DEMO", "Simulated", "simulate"]
+__all__ = ["DEMO", "Simulation", "simulate"]
 
 GRAIN = 1 << 16
 TEXTS = ("tea", "milk", "pills", "music", "a walk", "wine", "books", "nothing")
@@ -50,7 +50,7 @@ epsilon = 0.5
 
 
 @dataclass(frozen=True)
-class Simulated:
+class Simulation:
     """What made-up respondents answered, as the protocols compute with it, and their reports."""
 
     survey: Survey
@@ -77,12 +77,12 @@ class Simulated:
         return {name: float((answers == i).mean()) for i, name in enumerate(names)}
 
 
-def simulate(survey: Survey, *, answers: int) -> Simulated:
+def simulate(survey: Survey, *, answers: int) -> Simulation:
     """So many made-up respondents. Earlier options are more frequent, and numbers gather a little above the middle."""
     count, source = whole(answers, "answers", least=1), rng_or_default(None)
     made = {name: _answers(question, count, source) for name, question in survey.questions.items()}
     reports = {name: survey.protocols[name].sample(values, source) for name, values in made.items()}
-    return Simulated(survey, made, reports)
+    return Simulation(survey, made, reports)
 
 
 def _answers(question: Question, count: int, rng: Rng) -> Array:

@@ -15,11 +15,11 @@ import numpy as np
 
 from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.response import Estimate, shares
-from tacit.noise import Rng
 from tacit.survey.coin import NOTHING
-from tacit.survey.protocol import Array, Protocol, Tally
+from tacit.survey.estimate import reach
+from tacit.survey.protocol import Array, Protocol, Tally, whole_answers
 
-__all__ = ["LISTABLE", "LISTED", "WIDEST", "Bits", "Frequency", "total_error", "word"]
+__all__ = ["LISTED", "Frequency", "total_error", "word"]
 
 LISTED = 1 << 24  # answers that can be counted one by one
 
@@ -48,6 +48,14 @@ class Frequency(Protocol):
     def q(self) -> Fraction:
         """Probability that a report speaks for one given other answer."""
 
+    @property
+    def choices(self) -> int:
+        return self.categories
+
+    @property
+    def probes(self) -> tuple[int, int, int]:
+        return 0, self.categories - 1, (self.categories - 1) // 2
+
     @cached_property
     def total_error(self) -> float:
         """T = [p(1−p) + (k−1)q(1−q)]/(p−q)²: n times the summed variance of all shares, for one true answer."""
@@ -58,6 +66,21 @@ class Frequency(Protocol):
         p, q = self.p, self.q
         spread = share * float(p * (1 - p)) + (1 - share) * float(q * (1 - q))
         return sqrt(spread / whole(reports, "reports", least=1)) / float(p - q)
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        low, high = float(self.q), float(self.p)
+        rate = min(max(0.5, low), high)  # of reports that speak for an answer, where it varies most
+        return reach(confidence) * sqrt(rate * (1 - rate) / answers) / float(self.p - self.q)
+
+    def covariance(self, shares: Array, reports: int) -> Array:
+        """About the covariance of estimated shares, the sample of respondents included."""
+        contrast = float(self.p - self.q)
+        rate = float(self.q) + contrast * np.clip(shares, 0, 1)
+        return np.asarray(self._joint(rate) / reports / contrast**2)
+
+    def _joint(self, rate: Array) -> Array:
+        """The covariance of what one report says to each answer, spoken for at these rates: nearly independent."""
+        return np.diag(rate * (1 - rate))
 
     def support(self, tally: Tally) -> Array:
         """How many reports speak for each answer."""
@@ -77,11 +100,7 @@ class Frequency(Protocol):
         )
 
     def _checked(self, values: Array) -> Array:
-        if not values.size:
-            return np.zeros(values.shape, dtype=np.int64)
-        if values.dtype.kind not in "biu" or int(values.min()) < 0 or int(values.max()) >= self.categories:
-            raise InputError(f"answers must be whole numbers from 0 to {self.categories - 1}: encode them as such")
-        return values.astype(np.int64, copy=False)
+        return whole_answers(values, self.categories)
 
 
 def total_error(p: Fraction, q: Fraction, categories: int) -> float:
@@ -92,60 +111,3 @@ def total_error(p: Fraction, q: Fraction, categories: int) -> float:
 def word(bound: int) -> np.dtype[Any]:
     """The smallest little-endian unsigned type for numbers below `bound`."""
     return next(np.dtype(kind) for kind in ("<u1", "<u2", "<u4", "<u8") if bound <= 1 << (8 * np.dtype(kind).itemsize))
-
-
-WIDEST = 1 << 16  # answers, so that a report has at most 8 KiB
-LISTABLE = 20  # answers whose sets can be listed
-CHUNK = 1 << 18  # bits drawn at once, each a byte at first
-ADDED = 255  # rows that add up in a byte
-
-
-class Bits(Frequency):
-    """A report is the set of answers it speaks for: the field `bits`, a row of bytes."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype([("bits", "u1", (self._width,))])
-
-    @property
-    def _width(self) -> int:
-        return (self.categories + 7) // 8
-
-    @abstractmethod
-    def _sets(self, values: Array, rng: Rng) -> Array:
-        """One row of `categories` bools for each answer."""
-
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        rows = max(1, CHUNK // self.categories)
-        for start in range(0, flat.size, rows):
-            sets = self._sets(flat[start : start + rows], rng)
-            reports["bits"][start : start + rows] = np.packbits(sets, axis=1, bitorder="little")
-        return reports.reshape(values.shape)
-
-    def _possible(self, reports: Array) -> None:
-        used = self.categories % 8
-        if used and reports.size and int(reports["bits"][..., -1].max()) >> used:
-            raise InputError(f"a report must be a set of {self.categories} answers, and the bits after those must be 0")
-
-    def tally(self, reports: Array) -> Tally:
-        rows = reports.ravel()["bits"]
-        counts = np.zeros(self.categories, dtype=np.int64)
-        step = ADDED * max(1, CHUNK // (ADDED * self.categories))
-        for start in range(0, len(rows), step):
-            part = np.unpackbits(rows[start : start + step], axis=1, count=self.categories, bitorder="little")
-            whole = len(part) // ADDED * ADDED
-            sums = np.add.reduce(part[:whole].reshape(-1, ADDED, self.categories), axis=1, dtype=np.uint8)
-            counts += sums.sum(axis=0, dtype=np.int64) + part[whole:].sum(axis=0, dtype=np.int64)
-        return Tally(counts, len(rows))
-
-    def _listable(self) -> int:
-        """The number of answers, if all sets of them can be listed."""
-        if self.categories > LISTABLE:
-            raise InputError(f"the sets of {self.categories} answers are too many to list: at most those of {LISTABLE}")
-        return self.categories
-
-    def _bytes(self, members: int) -> bytes:
-        """A set, given as the number that its bits are, as a report."""
-        return members.to_bytes(self._width, "little")

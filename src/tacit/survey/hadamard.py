@@ -17,8 +17,6 @@ from tacit.survey.protocol import Array, Law, Tally
 
 __all__ = ["HadamardResponse", "walsh_hadamard"]
 
-CHUNK = 1 << 15  # what stays in the cache
-
 
 @dataclass(frozen=True, kw_only=True)
 class HadamardResponse(Frequency):
@@ -36,6 +34,8 @@ class HadamardResponse(Frequency):
 
     theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "hadamard"
+    in_browser: ClassVar[bool] = True
+    title = "Hadamard response"
 
     epsilon: Fraction
     categories: int
@@ -74,15 +74,10 @@ class HadamardResponse(Frequency):
         told = bit if self._keep.toss(rng) else 1 - bit
         return (2 * place + told).to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own = flat[start : start + CHUNK]
-            place = uniform(self.places, own.size, rng)
-            told = (np.bitwise_count(place & (own + 1)) & 1) ^ ~self._keep.tosses(own.size, rng)
-            reports[start : start + CHUNK] = 2 * place + told
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        place = uniform(self.places, values.size, rng)
+        told = (np.bitwise_count(place & (values + 1)) & 1) ^ ~self._keep.tosses(values.size, rng)
+        reports[:] = 2 * place + told
 
     def law(self, value: Any) -> Law:
         row = self._checked(np.asarray(value)).item() + 1

@@ -14,22 +14,23 @@ from tacit.base import InputError, LossError, Number, between, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import Coin, below, keeping, whole_words
+from tacit.survey.coin import KaryCoin, below, whole_words
 from tacit.survey.frequency import Frequency, total_error, word
 from tacit.survey.hash_family import ANSWERS, BUCKETS, bucket_of, bucket_weights, buckets_of, supported
 from tacit.survey.protocol import Array, Law, Tally
 
-__all__ = ["Hashed", "LocalHashing", "PooledHashing", "best_buckets", "pool", "rates"]
+__all__ = ["HashProtocol", "LocalHashing", "PooledHashing", "best_buckets", "pool", "rates"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hashed(Frequency):
+class HashProtocol(Frequency):
     """A report is a hash function, drawn whatever the answer is, and a bucket: the answer's own with probability p.
 
     It speaks for every answer in that bucket. `buckets` is chosen for the least error unless it is given.
     """
 
     theory: ClassVar[str] = "local-frequency"
+    chunk: ClassVar[int] = 1 << 14
 
     epsilon: Fraction
     categories: int
@@ -47,31 +48,17 @@ class Hashed(Frequency):
         self._settle(ANSWERS)
 
     @cached_property
-    def _keep(self) -> Coin:
-        return keeping(self.epsilon, self.buckets - 1)
+    def _coin(self) -> KaryCoin:
+        return KaryCoin.at(self.epsilon, self.buckets)
 
     @property
     def p(self) -> Fraction:
-        return self._keep.probability
+        return self._coin.p
 
     @property
     def q(self) -> Fraction:
         """Another answer's bucket is independent of the true one's, and the weights of buckets are known exactly."""
         return rates(self.epsilon, self.buckets)[1]
-
-    def _told(self, bucket: int, rng: Rng) -> int:
-        """Direct response on the buckets, as a device does it."""
-        if not self._keep.toss(rng):
-            other = below(self.buckets - 1, rng)
-            bucket = other + (other >= bucket)
-        return bucket
-
-    def _told_many(self, buckets: Array, rng: Rng) -> Array:
-        """The same for many, in place."""
-        lost = np.flatnonzero(~self._keep.tosses(buckets.size, rng))
-        other = uniform(self.buckets - 1, lost.size, rng)
-        buckets[lost] = other + (other >= buckets[lost])
-        return buckets
 
     def _bucket_kind(self) -> np.dtype[Any]:
         return word(self.buckets)
@@ -88,9 +75,9 @@ def rates(epsilon: Fraction, buckets: int) -> tuple[Fraction, Fraction]:
     The other's bucket is j with probability w_j, whatever the true one's is, and j is reported with probability
     w_j·p + (1 − w_j)(1 − p)/(g − 1).
     """
-    p = keeping(epsilon, buckets - 1).probability
+    coin = KaryCoin.at(epsilon, buckets)
     square = sum((w * w for w in bucket_weights(buckets)), Fraction(0))
-    return p, square * p + (1 - square) * (1 - p) / (buckets - 1)
+    return coin.p, square * coin.p + (1 - square) * coin.q
 
 
 def best_buckets(epsilon: Fraction, categories: int) -> int:
@@ -110,11 +97,8 @@ def best_buckets(epsilon: Fraction, categories: int) -> int:
     return min(near, key=lambda g: total_error(*rates(epsilon, g), categories))
 
 
-CHUNK = 1 << 14  # what stays in the cache
-
-
 @dataclass(frozen=True, kw_only=True)
-class LocalHashing(Hashed):
+class LocalHashing(HashProtocol):
     """A report is a hash function (a, b) of `hash_family` and a bucket: the answer's own with probability p.
 
     Guarantee: pure ε between any two answers of one respondent (relation replace). The function is drawn without regard
@@ -126,10 +110,11 @@ class LocalHashing(Hashed):
     """
 
     kind: ClassVar[str] = "local_hashing"
+    in_browser: ClassVar[bool] = True
 
     @property
     def device(self) -> Mapping[str, int]:
-        return {"categories": self.categories, "buckets": self.buckets, "keep": self._keep.heads}
+        return {"categories": self.categories, "buckets": self.buckets, "keep": self._coin.keep.heads}
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -138,18 +123,14 @@ class LocalHashing(Hashed):
     def _one(self, value: int, rng: Rng) -> bytes:
         first, second = bytes(rng.read(4)), bytes(rng.read(4))
         a, b = int.from_bytes(first, "little"), int.from_bytes(second, "little")
-        told = self._told(bucket_of(a, b, value, self.buckets), rng)
+        told = self._coin.told(bucket_of(a, b, value, self.buckets), rng)
         return first + second + told.to_bytes(self._bucket_kind().itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own, part = flat[start : start + CHUNK], reports[start : start + CHUNK]
-            a, b = whole_words("<u4", own.size, rng), whole_words("<u4", own.size, rng)
-            part["a"], part["b"] = a, b
-            part["bucket"] = self._told_many(buckets_of(a, b, own, self.buckets), rng)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        a, b = whole_words("<u4", values.size, rng), whole_words("<u4", values.size, rng)
+        buckets = buckets_of(a, b, values, self.buckets)
+        self._coin.tell(buckets, rng)
+        reports["a"], reports["b"], reports["bucket"] = a, b, buckets
 
     def law(self, value: Any) -> Law:
         raise LossError("there are 2^64 hash functions, too many to list their reports: law_given lists those of one")
@@ -159,7 +140,7 @@ class LocalHashing(Hashed):
         if not (0 <= a < 1 << 32 and 0 <= b < 1 << 32):
             raise InputError("a and b must be whole numbers from 0 to 2^32 - 1")
         own = bucket_of(a, b, self._checked(np.asarray(value)).item(), self.buckets)
-        p, rest = self.p, (1 - self.p) / (self.buckets - 1)
+        p, rest = self._coin.p, self._coin.q
         function = a.to_bytes(4, "little") + b.to_bytes(4, "little")
         size = self._bucket_kind().itemsize
         return {function + j.to_bytes(size, "little"): p if j == own else rest for j in range(self.buckets)}
@@ -178,7 +159,7 @@ LISTED = 1 << 20  # reports that can be listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class PooledHashing(Hashed):
+class PooledHashing(HashProtocol):
     """A report is the number of a public hash function and a bucket: the answer's own with probability p.
 
     All reports of one function are counted together, so n of them cost n additions and `seeds`·k hashes, where local
@@ -215,25 +196,20 @@ class PooledHashing(Hashed):
 
     def _one(self, value: int, rng: Rng) -> bytes:
         seed = below(self.seeds, rng)
-        return self._bytes(seed, self._told(self._own(seed, value), rng))
+        return self._bytes(seed, self._coin.told(self._own(seed, value), rng))
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        a, b = pool(self.seeds)
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own, part = flat[start : start + CHUNK], reports[start : start + CHUNK]
-            seed = uniform(self.seeds, own.size, rng)
-            part["seed"] = seed
-            part["bucket"] = self._told_many(buckets_of(a[seed], b[seed], own, self.buckets), rng)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        (a, b), seed = pool(self.seeds), uniform(self.seeds, values.size, rng)
+        buckets = buckets_of(a[seed], b[seed], values, self.buckets)
+        self._coin.tell(buckets, rng)
+        reports["seed"], reports["bucket"] = seed, buckets
 
     def law(self, value: Any) -> Law:
         if self.seeds * self.buckets > LISTED:
             raise InputError(f"{self.seeds * self.buckets} reports are too many to list: at most {LISTED}")
         truth = self._checked(np.asarray(value)).item()
         own = [self._own(seed, truth) for seed in range(self.seeds)]
-        kept, lost = self.p / self.seeds, (1 - self.p) / (self.buckets - 1) / self.seeds
+        kept, lost = self._coin.p / self.seeds, self._coin.q / self.seeds
         return {
             self._bytes(seed, bucket): kept if bucket == own[seed] else lost
             for seed in range(self.seeds)
@@ -275,7 +251,7 @@ class PooledHashing(Hashed):
         found = super().estimate(tally, 1 - risk)
         spread, contrast = self._pool_spread, float(self.p - self.q)
         tail = log(2 / risk)
-        range_ = float(self.p - (1 - self.p) / (self.buckets - 1))
+        range_ = float(self._coin.p - self._coin.q)
         radius = (spread * sqrt(2 * tail / self.seeds) + range_ * tail / (3 * self.seeds)) / contrast
         return replace(
             found,
@@ -289,7 +265,7 @@ class PooledHashing(Hashed):
     def _pool_spread(self) -> float:
         """The most that the rate at which one function speaks for an answer can deviate, over functions."""
         same = sum((w * w for w in bucket_weights(self.buckets)), Fraction(0))
-        return float(self.p - (1 - self.p) / (self.buckets - 1)) * sqrt(float(same * (1 - same)))
+        return float(self._coin.p - self._coin.q) * sqrt(float(same * (1 - same)))
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

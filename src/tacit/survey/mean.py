@@ -21,9 +21,10 @@ from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.estimate import reach
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
-__all__ = ["Mean", "OneBitMean", "declared", "interval", "parts"]
+__all__ = ["MeanProtocol", "OneBitMean", "declared", "interval", "parts", "quarters"]
 
 FEW = 30  # reports below which an interval by their spread is not trusted
 FINEST = 1 << 16
@@ -31,8 +32,11 @@ LARGEST = Fraction(10) ** 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean(Protocol):
+class MeanProtocol(Protocol):
     """A number from [`low`, `high`], on a lattice of `steps` equal parts."""
+
+    unit: ClassVar[str] = "number"
+    margin_unit: ClassVar[str] = "number"
 
     epsilon: Fraction
     low: Fraction = Fraction(0)
@@ -59,6 +63,21 @@ class Mean(Protocol):
     def deviation(self, *, reports: int, value: Number | None = None) -> float:
         """Standard deviation of the estimated mean if all answer `value`; without it, the most it can be."""
 
+    @property
+    def probes(self) -> tuple[float, float, float]:
+        return quarters(self.low, self.high)
+
+    @property
+    def scale(self) -> float:
+        return float(self.high - self.low)
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        return reach(confidence) * self.deviation(reports=answers)
+
+    def nearest(self, tally: Tally, estimate: Estimate) -> Array:
+        """Numbers in the range."""
+        return np.asarray(np.clip(np.atleast_1d(estimate.value), float(self.low), float(self.high)))
+
     def number(self, share: Any) -> Any:
         """What a share of the range, from 0 at `low` to 1 at `high`, is in the answers' own units."""
         return float(self.low) + float(self.high - self.low) * share
@@ -76,6 +95,12 @@ def declared(low: Number, high: Number, cells: int) -> tuple[Fraction, Fraction]
     if float(ends[0]) + float(ends[1] - ends[0]) / cells <= float(ends[0]):
         raise InputError("the range is too narrow for its distance from zero: subtract a constant from the answers")
     return ends
+
+
+def quarters(low: Fraction, high: Fraction) -> tuple[float, float, float]:
+    """Both ends of a range, and a quarter of the way between them."""
+    first, last = float(low), float(high)
+    return first, last, first + (last - first) / 4
 
 
 def parts(values: Array, low: float, high: float, cells: int) -> Array:
@@ -103,11 +128,8 @@ def interval(total: float, squares: float, count: int, confidence: Number) -> tu
     return mean, mean - reach, mean + reach, error, level
 
 
-CHUNK = 1 << 15
-
-
 @dataclass(frozen=True, kw_only=True)
-class OneBitMean(Mean):
+class OneBitMean(MeanProtocol):
     """A report is one bit, 1 with probability q + (p − q)·x for an answer x of the way from `low` to `high`.
 
     Guarantee: pure ε between any two answers of one respondent (relation replace): p is e^ε/(e^ε + 1) rounded down to
@@ -120,6 +142,7 @@ class OneBitMean(Mean):
 
     theory: ClassVar[str] = "local-means"
     kind: ClassVar[str] = "one_bit_mean"
+    in_browser: ClassVar[bool] = True
 
     steps: int = FINEST
 
@@ -150,14 +173,9 @@ class OneBitMean(Mean):
         bit = below(self.steps, rng) < value
         return bytes([bit if self._keep.toss(rng) else not bit])
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own = flat[start : start + CHUNK]
-            bits = uniform(self.steps, own.size, rng) < own
-            reports[start : start + CHUNK] = bits == self._keep.tosses(own.size, rng)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        bits = uniform(self.steps, values.size, rng) < values
+        reports[:] = bits == self._keep.tosses(values.size, rng)
 
     def law(self, value: Any) -> Law:
         x = Fraction(int(self._checked(np.asarray(value)).item()), self.steps)

@@ -7,28 +7,17 @@ chance of who answers as well as the noise, and rests on nothing but the survey 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, expm1, log, sqrt
+from math import ceil, exp, expm1, sqrt
 from typing import Any
-
-import numpy as np
-from scipy.special import ndtri
 
 from tacit.base import InputError, Number, between, positive, whole
 from tacit.policy.declaration import number
 from tacit.survey.direct import DirectResponse
-from tacit.survey.frequency import Frequency
-from tacit.survey.mean import OneBitMean
-from tacit.survey.prefix import PrefixText
-from tacit.survey.protocol import Protocol, Tally
 from tacit.survey.results import central_error
-from tacit.survey.several import SeveralResponse
 from tacit.survey.shuffle import local_epsilon
-from tacit.survey.square_wave import SquareWave
 from tacit.survey.survey import Survey
 
-__all__ = ["Beside", "Forecast", "Plan", "beside", "margin", "plan", "spelled"]
-
-RISK, CANDIDATES = 0.05, 64 * 190  # of finding a text that nobody has; beginnings that are tried at a level
+__all__ = ["Beside", "Forecast", "SurveyPlan", "beside", "plan", "spelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +48,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class SurveyPlan:
     """The forecasts of a survey for a number of answers."""
 
     survey: Survey
@@ -77,7 +66,7 @@ class Plan:
         }
 
 
-def plan(survey: Survey, *, answers: int, within: Number | None = None, confidence: Number = 0.95) -> Plan:
+def plan(survey: Survey, *, answers: int, within: Number | None = None, confidence: Number = 0.95) -> SurveyPlan:
     """What so many answers will show. `within` also asks how many it takes for a margin: a share such as 0.02.
 
     For a number, `within` is a part of its range.
@@ -90,8 +79,8 @@ def plan(survey: Survey, *, answers: int, within: Number | None = None, confiden
     forecasts = []
     for name, question in survey.questions.items():
         protocol = survey.protocols[name]
-        width = 1.0 if not isinstance(protocol, OneBitMean) else float(protocol.high - protocol.low)
-        needed = None if wanted is None else ceil((margin(protocol, 1, level) / (float(wanted) * width)) ** 2)
+        alone = protocol.margin(answers=1, confidence=level)
+        needed = None if wanted is None else ceil((alone / (float(wanted) * protocol.scale)) ** 2)
         forecasts.append(
             Forecast(
                 name=name,
@@ -99,57 +88,13 @@ def plan(survey: Survey, *, answers: int, within: Number | None = None, confiden
                 epsilon=number(survey.spending[name]),
                 protocol=protocol.kind,
                 report_bytes=protocol.dtype.itemsize,
-                unit=_unit(protocol),
-                margin=margin(protocol, count, level),
-                central=central_error(question, protocol, count, float(level)),
+                unit=protocol.margin_unit,
+                margin=protocol.margin(answers=count, confidence=level),
+                central=central_error(question, protocol.epsilon, count, float(level)),
                 needed=needed,
             )
         )
-    return Plan(survey=survey, answers=count, confidence=float(level), forecasts=tuple(forecasts))
-
-
-def _unit(protocol: Protocol) -> str:
-    if isinstance(protocol, PrefixText):
-        return "text"
-    return "number" if isinstance(protocol, OneBitMean) else "share"
-
-
-def margin(protocol: Protocol, answers: int, confidence: Number = 0.95) -> float:
-    """Half the width of the widest bar with so many answers, by the normal approximation.
-
-    For a distribution, if all bins are as frequent; for texts, the share of one that is found as often as not.
-    """
-    reach = float(ndtri((1 + float(confidence)) / 2))
-    if isinstance(protocol, OneBitMean):
-        return reach * protocol.deviation(reports=answers)
-    if isinstance(protocol, SeveralResponse):  # each option is told of by one report in so many
-        return reach * sqrt(protocol.options / (4 * answers)) / float(2 * protocol.p - 1)
-    if isinstance(protocol, Frequency):
-        low, high = float(protocol.q), float(protocol.p)
-        rate = min(max(0.5, low), high)  # of reports that speak for an answer, where it varies most
-        return reach * sqrt(rate * (1 - rate) / answers) / float(protocol.p - protocol.q)
-    if isinstance(protocol, SquareWave):
-        return reach * _of_even_bins(protocol) / sqrt(answers)
-    if isinstance(protocol, PrefixText):
-        return _standing_out(protocol) / sqrt(answers)
-    raise InputError(f"there is no forecast for reports of kind {protocol.kind}")
-
-
-def _of_even_bins(protocol: SquareWave) -> float:
-    """√n times the largest standard error of a bin's share, if all bins are as frequent."""
-    many = 10**9
-    inside, outside = float(protocol.near) / protocol.width, float(1 - protocol.near) / protocol.steps
-    covering = np.convolve(np.ones(protocol.bins), np.ones(protocol.width))
-    rates = outside + (inside - outside) * covering / protocol.bins
-    even = Tally(np.round(many * rates).astype(np.int64), many)
-    return float(np.max(protocol.estimate(even).standard_error)) * sqrt(many)
-
-
-def _standing_out(protocol: PrefixText) -> float:
-    """√n times the share of a text that is found as often as not: its support is at the bound for texts nobody has."""
-    q = float(protocol.q)
-    tail = log(protocol.levels * CANDIDATES / RISK)
-    return sqrt(2 * tail * q * (1 - q) * protocol.levels) / float(protocol.p - protocol.q)
+    return SurveyPlan(survey=survey, answers=count, confidence=float(level), forecasts=tuple(forecasts))
 
 
 def spelled(margin: float, unit: str) -> str:

@@ -1,8 +1,8 @@
 """Text that could be anything: each respondent reports on the beginning of their text, hashed and randomised.
 
 Beginnings are grown byte by byte: those that many share are found first, then only these are continued (prefix
-extending, as in Bassily, Nissim, Stemmer and Thakurta 2017 and Wang, Li and Jha 2021). How texts are found again is in
-`prefix_search`.
+extending, as in Bassily, Nissim, Stemmer and Thakurta 2017 and Wang, Li and Jha 2021). `search` finds
+the texts again.
 """
 
 from codecs import getincrementaldecoder
@@ -15,26 +15,26 @@ from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from tacit.base import InputError, Number, between, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.coin import NOTHING, KaryCoin, below
+from tacit.survey.estimate import AnswerEstimate, hashed_share, normal
 from tacit.survey.frequency import word
 from tacit.survey.hash_family import absorbed, bucket_of_text, buckets_at, encoded, started
 from tacit.survey.local_hashing import best_buckets, rates
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
-__all__ = ["Found", "PrefixText", "Search", "search"]
+__all__ = ["FrequentText", "PrefixCounts", "PrefixText", "search"]
 
 BYTES = bytes([0, *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF5)])  # what UTF-8 is made of, and the padding
 CELLS = 1 << 21  # cells looked up at once
 
 
 @dataclass(frozen=True)
-class Found:
+class FrequentText:
     """A text that stands out, its share of all respondents, and the standard error of that share."""
 
     text: str
@@ -42,12 +42,12 @@ class Found:
     standard_error: float
 
     def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
-        found = Search.intervals(np.array([self.share]), np.array([self.standard_error]), confidence)
+        found = normal(np.array([self.share]), np.array([self.standard_error]), confidence)
         return float(found.lower[0]), float(found.upper[0])
 
 
 @dataclass(frozen=True)
-class Search:
+class PrefixCounts:
     """Counts by level, function and bucket; bytes by which levels grow; the rates (p, q) of reports."""
 
     counts: Array
@@ -93,31 +93,13 @@ class Search:
         return found
 
     def share(self, level: int, text: bytes) -> tuple[float, float]:
-        """The unbiased share of all respondents who have this beginning, and its standard error.
-
-        The error is that of the sample of respondents, of the coins, and of the functions, under which other texts
-        share a bucket with this one more or less often: the last two are the spread of counts over buckets, without
-        what this text itself puts into its own.
-        """
-        cells, n, (p, q) = self.counts[level].astype(np.float64), int(self.counts[level].sum()), self.rates
-        functions, buckets = cells.shape
-        every, own = np.arange(functions), self.buckets([text])[0]
-        share = (cells[every, own].sum() / n - q) / (p - q)
-        held = min(1.0, max(0.0, share))
-        coins = n * (held * p * (1 - p) + (1 - held) * q * (1 - q))
-        cells[every, own] -= held * cells.sum(axis=1) * (p - (1 - p) / (buckets - 1))
-        spread = max(coins, float(cells.var(axis=1).sum())) / (n * (p - q)) ** 2
-        return share, sqrt(spread + held * (1 - held) / n)
-
-    @staticmethod
-    def intervals(share: Array, error: Array, confidence: Number) -> Estimate:
-        """Normal intervals, cut to [0, 1]."""
-        level = float(between(confidence, "confidence", 0, 1))
-        reach = float(ndtri((1 + level) / 2)) * error
-        return Estimate(share, np.clip(share - reach, 0, 1), np.clip(share + reach, 0, 1), error, level)
+        """The unbiased share of all respondents who have this beginning, and its standard error; see `hashed_share`."""
+        cells, p = self.counts[level], self.rates[0]
+        jump = p - (1 - p) / (cells.shape[1] - 1)
+        return hashed_share(cells, self.buckets([text])[0], cells.sum(axis=1), rates=self.rates, jump=jump)
 
 
-def search(data: Search, *, risk: Number, most: int, alphabet: str | None) -> Sequence[Found]:
+def search(data: PrefixCounts, *, risk: Number, most: int, alphabet: str | None) -> Sequence[FrequentText]:
     """Texts whose every beginning stands out, at most `most` of them, the most frequent first.
 
     With probability 1 − `risk`, over the functions, no beginning is kept that nobody has, at any level: the risk is
@@ -138,7 +120,7 @@ def search(data: Search, *, risk: Number, most: int, alphabet: str | None) -> Se
         order = order[support[order] > data.threshold(level, len(grown), chance / levels)]
         kept = [grown[i] for i in order]
     texts = [(text.rstrip(b"\0"), *data.share(levels - 1, text)) for text in kept]
-    return [Found(text.decode(), share, error) for text, share, error in texts if _whole(text)]
+    return [FrequentText(text.decode(), share, error) for text, share, error in texts if _whole(text)]
 
 
 def _longer(text: bytes, letters: bytes, step: int) -> Iterator[bytes]:
@@ -167,9 +149,9 @@ def _whole(body: bytes) -> bool:
 
 
 LONGEST = 32
+RISK, CANDIDATES = 0.05, 64 * 190  # of a forecast: finding a text that nobody has; beginnings tried at a level
 MOST_FUNCTIONS = 1 << 16
 LISTED = 1 << 20
-CHUNK = 1 << 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +170,9 @@ class PrefixText(Protocol):
 
     theory: ClassVar[str] = "heavy-hitters"
     kind: ClassVar[str] = "prefix"
+    in_browser: ClassVar[bool] = True
+    title = "beginnings of texts"
+    margin_unit: ClassVar[str] = "text"
 
     epsilon: Fraction
     longest: int = 16
@@ -215,12 +200,12 @@ class PrefixText(Protocol):
         return self.longest // self.step
 
     @cached_property
-    def _keep(self) -> Coin:
-        return keeping(self.epsilon, self.buckets - 1)
+    def _coin(self) -> KaryCoin:
+        return KaryCoin.at(self.epsilon, self.buckets)
 
     @property
     def p(self) -> Fraction:
-        return self._keep.probability
+        return self._coin.p
 
     @property
     def q(self) -> Fraction:
@@ -231,11 +216,15 @@ class PrefixText(Protocol):
     def device(self) -> Mapping[str, int]:
         """What a device must know to make reports."""
         sizes = {"longest": self.longest, "step": self.step, "functions": self.functions, "buckets": self.buckets}
-        return {**sizes, "keep": self._keep.heads}
+        return {**sizes, "keep": self._coin.keep.heads}
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype([("level", "u1"), ("function", word(self.functions)), ("bucket", "u1")])
+
+    @property
+    def probes(self) -> tuple[str, str, str]:
+        return "a", "Zürich 日", "tea"
 
     # --- on the device
 
@@ -257,35 +246,25 @@ class PrefixText(Protocol):
     def _one(self, value: bytes, rng: Rng) -> bytes:
         level, function = below(self.levels, rng), below(self.functions, rng)
         bucket = bucket_of_text(function, self._beginning(value, level), self.buckets)
-        if not self._keep.toss(rng):
-            other = below(self.buckets - 1, rng)
-            bucket = other + (other >= bucket)
-        return self._bytes(level, function, bucket)
+        return self._bytes(level, function, self._coin.told(bucket, rng))
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = np.ascontiguousarray(values.reshape(-1))
-        texts = flat.view(np.uint8).reshape(flat.size, self.longest)
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            part, own = reports[start : start + CHUNK], texts[start : start + CHUNK]
-            level, function = uniform(self.levels, len(own), rng), uniform(self.functions, len(own), rng)
-            states = started(function)
-            for place in range(self.longest):
-                reads = np.flatnonzero((level + 1) * self.step > place)
-                states[reads] = absorbed(states[reads], own[reads, place])
-            bucket = buckets_at(states, self.buckets).astype(np.int64)
-            lost = np.flatnonzero(~self._keep.tosses(len(own), rng))
-            other = uniform(self.buckets - 1, lost.size, rng)
-            bucket[lost] = other + (other >= bucket[lost])
-            part["level"], part["function"], part["bucket"] = level, function, bucket
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        letters = np.ascontiguousarray(values).view(np.uint8).reshape(values.size, self.longest)
+        level, function = uniform(self.levels, values.size, rng), uniform(self.functions, values.size, rng)
+        states = started(function)
+        for place in range(self.longest):
+            reads = np.flatnonzero((level + 1) * self.step > place)
+            states[reads] = absorbed(states[reads], letters[reads, place])
+        bucket = buckets_at(states, self.buckets).astype(np.int64)
+        self._coin.tell(bucket, rng)
+        reports["level"], reports["function"], reports["bucket"] = level, function, bucket
 
     def law(self, value: Any) -> Law:
         if self.levels * self.functions * self.buckets > LISTED:
             raise InputError(f"there are more than {LISTED} reports, too many to list")
         text = self._checked(np.asarray(value)).item()
         public = Fraction(1, self.levels * self.functions)
-        kept, lost = public * self.p, public * (1 - self.p) / (self.buckets - 1)
+        kept, lost = public * self._coin.p, public * self._coin.q
         law = {}
         for level in range(self.levels):
             for function in range(self.functions):
@@ -310,17 +289,30 @@ class PrefixText(Protocol):
 
     def find(
         self, tally: Tally, *, risk: Number = 0.05, most: int = 64, alphabet: str | None = None
-    ) -> Sequence[Found]:
+    ) -> Sequence[FrequentText]:
         """The texts that many gave, with their shares, the most frequent first; see `search`."""
         counts = tally.counts.reshape(self.levels, self.functions, self.buckets)
         rates = (float(self.p), float(self.q))
-        return search(Search(counts, self.step, rates), risk=risk, most=most, alphabet=alphabet)
+        return search(PrefixCounts(counts, self.step, rates), risk=risk, most=most, alphabet=alphabet)
 
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """Shares of the texts that `find` finds, in its order, with their intervals."""
         found = self.find(tally)
         shares, errors = (np.array([getattr(one, name) for one in found]) for name in ("share", "standard_error"))
-        return Search.intervals(shares, errors, confidence)
+        return normal(shares, errors, confidence)
+
+    def lines(self, tally: Tally, answers: Sequence[str], confidence: Number = 0.95) -> Iterator[AnswerEstimate]:
+        """The texts that were found, which nobody listed."""
+        for found in self.find(tally, risk=1 - float(confidence)):
+            low, high = found.interval(confidence)
+            held = min(1.0, max(0.0, found.share))
+            yield AnswerEstimate(found.text, found.share, low, high, found.standard_error, held)
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        """The share of a text that is found as often as not: its support is at the bound for texts nobody has."""
+        q = float(self.q)
+        tail = log(self.levels * CANDIDATES / RISK)
+        return sqrt(2 * tail * q * (1 - q) * self.levels) / float(self.p - self.q) / sqrt(answers)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

@@ -134,6 +134,24 @@ class Question(Declaration):
         if self.longest > LONGEST:
             yield f"longest = {self.longest} must be 1 to {LONGEST}"
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What its results are about, by name, where the question itself says so."""
+        if self.kind is Asked.NUMBER:
+            return ("mean",)
+        return ("no", "yes") if self.kind is Asked.YES_NO else self.options
+
+    @property
+    def moved(self) -> float:
+        """How far one answer that changes moves what a trusted collector would count or add up.
+
+        One count of a yes or no, two counts of a choice, a bin or a text, every count where several apply, and the sum
+        of numbers by the width of the range.
+        """
+        if self.range is not None and self.show is Shown.MEAN:
+            return float(self.range[1] - self.range[0])
+        return float({Asked.YES_NO: 1, Asked.SEVERAL: len(self.options)}.get(self.kind, 2))
+
     def encoded(self, answer: Any) -> Any:
         """An answer as the protocol computes with it; anything that is no answer to this question is an `InputError`.
 

@@ -27,7 +27,7 @@ from tacit.survey.frequency import word
 from tacit.survey.hash_family import bucket_of_text, encoded
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
-__all__ = ["Decoded", "Rappor", "RapporDevice", "decode"]
+__all__ = ["CandidateShare", "Rappor", "RapporDevice", "decode"]
 
 DIGITS = 40
 MOST_BITS, LISTED = 1024, 1 << 16
@@ -240,7 +240,7 @@ STILL = 1e-9
 
 
 @dataclass(frozen=True)
-class Decoded:
+class CandidateShare:
     """A candidate that stands out, its share of all respondents, with its standard error and interval."""
 
     text: str
@@ -252,7 +252,7 @@ class Decoded:
 
 def decode(
     protocol: Rappor, tally: Tally, candidates: Sequence[str], *, risk: Number = 0.05, confidence: Number = 0.95
-) -> Sequence[Decoded]:
+) -> Sequence[CandidateShare]:
     """The candidates that are there, most frequent first: those with a share that chance explains with at most `risk`.
 
     A non-negative lasso picks candidates, and least squares without the penalty estimates their shares, so they are
@@ -282,7 +282,9 @@ def decode(
     least = float(ndtri(1 - chance / len(candidates)))
     reach = float(ndtri((1 + level) / 2))
     found = [
-        Decoded(candidates[i], float(s), float(e), max(0.0, float(s - reach * e)), min(1.0, float(s + reach * e)))
+        CandidateShare(
+            candidates[i], float(s), float(e), max(0.0, float(s - reach * e)), min(1.0, float(s + reach * e))
+        )
         for i, s, e in zip(chosen.tolist(), shares, errors, strict=True)
         if s > least * e
     ]

@@ -1,21 +1,19 @@
-"""Every protocol of a survey. Adding one is its file and a line here; laws and audits read this list."""
+"""Every protocol of a survey. Adding one is its file and a line here; laws, audits and stored forms read this list."""
 
+from tacit.mechanism.registry import register_stored
 from tacit.survey.bit_flip import BitFlip
-from tacit.survey.coin_flip import CoinFlip
-from tacit.survey.direct import DirectResponse
+from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
+from tacit.survey.direct import CoinFlip, DirectResponse
 from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.local_hashing import LocalHashing, PooledHashing
-from tacit.survey.marginals import Marginals
 from tacit.survey.mean import OneBitMean
+from tacit.survey.parts import Marginals, RangeTree
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
-from tacit.survey.ranges import RangeTree
 from tacit.survey.rappor import Rappor
 from tacit.survey.several import SeveralResponse
 from tacit.survey.sketch import CountMeanSketch, HadamardSketch
 from tacit.survey.square_wave import SquareWave
-from tacit.survey.subset import SubsetSelection
-from tacit.survey.unary import OptimizedUnary, SymmetricUnary
 from tacit.survey.window import HybridMean, PiecewiseMean
 
 __all__ = ["PROTOCOLS"]
@@ -42,3 +40,5 @@ PROTOCOLS: tuple[type[Protocol], ...] = (
     RangeTree,
     Marginals,
 )
+
+register_stored(*PROTOCOLS)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.estimate import reach
 from tacit.survey.frequency import word
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
@@ -36,6 +38,8 @@ class SeveralResponse(Protocol):
 
     theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "several"
+    in_browser: ClassVar[bool] = True
+    title = "one option of each respondent"
 
     epsilon: Fraction
     options: int
@@ -62,6 +66,11 @@ class SeveralResponse(Protocol):
         return self._keep.probability
 
     @property
+    def probes(self) -> tuple[int, int, int]:
+        every = (1 << self.options) - 1
+        return 0, every, every // 2
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return word(2 * self.options)
 
@@ -77,12 +86,9 @@ class SeveralResponse(Protocol):
         told = (value >> option & 1) ^ (not self._keep.toss(rng))
         return (2 * option + told).to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        option = uniform(self.options, flat.size, rng).astype(np.int64)
-        told = (flat >> option & 1) ^ ~self._keep.tosses(flat.size, rng)
-        reports: Array = (2 * option + told).astype(self.dtype)
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        option = uniform(self.options, values.size, rng).astype(np.int64)
+        reports[:] = 2 * option + ((values >> option & 1) ^ ~self._keep.tosses(values.size, rng))
 
     def law(self, value: Any) -> Law:
         own = int(self._checked(np.asarray(value)).item())
@@ -114,6 +120,14 @@ class SeveralResponse(Protocol):
             contrast=float(2 * self.p - 1),
             confidence=confidence,
         )
+
+    def nearest(self, tally: Tally, estimate: Estimate) -> Array:
+        """Shares that need not add up."""
+        return np.asarray(np.clip(estimate.value, 0.0, 1.0))
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        """Each option is told of by one report in so many."""
+        return reach(confidence) * sqrt(self.options / (4 * answers)) / float(2 * self.p - 1)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:

@@ -11,7 +11,6 @@ import numpy as np
 from tacit.base import InputError, LossError, Number, between, positive, whole
 from tacit.loss import shuffled
 from tacit.loss.shuffle import WIDEST, ShuffledLoss
-from tacit.survey.direct import DirectResponse
 from tacit.survey.protocol import Array, Protocol
 
 __all__ = ["Shuffler", "local_epsilon", "shuffled_loss", "stripped"]
@@ -35,9 +34,7 @@ def shuffled_loss(protocol: Protocol, *, reports: int, honest: Number = 1) -> Sh
     """
     share = Fraction(1) if honest == 1 else between(honest, "honest", 0, 1, toward="down")
     hiding = max(1, int(whole(reports, "reports", least=1) * share))
-    if isinstance(protocol, DirectResponse) and protocol.categories > 2:
-        return shuffled(protocol.loss(), reports=hiding, categories=protocol.categories)
-    return shuffled(protocol.loss(), reports=hiding)
+    return protocol.shuffled(reports=hiding)
 
 
 def local_epsilon(epsilon: Number, delta: Number, *, reports: int, categories: int | None = None) -> Fraction:

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
-from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
-from tacit.base import InputError, Number, between, positive, whole
+from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate, shares
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, Coin, below, keeping
+from tacit.survey.estimate import hashed_share, normal
 from tacit.survey.frequency import word
 from tacit.survey.hadamard import walsh_hadamard
 from tacit.survey.hash_family import absorbed, bucket_of_text, bucket_weights, buckets_at, encoded, started
@@ -84,31 +83,14 @@ class Sketch(Protocol):
         return shares(cells, column, **rates, confidence=confidence)
 
     def shares_of(self, tally: Tally, texts: Sequence[str], confidence: Number = 0.95) -> Estimate:
-        """Shares of these texts, unbiased over the hash functions, with normal intervals.
-
-        The error is that of the sample of respondents, of the coins, and of the functions, under which other texts
-        share a bucket with this one more or less often: the last two are the spread of counts over buckets, without
-        what the text itself puts into its own.
-        """
+        """Shares of these texts, unbiased over the hash functions, with normal intervals; see `hashed_share`."""
         if tally.reports < 1:
             raise InputError("there are no reports yet, so there is nothing to estimate")
-        level, n = float(between(confidence, "confidence", 0, 1)), tally.reports
         cells, each = self.support(tally)
-        p, q, jump = float(self.p), float(self.q), float(self.p - self.r)
-        every, found, errors = np.arange(self.rows), [], []
-        for own in buckets_of_texts(self._checked(np.asarray(list(texts))), self.rows, self.width):
-            spoken = int(cells[every, own].sum())
-            share = (spoken / n - q) / (p - q)
-            rest = cells.astype(np.float64)
-            held = min(1.0, max(0.0, share))
-            rest[every, own] -= held * each * jump
-            coins = n * (held * p * (1 - p) + (1 - held) * q * (1 - q))
-            spread = max(coins, float(rest.var(axis=1).sum())) / (n * (p - q)) ** 2
-            found.append(share)
-            errors.append(sqrt(spread + held * (1 - held) / n))
-        value, error = np.array(found), np.array(errors)
-        reach = float(ndtri((1 + level) / 2)) * error
-        return Estimate(value, np.clip(value - reach, 0, 1), np.clip(value + reach, 0, 1), error, level)
+        rates, jump = (float(self.p), float(self.q)), float(self.p - self.r)
+        places = buckets_of_texts(self._checked(np.asarray(list(texts))), self.rows, self.width)
+        found = [hashed_share(cells, own, each, rates=rates, jump=jump) for own in places]
+        return normal(np.array([share for share, _ in found]), np.array([error for _, error in found]), confidence)
 
 
 def buckets_of_texts(texts: Array, rows: int, width: int) -> Array:

@@ -1,19 +1,20 @@
 """The square wave: a report is a number near the answer, and many of them tell the whole distribution."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import exp, expm1, floor
-from typing import ClassVar
+from itertools import pairwise
+from math import exp, expm1, floor, sqrt
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtri
 
-from tacit.base import InputError, Number, between, positive, whole
+from tacit.base import InputError, Number, positive, whole
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.response import Estimate
-from tacit.survey.mean import declared, interval, parts
+from tacit.survey.estimate import AnswerEstimate, by_answer, consistent, normal, reach
+from tacit.survey.mean import declared, interval, parts, quarters
 from tacit.survey.protocol import Array, Tally
 from tacit.survey.window import Window, guesses
 
@@ -35,6 +36,7 @@ class SquareWave(Window):
 
     theory: ClassVar[str] = "local-distributions"
     kind: ClassVar[str] = "square_wave"
+    in_browser: ClassVar[bool] = True
 
     epsilon: Fraction
     low: Fraction = Fraction(0)
@@ -60,6 +62,14 @@ class SquareWave(Window):
     def device(self) -> Mapping[str, int | float]:
         ends = {"low": float(self.low), "high": float(self.high)}
         return {**ends, "steps": self.steps, "width": self.width, "near": self._near.heads}
+
+    @classmethod
+    def from_device(cls, epsilon: Fraction, device: Mapping[str, Any]) -> Self:
+        return super().from_device(epsilon, {**device, "bins": device.get("steps", -1) + 1})
+
+    @property
+    def probes(self) -> tuple[float, float, float]:
+        return quarters(self.low, self.high)
 
     def _checked(self, values: Array) -> Array:
         """Bins 0, …, bins − 1: floor((x − low)·(bins/(high − low))) in doubles; `high` is in the last one."""
@@ -95,9 +105,7 @@ class SquareWave(Window):
         rates = tally.counts / count
         shares = self._inverse @ rates
         error = np.sqrt(np.maximum(0.0, self._inverse**2 @ rates - shares**2) / count)
-        level = float(between(confidence, "confidence", 0, 1))
-        reach = float(ndtri((1 + level) / 2)) * error
-        return Estimate(shares, np.clip(shares - reach, 0, 1), np.clip(shares + reach, 0, 1), error, level)
+        return normal(shares, error, confidence)
 
     def mean(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """The unbiased mean of the answers, each taken as the middle of its bin."""
@@ -108,6 +116,34 @@ class SquareWave(Window):
         low, high = (float(self.low) + size * (0.5 + self.steps * min(1.0, max(0.0, x))) for x in (lower, upper))
         middle = float(self.low) + size * (0.5 + self.steps * share)
         return Estimate(middle, low, high, error * size * self.steps, level)
+
+    def lines(self, tally: Tally, answers: Sequence[str], confidence: Number = 0.95) -> Iterator[AnswerEstimate]:
+        """The shares of the bins, whatever the question lists."""
+        return super().lines(tally, [f"{low:.4g} to {high:.4g}" for low, high in pairwise(self.edges)], confidence)
+
+    def nearest(self, tally: Tally, estimate: Estimate) -> Array:
+        """Bins that are not known to half of an even share are smoothed: noise would look like peaks."""
+        rough = float(np.max(estimate.standard_error)) * 2 * self.bins > 1
+        return self.smooth(tally) if rough else consistent(estimate.value)
+
+    def mean_line(self, tally: Tally, confidence: Number = 0.95) -> AnswerEstimate:
+        estimate = self.mean(tally, confidence)
+        held = np.clip(np.atleast_1d(estimate.value), float(self.low), float(self.high))
+        return next(by_answer(("mean",), estimate, held))
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        """If all bins are as frequent."""
+        return reach(confidence) * self._of_even_bins / sqrt(answers)
+
+    @cached_property
+    def _of_even_bins(self) -> float:
+        """√n times the largest standard error of a bin's share, if all bins are as frequent."""
+        many = 10**9
+        inside, outside = float(self.near) / self.width, float(1 - self.near) / self.steps
+        covering = np.convolve(np.ones(self.bins), np.ones(self.width))
+        rates = outside + (inside - outside) * covering / self.bins
+        even = Tally(np.round(many * rates).astype(np.int64), many)
+        return float(np.max(self.estimate(even).standard_error)) * sqrt(many)
 
     def smooth(self, tally: Tally) -> Array:
         """Shares of the bins, at least 0 and 1 in all: likeliest (EM), smoothed with weights ¼, ½, ¼ after each round.

@@ -13,7 +13,6 @@ from typing import Any
 from tacit.base import InputError
 from tacit.policy.declaration import Declaration, key, listing, number
 from tacit.policy.kind import Kind, choice, text, whole, yes
-from tacit.survey.device_terms import terms_of
 from tacit.survey.invitation import Invitations
 from tacit.survey.protocol import Protocol
 from tacit.survey.question import EPSILON, Asked, Question, plain_name, protocol_for
@@ -151,7 +150,7 @@ class Survey(Declaration):
                     "range": _ends(question),
                     "show": question.show.value if question.kind is Asked.NUMBER else None,
                     "epsilon": number(self.spending[name]),
-                    **terms_of(self.protocols[name]),
+                    **self.protocols[name].terms(),
                 }
                 for name, question in self.questions.items()
             ],
@@ -161,7 +160,7 @@ class Survey(Declaration):
     def version(self) -> str:
         """A name for what reports mean. Other questions, options or ε have another: their reports never mix."""
         found = [
-            [name, q.ask, q.kind.value, list(q.options), _ends(q), terms_of(self.protocols[name])]
+            [name, q.ask, q.kind.value, list(q.options), _ends(q), self.protocols[name].terms()]
             for name, q in self.questions.items()
         ]
         text = json.dumps([self.name, found], sort_keys=True, separators=(",", ":"))

@@ -15,10 +15,9 @@ from typing import Any
 
 from tacit.base import InputError, RandomnessError, show
 from tacit.noise import Rng
-from tacit.survey.coin import ONE
-from tacit.survey.coin_flip import CoinFlip
-from tacit.survey.device_terms import terms_of
-from tacit.survey.direct import DirectResponse
+from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
+from tacit.survey.coin import ONE, joined
+from tacit.survey.direct import CoinFlip, DirectResponse
 from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.hash_family import bucket_of
 from tacit.survey.local_hashing import LocalHashing
@@ -27,8 +26,6 @@ from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
 from tacit.survey.several import SeveralResponse
 from tacit.survey.square_wave import SquareWave
-from tacit.survey.subset import SubsetSelection
-from tacit.survey.unary import OptimizedUnary, SymmetricUnary
 
 __all__ = ["Stream", "vectors"]
 
@@ -121,24 +118,12 @@ def _subject(protocol: Protocol) -> dict[str, Any]:
 
 def _device(protocol: Protocol) -> dict[str, Any]:
     """What a device is told, with numbers of two words put together again."""
-    told = terms_of(protocol)["device"]
-    return {name: value[0] << 32 | value[1] if isinstance(value, list) else value for name, value in told.items()}
-
-
-def _answers(protocol: Protocol) -> tuple[Any, Any, Any]:
-    """The first answer, the last, and one between."""
-    if isinstance(protocol, PrefixText):
-        return "a", "Zürich 日", "tea"
-    if isinstance(protocol, OneBitMean | SquareWave):
-        low, high = float(protocol.low), float(protocol.high)
-        return low, high, low + (high - low) / 4
-    last = (1 << protocol.options) - 1 if isinstance(protocol, SeveralResponse) else _device(protocol)["categories"] - 1
-    return 0, last, last // 2
+    return {name: joined(value) for name, value in protocol.terms()["device"].items()}
 
 
 def _inputs(protocol: Protocol) -> Iterator[tuple[Any, bytes]]:
     """Answers with bytes: some at random, then the first coin at its threshold, one below it, and in its upper half."""
-    device, (first, last, between) = _device(protocol), _answers(protocol)
+    device, (first, last, between) = _device(protocol), protocol.probes
     name = f"{protocol.kind} {protocol.epsilon} {[value for value in device.values() if isinstance(value, int)]}"
     length = 64 + 16 * protocol.dtype.itemsize * 8
     for place in range(PLAIN):

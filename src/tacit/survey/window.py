@@ -21,12 +21,10 @@ from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import NOTHING, ONE, Coin, below, keeping
 from tacit.survey.frequency import word
-from tacit.survey.mean import Mean, OneBitMean, interval
+from tacit.survey.mean import MeanProtocol, OneBitMean, interval
 from tacit.survey.protocol import Array, Law, Protocol, Tally
 
 __all__ = ["HybridMean", "PiecewiseMean", "Window", "best_width", "guesses"]
-
-CHUNK = 1 << 15
 
 
 class Window(Protocol):
@@ -70,18 +68,11 @@ class Window(Protocol):
     def _one(self, value: int, rng: Rng) -> bytes:
         return self._number(value, rng).to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            own = flat[start : start + CHUNK]
-            near = self._near.tosses(own.size, rng)
-            part = np.empty(own.size, dtype=np.int64)
-            part[near] = own[near] + uniform(self.width, int(near.sum()), rng)
-            other = uniform(self.steps, int((~near).sum()), rng)
-            part[~near] = other + self.width * (other >= own[~near])
-            reports[start : start + CHUNK] = part
-        return reports.reshape(values.shape)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        near = self._near.tosses(values.size, rng)
+        reports[near] = values[near] + uniform(self.width, int(near.sum()), rng)
+        other = uniform(self.steps, int((~near).sum()), rng)
+        reports[~near] = other + self.width * (other >= values[~near])
 
     def law(self, value: Any) -> Law:
         truth = int(self._checked(np.asarray(value)).item())
@@ -131,7 +122,7 @@ FINEST = 1 << 15  # so that the sum of 2^31 squares fits a word
 
 
 @dataclass(frozen=True, kw_only=True)
-class PiecewiseMean(Window, Mean):
+class PiecewiseMean(Window, MeanProtocol):
     """The piecewise mechanism of Wang et al. (2019) on a lattice, with the guarantee and the coins of a `Window`.
 
     The window has the width that makes the largest variance, which is at both ends of the range, least. It is wider
@@ -201,7 +192,7 @@ def guesses(window: Window, total: int, squares: int, count: int) -> tuple[float
 
 
 @dataclass(frozen=True, kw_only=True)
-class HybridMean(Mean):
+class HybridMean(MeanProtocol):
     """With probability `share` a report of `PiecewiseMean`, else one of `OneBitMean` (Wang et al. 2019).
 
     Guarantee: pure ε: the coin does not look at the answer, and either report has ε. One is least sure in the middle of
@@ -256,14 +247,11 @@ class HybridMean(Mean):
             number = self._piecewise.outputs + self._bit._one(value, rng)[0]
         return number.to_bytes(self.dtype.itemsize, "little")
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        piecewise = self._which.tosses(flat.size, rng)
-        reports = np.empty(flat.size, dtype=self.dtype)
-        reports[piecewise] = self._piecewise._many(flat[piecewise], rng)
-        bits = self._bit._many(flat[~piecewise], rng).astype(np.int64)
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        piecewise = self._which.tosses(values.size, rng)
+        reports[piecewise] = self._piecewise._many(values[piecewise], rng)
+        bits = self._bit._many(values[~piecewise], rng).astype(np.int64)
         reports[~piecewise] = self._piecewise.outputs + bits
-        return reports.reshape(values.shape)
 
     def law(self, value: Any) -> Law:
         size, start = self.dtype.itemsize, self._piecewise.outputs

@@ -13,7 +13,6 @@ from support.fixed_rng import FixedRng
 from support.service import Running, running
 from support.surveys import written
 from tacit.survey import CoinFlip, DirectResponse, HadamardResponse, LocalHashing, OptimizedUnary, SubsetSelection
-from tacit.survey.device_terms import terms_of
 from tacit.survey.frequency import Frequency
 from tacit.survey.survey_file import parse
 
@@ -105,7 +104,7 @@ def test_what_is_said_of_a_report_is_what_it_speaks_for(chromium: Browser, kinds
     rng = FixedRng(6)
     reports = [protocol.sample(n % protocol.categories, rng) for n in range(60)]
     options = [f"option {n}" for n in range(protocol.categories)]
-    question: dict[str, Any] = {"kind": "choice", "options": options, **terms_of(protocol)}
+    question: dict[str, Any] = {"kind": "choice", "options": options, **protocol.terms()}
     with visit(chromium, kinds) as page:
         page.goto(f"{kinds.url}/s/kinds")
         found = page.evaluate(SPEAKS, {"question": question, "reports": [report.hex() for report in reports]})

@@ -14,8 +14,8 @@ from tacit.cli.demo import WHY
 from tacit.cli.demo.data import AGE_BANDS, AGE_LIMIT, GENDERS, REGIONS, SMALL_MARKET, bidders, people, smokers
 from tacit.cli.screen import announce, bar, bullets, check_outputs, plain_table, print_json
 from tacit.loss import Pure
-from tacit.mechanism.coin_flip_survey import CoinFlipSurvey
-from tacit.mechanism.exponential import Exponential
+from tacit.mechanism.randomized_response import CoinFlipSurvey
+from tacit.mechanism.selection import Exponential
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.postprocess import clamp
 

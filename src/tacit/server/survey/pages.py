@@ -17,19 +17,12 @@ from tacit.server.console.render import KINDS, kept
 from tacit.server.http.survey import Asked, seen
 from tacit.server.problem import Problem
 from tacit.survey.question import Question
-from tacit.survey.results import Finding, meaning
+from tacit.survey.results import QuestionResult, meaning
 
 __all__ = ["Bar", "Chart", "drawn", "router"]
 
 WIDE = 1000.0
 MOST = 40  # lines shown; the rest is in the files
-WAYS = {
-    "direct": "direct response",
-    "hadamard": "Hadamard response",
-    "subset": "subset selection",
-    "several": "one option of each respondent",
-    "prefix": "beginnings of texts",
-}
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ class Bar:
 class Chart:
     """One question. `share` says that bars begin at 0; `more` lines are not shown."""
 
-    finding: Finding
+    finding: QuestionResult
     share: bool
     begin: str
     end: str
@@ -61,7 +54,7 @@ class Chart:
     mean: str
 
 
-def drawn(question: Question, finding: Finding) -> Chart:
+def drawn(question: Question, finding: QuestionResult) -> Chart:
     """The chart of a finding; the largest shares first where there are many."""
     share = finding.unit == "share"
     lines = finding.lines if len(finding.lines) <= MOST else sorted(finding.lines, key=lambda x: -x.value)[:MOST]
@@ -99,12 +92,12 @@ def drawn(question: Question, finding: Finding) -> Chart:
         more=len(finding.lines) - len(lines),
         margin=_width(widest, share),
         central=_width(finding.central or 0.0, share),
-        way=WAYS.get(finding.protocol, finding.protocol.replace("_", " ")),
+        way=finding.way,
         mean=_mean(finding),
     )
 
 
-def _mean(finding: Finding) -> str:
+def _mean(finding: QuestionResult) -> str:
     found = finding.mean
     return "" if found is None else f"{found.consistent:.4g} ({found.lower:.4g} to {found.upper:.4g})"
 

@@ -20,10 +20,8 @@ from support.reports import (
 )
 from tacit.base import InputError
 from tacit.survey import DirectResponse, OptimizedUnary, SubsetSelection
-from tacit.survey.marginals import Marginals
-from tacit.survey.picked import covariance
+from tacit.survey.parts import Marginals, RangeTree
 from tacit.survey.protocol import Tally
-from tacit.survey.ranges import RangeTree
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(3)]
 
@@ -177,7 +175,7 @@ def test_the_covariance_is_about_that_of_samples(kind: Any) -> None:
     part, true = kind(epsilon=Fraction(1), categories=6), np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
     pick, source = np.random.default_rng(3), FixedRng(4)
     found = [part.estimate(part.tally(part.sample(pick.choice(6, 300, p=true), source))).value for _ in range(1_500)]
-    seen, said = np.cov(np.array(found).T), covariance(part, true, 300)
+    seen, said = np.cov(np.array(found).T), part.covariance(true, 300)
     half = np.array([1, 1, 1, 0, 0, 0])
     assert np.diag(seen) == pytest.approx(np.diag(said), rel=0.2)
     assert half @ seen @ half == pytest.approx(half @ said @ half, rel=0.3)
