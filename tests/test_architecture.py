@@ -190,7 +190,7 @@ def test_every_mechanism_is_registered_once() -> None:
 
 
 def test_every_mechanism_is_documented() -> None:
-    every = (*MECHANISMS, *PROTOCOLS, GeoLaplace)
+    every: tuple[type[Mechanism], ...] = (*MECHANISMS, *PROTOCOLS, GeoLaplace)
     pages = {kind.__name__: ROOT / "docs" / "theory" / f"{kind.theory}.md" for kind in every}
     assert not {name: page for name, page in pages.items() if not page.is_file()}
     # a description of its own, not the dataclass's
