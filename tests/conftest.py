@@ -6,6 +6,8 @@ each run. The last lines of a run say its seed, and `--hypothesis-seed` draws th
 
 import os
 import random
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,11 @@ from hypothesis import settings
 settings.register_profile("fast", max_examples=20, deadline=None, database=None)
 settings.register_profile("full", max_examples=1000, deadline=None)
 settings.load_profile("full" if os.environ.get("TACIT_TESTS") == "full" else "fast")
+
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+    # ledgers and servers sync each write, and processes are killed, not machines: a disk would only be slow
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 HERE = Path(__file__).parent
 SPARK_IN_THE_FAST_RUN = {HERE / "engines" / "test_conformance.py", HERE / "engine" / "test_spark.py"}

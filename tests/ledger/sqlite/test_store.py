@@ -262,7 +262,7 @@ def test_patience_with_a_process_that_hangs_has_an_end(path: Path, monkeypatch: 
 
 
 def test_a_program_that_does_not_stand_in_line_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.ledger.sqlite.store.PATIENCE", 0.2)
+    monkeypatch.setattr("tacit.ledger.sqlite.file.PATIENCE", 0.2)
     with opened(path, terms()) as ledger, bare(path) as raw:
         raw.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="another program holds it"):
