@@ -4,8 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP     = $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.stamp
-# bytecode is written: the tests start the program dozens of times
-TEST   := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+# for two cores: some tests wait. Bytecode is written, since the tests start the program dozens of times
+TEST   := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 .PHONY: run serve test test-all check bench docs lock clean help
 .DEFAULT_GOAL := run

@@ -21,6 +21,7 @@ CASES = [
 
 @pytest.mark.parametrize("example", CASES)
 def test_samples_follow_the_pmf(example: Example) -> None:
+    """Of one neighbour; of the other one, and many more, in the full run."""
     outputs = draws(example.mechanism, example.right, 1500, FixedRng(1))
     assert p_value(example.mechanism.pmf(example.right), outputs) > 1e-7
 
