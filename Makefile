@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP     = $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.stamp
+# for two cores: some tests wait. Bytecode is written, since the tests start the program dozens of times
+TEST   := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 .PHONY: run serve test test-all check bench docs lock clean help
 .DEFAULT_GOAL := run
@@ -15,10 +17,10 @@ serve: $(STAMP)-serve    ## the service with the demo dataset, on this machine a
 	$(BIN)/tacit serve --wire 127.0.0.1:8322
 
 test: $(STAMP)-test      ## every test, long ones in their fast form
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	$(TEST)
 
 test-all: $(STAMP)-test  ## every test in full
-	OMP_NUM_THREADS=1 TACIT_TESTS=full $(BIN)/python -m pytest -n 2 -m "slow or not slow"
+	TACIT_TESTS=full $(TEST) -m "slow or not slow"
 
 check: $(STAMP)-test     ## style, types, layers
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ import pytest
 
 from support.markdown import anchors, blocks, links
 from support.tree import ROOT, project_files
+from tacit.cli import main
 from tacit.cli.account import as_markdown
 
 PAGES = [path for path in project_files() if path.suffix == ".md"]
@@ -36,19 +37,30 @@ def test_python_runs_from_top_to_bottom(page: Path, tmp_path: Path, monkeypatch:
         exec(compile(padded, str(page), "exec"), names)
 
 
+COMMANDS = list(dict.fromkeys(line for page in (README, *PAGES) for line in commands(page) if line.startswith("tacit")))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_run(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, where a warning is an error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", shlex.split(command))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    assert not ended.value.code, told.err
+    assert told.out
+
+
 @pytest.mark.parametrize(
-    ("page", "command"),
-    [
-        pytest.param(page, command, id=f"{name(page)}: {command}")
-        for page in PAGES
-        for command in dict.fromkeys(commands(page))
-        if command.startswith("tacit")
-    ],
+    "command", [COMMANDS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in COMMANDS[1:])]
 )
-def test_commands_run(page: Path, command: str, tmp_path: Path) -> None:
-    words = shlex.split(command)
+def test_commands_run_as_a_program(command: str, tmp_path: Path) -> None:
+    """With an interpreter and imports of its own, which warn of nothing either."""
     environment = os.environ | {"PYTHONWARNINGS": "error"}
-    program = [sys.executable, "-m", *words]
+    program = [sys.executable, "-m", *shlex.split(command)]
     result = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout

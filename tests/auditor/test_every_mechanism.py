@@ -23,8 +23,8 @@ from tacit.survey import PROTOCOLS, LocalHashing
 SURE = "0.999999"  # one false alarm in a million
 TENTH, HALF = Fraction(11, 10), Fraction(2)
 
-EXAMPLES = [
-    pytest.param(example, id=f"{mechanism.__name__}-{place}")
+EXAMPLES = [  # tests/laws/test_channel.py has every one of them audited in the fast run too
+    pytest.param(example, id=f"{mechanism.__name__}-{place}", marks=[pytest.mark.slow] if place > 1 else [])
     for mechanism in (*MECHANISMS, *PROTOCOLS)
     for place, example in enumerate(mechanism.examples())
 ]
@@ -96,7 +96,7 @@ def test_the_exact_audit_passes(example: Example) -> None:
 
 @pytest.mark.parametrize(("mechanism", "name"), CONSTANTS)
 def test_the_exact_audit_notices_every_constant(mechanism: type[Mechanism], name: str) -> None:
-    wrong = [weaker(example, name, TENTH) for example in mechanism.examples() if name in constants(example.mechanism)]
+    wrong = (weaker(example, name, TENTH) for example in mechanism.examples() if name in constants(example.mechanism))
     noticed = any(example is not None and audit_exact(example).status == "violated" for example in wrong)
     assert noticed == ((mechanism.__name__, name) not in UNNOTICED)
 

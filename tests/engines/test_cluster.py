@@ -17,6 +17,8 @@ if missing() is not None:
 
 from support.cluster import Cluster
 
+pytestmark = pytest.mark.slow  # five processes of Java
+
 POLICY = """
 [dataset]
 name = "clinic"
@@ -116,7 +118,6 @@ def test_a_worker_that_dies_costs_an_answer_and_never_makes_a_wrong_one(tmp_path
     assert sum(count for _, count, _ in true)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_again_with_more_rows(tmp_path: Path, number: int) -> None:
     found, true = answers_while_killing(tmp_path, rows=300_000 * (number + 1), times=8)

@@ -56,7 +56,7 @@ def question() -> Bounded:
 Opening = Callable[[Limits], Any]
 
 
-@pytest.fixture(params=["duckdb", "postgres", "spark"])
+@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.slow)])
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opening]:
     """How an engine over the same small table is opened."""
     rows = pa.table({"who": [1, 1, 2], "ward": ["a", "b", "a"], "cost": [1.5, 2.0, 9.0]})

@@ -175,7 +175,7 @@ def job_of(service: Serving, **more: str) -> dict[str, Any]:
         return found
 
 
-@pytest.mark.parametrize("how", ["cancelled", "lost"])
+@pytest.mark.parametrize("how", ["cancelled", pytest.param("lost", marks=pytest.mark.slow)])
 def test_a_job_on_data_without_a_version_is_asked_again_under_its_key_and_charged_once(
     how: str, tmp_path: Path, postgres: Server
 ) -> None:

@@ -32,7 +32,7 @@ from tacit.program import Program, Step, Task
 from tacit.sql import lower, parse
 from tacit.sql.noise import choose_bound
 
-QUICK, LONG = 60, 5000
+QUICK, LONG = 30, 5000
 SEEDS = 40
 DELTA = Fraction(1, 10**6)
 BUDGETS = (

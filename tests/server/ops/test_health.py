@@ -16,7 +16,7 @@ from tacit.server.ops import health
 
 @pytest.fixture
 def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    monkeypatch.setattr(health, "FRESH", 0.0)
+    monkeypatch.setattr(health, "FRESH", 0.02)  # with 0 nobody would ever know, and all would wait
     with running(tmp_path) as found:
         yield found
 
