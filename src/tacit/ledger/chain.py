@@ -6,10 +6,11 @@ from hashlib import sha256
 from json import loads
 from typing import Any
 
+from tacit.base import CorruptLedger
 from tacit.ledger.replay import Charge, ClaimHistory, History, read_charge
 from tacit.policy.account import DATASET, Amount
 
-__all__ = ["REGISTRY", "Chain", "Entry", "Finding", "Findings", "Head", "digest", "genesis", "hashed"]
+__all__ = ["REGISTRY", "Chain", "Entry", "Finding", "Findings", "Head", "digest", "genesis", "hashed", "lost"]
 
 REGISTRY = ""  # the chain that lists the accounts; its `people` is empty
 
@@ -53,6 +54,16 @@ def digest(before: bytes, seq: int, time: int, body: bytes) -> bytes:
     The body enters by its hash, so that a log with bodies left out can still be verified.
     """
     return sha256(before + seq.to_bytes(8, "big") + time.to_bytes(8, "big") + sha256(body).digest()).digest()
+
+
+def lost(people: str) -> CorruptLedger:
+    """What to say when entries are gone that this very process has seen."""
+    whose = f'"{people}"' if people else "the list of accounts"
+    return CorruptLedger(
+        f"entries of {whose} that this process has seen are gone from the ledger: an older copy was put in its place, "
+        "and nothing was charged. Put the newest copy back. If this copy is meant to be used: `tacit ledger adopt`, "
+        "which records that, and then start this process again"
+    )
 
 
 PLACE = struct.Struct(">QQ")

@@ -1,22 +1,20 @@
 """What is read from an account's chain, and the rare entries that change its course: void, seal, rename, adopt."""
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from json import loads
 from typing import Any
 
 from sqlalchemy import Row, select, update
 
-from tacit.base import CorruptLedger, InputError, LedgerError, Relation
+from tacit.base import CorruptLedger, InputError, LedgerError
 from tacit.ledger.answers import charged
 from tacit.ledger.chain import REGISTRY, Entry
+from tacit.ledger.charge import standing_of
 from tacit.ledger.claims import held_by
 from tacit.ledger.page import Line, Page, as_entry, checked
-from tacit.ledger.receipt import Balance, Receipt, Standing
+from tacit.ledger.receipt import Receipt, Standing
 from tacit.ledger.schema import accounts, answers, balances, entries
-from tacit.ledger.terms import lifetime, recorded
-from tacit.policy.account import Amount, Currency
-from tacit.policy.source import Claim
+from tacit.policy.account import Amount
 from tacit.program.program import canonical
 
 __all__ = ["CHUNK", "adopt", "entries_of", "rename", "seal", "standing", "standing_of", "void"]
@@ -71,46 +69,6 @@ def standing(page: Page, people: str, holders: Sequence[str] | None = None) -> S
         return standing_of(row, found, page.now(row))
     found = page.connection.execute(query).all()
     return standing_of(row, found, page.now(row), _last(page, row), held_by(page, row.id))
-
-
-def standing_of(
-    row: Any, found: Sequence[Any], time: int, last: Mapping[str, Amount] | None = None, claims: tuple[Claim, ...] = ()
-) -> Standing:
-    """What rows of accounts and balances say at a time, which is not before the account's newest entry."""
-    window, end = row.window, row.window_end
-    if end is not None and time >= end:
-        window, end = window + 1, end + row.period * ((time - end) // row.period + 1)
-    held = []
-    for each in found:
-        limit = recorded(each)
-        inside = Amount(each.window_spend, each.window_delta) if each.window == window else Amount(0)
-        held.append(
-            Balance(
-                holder=each.holder,
-                limit=limit.total,
-                each=limit.each,
-                spent=Amount(each.spent_spend, each.spent_delta),
-                window_spent=inside,
-                last=None if last is None else last.get(each.holder),
-            )
-        )
-    return Standing(
-        people=row.people,
-        currency=Currency(row.currency),
-        relation=Relation(row.relation),
-        unit=row.unit,
-        delta=Fraction(row.delta),
-        period=row.period,
-        lifetime=lifetime(row),
-        window=window,
-        window_end=end,
-        sealed=bool(row.sealed),
-        seq=row.seq,
-        time=row.time,
-        head=bytes(row.head),
-        balances=tuple(held),
-        claims=claims,
-    )
 
 
 def _last(page: Page, row: "Row[Any]") -> dict[str, Amount]:

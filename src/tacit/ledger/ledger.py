@@ -21,10 +21,11 @@ from sqlalchemy import select
 from tacit.base import CorruptLedger, InputError, KeyUsed, LedgerError, OutcomeUnknown, Relation, same_neighbours
 from tacit.ledger import answers, claims, history, terms
 from tacit.ledger.chain import REGISTRY, Entry
+from tacit.ledger.charge import ChargeEntry, Moved, Order
 from tacit.ledger.page import Line, Page, checked, payable
 from tacit.ledger.receipt import Kept, Receipt, Standing
 from tacit.ledger.schema import accounts
-from tacit.ledger.store import Charged, Moved, Order, Store
+from tacit.ledger.store import Store
 from tacit.loss import Cost
 from tacit.noise import SecureRng, rng_or_default
 from tacit.policy.account import DATASET, Account, Amount, Currency, Terms, analyst_holder
@@ -59,7 +60,7 @@ class Ledger:
         `adopt` says why a copy that is older than the newest known state is to be used all the same; that is recorded.
         """
         if isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):
-            from tacit.ledger.postgres.store import PostgresStore
+            from tacit.ledger.postgres import PostgresStore
 
             ledger = cls(PostgresStore(where, create=create))
         else:
@@ -155,7 +156,7 @@ class Ledger:
             self._voidable[receipt.people, receipt.seq] = receipt
         return receipt
 
-    def _charged(self, order: Order) -> Charged:
+    def _charged(self, order: Order) -> ChargeEntry:
         try:
             return self.store.charge(order)
         except OutcomeUnknown as unknown:
@@ -188,8 +189,6 @@ class Ledger:
             account=facts.account,
             people=account.people,
             currency=facts.currency,
-            relation=facts.relation,
-            unit=facts.unit,
             analyst=account.analyst,
             key=key,
             amount=amount,
@@ -213,7 +212,7 @@ class Ledger:
             f'"spend":"{amount.spend}"}}'
         )
 
-    def _same_charge(self, order: Order, charged: Charged) -> None:
+    def _same_charge(self, order: Order, charged: ChargeEntry) -> None:
         wanted = loads(order.body)
         try:
             stored = loads(charged.body)

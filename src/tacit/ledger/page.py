@@ -7,23 +7,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, insert, select, update
 
 from tacit.base import CorruptLedger, InputError, LedgerError
-from tacit.ledger.chain import REGISTRY, Entry, digest
+from tacit.ledger.chain import REGISTRY, Entry, digest, lost
 from tacit.ledger.schema import accounts, entries
 from tacit.policy.account import Amount
 
-__all__ = ["LONGEST", "MOST", "Line", "Page", "checked", "lost", "payable"]
+__all__ = ["LONGEST", "MOST", "Line", "Page", "checked", "payable"]
 
 Head = tuple[int, bytes]  # number and digest of an entry
-
-
-def lost(people: str) -> CorruptLedger:
-    """What to say when entries are gone that this very process has seen."""
-    whose = f'"{people}"' if people else "the list of accounts"
-    return CorruptLedger(
-        f"entries of {whose} that this process has seen are gone from the ledger: an older copy was put in its place, "
-        "and nothing was charged. Put the newest copy back. If this copy is meant to be used: `tacit ledger adopt`, "
-        "which records that, and then start this process again"
-    )
 
 
 class Line(NamedTuple):
@@ -52,7 +42,7 @@ class Page:
         seen: Mapping[int, Head] | None = None,
     ) -> None:
         self.connection, self.ledger, self.locks = connection, ledger, locks
-        self._clock, self._seen = clock, seen or {}
+        self._clock, self.seen = clock, seen or {}
         self.heads: dict[int, Head] = {}  # what this transaction appended, by the account's number
 
     def find(self, people: str) -> "Row[Any] | None":
@@ -65,7 +55,7 @@ class Page:
 
     def _unbroken(self, row: "Row[Any]") -> bool:
         """Whether the account still has the newest entry that this process has seen of it."""
-        at, mark = self._seen.get(row.id, (0, b""))
+        at, mark = self.seen.get(row.id, (0, b""))
         if at in (0, row.seq):
             return not at or mark == bytes(row.head)
         place = (entries.c.account == row.id) & (entries.c.seq == at)

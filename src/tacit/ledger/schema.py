@@ -21,11 +21,19 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from tacit.base import CorruptLedger
 
-__all__ = ["VERSION", "Exact", "accounts", "answers", "balances", "book", "claims", "entries", "metadata"]
+__all__ = ["VERSION", "Exact", "accounts", "answers", "balances", "book", "claims", "entries", "metadata", "whole_sum"]
 
 VERSION = 2
 
 metadata = MetaData()
+
+
+def whole_sum(value: Any) -> int | None:
+    """A stored sum as a number."""
+    try:
+        return None if value is None else int(value)
+    except ValueError:
+        raise CorruptLedger("a sum in this ledger is not a number: restore the newest copy of it") from None
 
 
 class Exact(TypeDecorator[int]):
@@ -41,12 +49,7 @@ class Exact(TypeDecorator[int]):
         return None if value is None else str(value) if dialect.name == "sqlite" else Decimal(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
-        if value is None:
-            return None
-        try:
-            return int(value)
-        except ValueError:
-            raise CorruptLedger("a sum in this ledger is not a number: restore the newest copy of it") from None
+        return whole_sum(value)
 
 
 book = Table(

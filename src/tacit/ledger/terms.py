@@ -8,10 +8,10 @@ from sqlalchemy import Row, insert, select, update
 
 from tacit.base import PolicyError
 from tacit.ledger.chain import Entry, genesis
+from tacit.ledger.charge import lifetime, limit_body, money, recorded
 from tacit.ledger.claims import claim
 from tacit.ledger.page import Line, Page, checked, payable
 from tacit.ledger.schema import accounts, balances, entries
-from tacit.ledger.store import limit_body, money
 from tacit.policy.account import DATASET, Amount, Limit, Terms
 from tacit.policy.source import Claim
 from tacit.program.program import canonical
@@ -137,17 +137,6 @@ def _differences(page: Page, row: "Row[Any]", terms: Terms) -> list[Entry]:
     time = page.now(row)
     changes = _window(page, row, terms, lines, time)
     return page.append(row, lines, time=time, **changes) if lines else []
-
-
-def recorded(row: "Row[Any]") -> Limit:
-    """The limit that a row of balances holds."""
-    each = None if row.each_spend is None else Amount(row.each_spend, row.each_delta)
-    return Limit(holder=row.holder, total=Amount(row.limit_spend, row.limit_delta), each=each)
-
-
-def lifetime(row: "Row[Any]") -> Amount | None:
-    """The lifetime limit that a row of accounts holds."""
-    return None if row.lifetime_spend is None else Amount(row.lifetime_spend, row.lifetime_delta)
 
 
 def _window(page: Page, row: "Row[Any]", terms: Terms, lines: list[Line], time: int) -> dict[str, Any]:

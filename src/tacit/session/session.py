@@ -23,12 +23,13 @@ from tacit.engine import Engine, Limits, Stopped, Watch, claims_of, open_engine
 from tacit.engine.check import check_units
 from tacit.engine.watch import Progress
 from tacit.ledger import Kept, Ledger, Receipt, Standing
+from tacit.ledger.charge import remaining_budget
 from tacit.ledger.checkpoint import Signer
 from tacit.loss import Cost
 from tacit.plan.bounded import Bounded
 from tacit.plan.price import Priced
 from tacit.policy import Amount, Grant, Limit, Policy, load
-from tacit.session.rest import binding, least_of, rest
+from tacit.policy.decide import holder_of, least_price, limits_of
 from tacit.sql import Catalog
 from tacit.sql.constants import sql_text
 from tacit.sql.hints import facts_of
@@ -179,7 +180,7 @@ class Session:
 
     def _planned(self, sql: Any, offer: Offer, dialect: str | None) -> tuple[Plan, Grant]:
         policy, catalog = self._current()
-        least = least_of(policy, self.analyst)
+        least = least_price(policy, holder_of(policy, self.analyst)[1])
         plan = self._plans.plan(sql_text(sql), dialect, offer, policy, catalog, least=least)
         return plan, policy.decide(self.analyst, plan.priced.program)
 
@@ -239,11 +240,11 @@ class Session:
     def left(self) -> Cost:
         """What this analyst may still spend: the least that any limit leaves."""
         policy, _ = self._current()
-        return self._rest(policy, binding(policy, self.analyst), Amount(0))[0]
+        return self._rest(policy, limits_of(policy, *holder_of(policy, self.analyst)), Amount(0))[0]
 
     def _rest(self, policy: Policy, limits: Sequence[Limit], amount: Amount) -> tuple[Cost, bool]:
         found = self.ledger.glance(policy.dataset.identity, [limit.holder for limit in limits])
-        return rest(found, limits, amount)
+        return remaining_budget(found, limits, amount)
 
     def standing(self) -> Standing:
         """Where the dataset's account stands, all holders."""

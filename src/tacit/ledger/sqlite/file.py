@@ -14,8 +14,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown, TacitError
-from tacit.ledger.chain import REGISTRY, digest
-from tacit.ledger.page import lost
+from tacit.ledger.chain import REGISTRY, digest, lost
+from tacit.ledger.charge import Execute
 from tacit.ledger.sqlite.watermark import ADVICE
 from tacit.policy.account import DATASET, analyst_holder
 
@@ -28,6 +28,7 @@ __all__ = [
     "failure",
     "heads_of",
     "nothing_missing",
+    "rows_of",
     "still_there",
 ]
 
@@ -61,6 +62,11 @@ def connection(path: Path, mode: str) -> sqlite3.Connection:
         timeout=PATIENCE,
         cached_statements=256,
     )
+
+
+def rows_of(raw: sqlite3.Connection) -> Execute:
+    """How `charge.py` asks this connection."""
+    return lambda statement, values: raw.execute(statement, values).fetchall()
 
 
 class OpenFile:

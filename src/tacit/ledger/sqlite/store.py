@@ -24,10 +24,10 @@ from sqlalchemy.pool import StaticPool
 
 from tacit.base import CorruptLedger, LedgerError, TacitError
 from tacit.base.private_file import FILE, open_private
+from tacit.ledger.charge import ChargeEntry, Order, charge
 from tacit.ledger.migrate import migrate
 from tacit.ledger.page import Page
 from tacit.ledger.receipt import Standing
-from tacit.ledger.sqlite.charge import charge
 from tacit.ledger.sqlite.file import (
     PATIENCE,
     SETTINGS,
@@ -37,12 +37,12 @@ from tacit.ledger.sqlite.file import (
     failure,
     heads_of,
     nothing_missing,
+    rows_of,
     still_there,
 )
 from tacit.ledger.sqlite.glance import Glance
 from tacit.ledger.sqlite.turn import Ask, Queue, Turnstile
 from tacit.ledger.sqlite.watermark import ADVICE, Watermark
-from tacit.ledger.store import Charged, Order
 
 __all__ = ["SqliteStore"]
 
@@ -85,8 +85,8 @@ class SqliteStore:
 
     # --- the store
 
-    def charge(self, order: Order) -> Charged:
-        answer: Charged = self._ask(order, writes=True)
+    def charge(self, order: Order) -> ChargeEntry:
+        answer: ChargeEntry = self._ask(order, writes=True)
         return answer
 
     def write(self, work: Callable[[Page], T]) -> T:
@@ -193,11 +193,9 @@ class SqliteStore:
         """Do one ask; a refusal leaves no trace and does not touch the others."""
         if isinstance(ask.what, Order):
             try:
-                ask.value = charge(raw, ask.what, self._clock(), self._known, heads)
+                ask.value = charge(rows_of(raw), ask.what, clock=self._clock, seen=self._known, heads=heads)
             except TacitError as refusal:  # always before the first write
                 ask.error = refusal
-            except ValueError:
-                ask.error = CorruptLedger(f"a balance in {self.where} is not a number. {ADVICE}")
             return
         seen = ChainMap(heads, self._known)
         page = Page(self._core, ledger=self.ledger, clock=lambda _: self._clock(), locks=False, seen=seen)
