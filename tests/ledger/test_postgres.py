@@ -25,7 +25,7 @@ from support.visitors import (
 from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown
 from tacit.ledger import Ledger
 from tacit.ledger import postgres as module
-from tacit.ledger.charge import ChargeEntry, Order
+from tacit.ledger.charge import ChargeEntry, ChargeOrder
 from tacit.ledger.postgres import PostgresStore
 from tacit.policy.source import Claim
 
@@ -96,7 +96,7 @@ def test_an_acknowledged_charge_is_not_charged_again_by_the_retry(
     assert isinstance(store, PostgresStore)
     once, calls = store._charge_once, []
 
-    def lost(order: Order) -> ChargeEntry:
+    def lost(order: ChargeOrder) -> ChargeEntry:
         answer = once(order)
         calls.append(answer)
         if len(calls) == 1:

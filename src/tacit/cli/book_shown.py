@@ -13,7 +13,7 @@ from tacit.cli.demo import bullets
 from tacit.cli.place import days, exactly, when
 from tacit.cli.screen import facts, up
 from tacit.ledger import Entry
-from tacit.ledger.recompute import CAVEAT, Recomputed
+from tacit.ledger.recompute import CAVEAT, Recomputation
 from tacit.ledger.verify import Report
 from tacit.policy import Amount, Currency
 
@@ -101,7 +101,7 @@ def show_report(console: Console, report: Report, *, checked: Path | None) -> No
     facts(console, lines)
 
 
-def show_whole(console: Console, found: Recomputed) -> None:
+def show_whole(console: Console, found: Recomputation) -> None:
     """Charged and now, and the composition under its caveat."""
     currency = found.currency
     console.print(Text(found.people, style="bold"), soft_wrap=True)

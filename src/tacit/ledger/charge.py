@@ -4,7 +4,7 @@ The rule, `after_charge`, is told here alone: SQLite, PostgreSQL and the preview
 `replay.py` says of it is written apart, to check it.) In a transaction, `charge` follows these steps, and writes
 nothing unless every check passes:
 
-1. lock the account (by `account`, the row's number); its `people` must still be `order.people`, else `Moved`
+1. lock the account (by `account`, the row's number); its `people` must still be `order.people`
 2. the newest entry that this process has seen must be there
 3. an entry with this analyst and key exists: return it, `replayed`
 4. time = max(now, account.time); at or past window_end the window's number grows by one and window_end moves by whole
@@ -22,18 +22,18 @@ from typing import Any, NamedTuple
 from tacit.base import Denied, LedgerError, OverBudget, Relation
 from tacit.ledger.chain import digest, lost
 from tacit.ledger.receipt import Balance, Standing, spelled
-from tacit.ledger.schema import Exact, accounts, balances, whole_sum
+from tacit.ledger.schema import SumColumn, accounts, balances, whole_sum
 from tacit.loss import Cost
 from tacit.policy.account import DATASET, Amount, Currency, Limit
 from tacit.policy.source import Claim
 from tacit.program.program import canonical
 
 __all__ = [
+    "AccountRenamedError",
     "ChargeEntry",
+    "ChargeOrder",
     "Execute",
-    "Moved",
-    "Order",
-    "Refusal",
+    "LimitRefusal",
     "after_charge",
     "charge",
     "lifetime",
@@ -55,7 +55,7 @@ NOTHING = Amount(0)
 # --- the rule
 
 
-class Refusal(NamedTuple):
+class LimitRefusal(NamedTuple):
     """Which limit of which holder does not allow it, and what is left of it.
 
     `which` is "each" (of one program), "total" (of the window), "lifetime", or "sealed".
@@ -66,19 +66,19 @@ class Refusal(NamedTuple):
     left: Amount
 
 
-def after_charge(standing: Standing, limits: Sequence[Limit], amount: Amount) -> tuple[Balance, ...] | Refusal:
+def after_charge(standing: Standing, limits: Sequence[Limit], amount: Amount) -> tuple[Balance, ...] | LimitRefusal:
     """The balances of all holders of `limits` after `amount` was paid; or the first limit that does not allow it.
 
     A limit is the smaller of the given and the recorded one, number by number. `standing` is the account at the time
     of the charge.
     """
     if standing.sealed:
-        return Refusal(DATASET, "sealed", NOTHING)
+        return LimitRefusal(DATASET, "sealed", NOTHING)
     after = []
     for limit in limits:
         for which, spent, most in _bounds(standing, limit):
             if not (spent + amount).fits(most):
-                return Refusal(limit.holder, which, spent.left(most))
+                return LimitRefusal(limit.holder, which, spent.left(most))
         old = standing.balance(limit.holder) or _unspent(limit)
         spent, inside = old.spent + amount, old.window_spent + amount
         after.append(Balance(holder=old.holder, limit=old.limit, each=old.each, spent=spent, window_spent=inside))
@@ -90,7 +90,7 @@ def remaining_budget(standing: Standing, limits: Sequence[Limit], amount: Amount
     bounds = [bound for limit in limits for bound in _bounds(standing, limit)]
     left = [(spent + amount).left(most) for which, spent, most in bounds if which != "each"]
     least = Amount(min(one.spend for one in left), min(one.delta for one in left))
-    enough = not isinstance(after_charge(standing, limits, amount), Refusal)
+    enough = not isinstance(after_charge(standing, limits, amount), LimitRefusal)
     return least.cost(standing.currency, relation=standing.relation, unit=standing.unit), enough
 
 
@@ -116,7 +116,7 @@ def _least(amounts: Sequence[Amount]) -> Amount:
 # --- where an account stands
 
 
-class Row:
+class SqlRow:
     """What SQLAlchemy would give of a statement that was written by hand: sums as numbers."""
 
     def __init__(self, names: Sequence[str], values: Sequence[Any]) -> None:
@@ -130,7 +130,7 @@ class Row:
 
 OF_ACCOUNT = [column.name for column in accounts.columns]
 OF_BALANCE = [column.name for column in balances.columns]
-SUMS = {column.name for table in (accounts, balances) for column in table.columns if isinstance(column.type, Exact)}
+SUMS = {column.name for table in (accounts, balances) for column in table.columns if isinstance(column.type, SumColumn)}
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -146,13 +146,13 @@ def _held(count: int) -> str:
     return f"SELECT {_listed(OF_BALANCE)} FROM tacit_balances WHERE account = ? AND holder IN ({marks}) ORDER BY holder"
 
 
-def read_account(execute: Execute, where: str, value: int | str) -> Row | None:
+def read_account(execute: Execute, where: str, value: int | str) -> SqlRow | None:
     found = execute(ACCOUNT + where, (value,))
-    return Row(OF_ACCOUNT, found[0]) if found else None
+    return SqlRow(OF_ACCOUNT, found[0]) if found else None
 
 
-def read_balances(execute: Execute, account: int, holders: Sequence[str]) -> list[Row]:
-    return [Row(OF_BALANCE, values) for values in execute(_held(len(holders)), (account, *holders))]
+def read_balances(execute: Execute, account: int, holders: Sequence[str]) -> list[SqlRow]:
+    return [SqlRow(OF_BALANCE, values) for values in execute(_held(len(holders)), (account, *holders))]
 
 
 def recorded(row: Any) -> Limit:
@@ -208,12 +208,12 @@ def standing_of(
 # --- the transaction
 
 
-class Moved(LedgerError):  # noqa: N818 - a word between store and ledger, which nobody else sees
+class AccountRenamedError(LedgerError):
     """The account's people have another name now; nothing was charged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class ChargeOrder:
     """One charge as a store takes it: everything that does not depend on the state of the book is worked out."""
 
     account: int
@@ -251,7 +251,7 @@ MOVE = 'UPDATE tacit_accounts SET seq = ?, time = ?, head = ?, "window" = ?, win
 
 def charge(
     execute: Execute,
-    order: Order,
+    order: ChargeOrder,
     *,
     clock: Callable[[], int],
     seen: Heads,
@@ -261,7 +261,7 @@ def charge(
     """Follow the steps above. `lock` ends the statement that reads the account; `heads` learns of the new entry."""
     row = read_account(execute, f"id = ?{lock}", order.account)
     if row is None or row.people != order.people:
-        raise Moved(f'this ledger has no account for "{order.people}": apply its policy first')
+        raise AccountRenamedError(f'this ledger has no account for "{order.people}": apply its policy first')
     at, mark = heads.get(order.account) or seen.get(order.account) or (0, b"")
     if at and _digest(execute, row, at) != mark:
         raise lost(order.people)
@@ -272,12 +272,12 @@ def charge(
     holders = [limit.holder for limit in order.limits]
     standing = standing_of(row, read_balances(execute, order.account, holders), time)
     after = after_charge(standing, order.limits, order.amount)
-    if isinstance(after, Refusal):
+    if isinstance(after, LimitRefusal):
         raise _refused(order, after)
     return _written(execute, order, time, standing, after, heads, turned=standing.window != row.window)
 
 
-def _digest(execute: Execute, row: Row, seq: int) -> bytes | None:
+def _digest(execute: Execute, row: SqlRow, seq: int) -> bytes | None:
     """Of an entry of the account, if it is not beyond the newest one."""
     if row.seq == seq:
         return bytes(row.head)
@@ -287,7 +287,7 @@ def _digest(execute: Execute, row: Row, seq: int) -> bytes | None:
 
 def _written(
     execute: Execute,
-    order: Order,
+    order: ChargeOrder,
     time: int,
     standing: Standing,
     after: Sequence[Balance],
@@ -320,7 +320,7 @@ def _digits(amount: Amount | None) -> tuple[str | None, str | None]:
     return (None, None) if amount is None else (str(amount.spend), str(amount.delta))
 
 
-def _refused(order: Order, refusal: Refusal) -> Denied:
+def _refused(order: ChargeOrder, refusal: LimitRefusal) -> Denied:
     holder, which, left = refusal
     if which == "sealed":
         return Denied(f'the account of "{order.people}" is sealed: nothing can be charged to it any more')

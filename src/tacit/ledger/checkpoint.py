@@ -31,7 +31,7 @@ from tacit.ledger.chain import REGISTRY, Head
 from tacit.ledger.export import is_export, verify_export
 from tacit.ledger.reader import on_server
 from tacit.ledger.schema import VERSION
-from tacit.ledger.verify import Known, Report, silent, verify
+from tacit.ledger.verify import KnownEntry, Report, silent, verify
 from tacit.noise import SecureRng
 from tacit.program.program import canonical
 
@@ -179,11 +179,11 @@ def signed_by(stored: Any, public: Path) -> dict[str, Any]:
     return content
 
 
-def known(content: dict[str, Any]) -> tuple[Known, ...]:
+def known(content: dict[str, Any]) -> tuple[KnownEntry, ...]:
     """The entries that a checkpoint's content vouches for."""
     try:
         return tuple(
-            Known(
+            KnownEntry(
                 people=str(chain["people"]),
                 opening=b"" if chain["people"] == REGISTRY else bytes.fromhex(chain["opening"]),
                 seq=int(chain["seq"]),

@@ -8,9 +8,9 @@ from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger.answers import keep_line
 from tacit.ledger.chain import REGISTRY, genesis
 from tacit.ledger.claims import HELD, claim_body, opening_of
-from tacit.ledger.page import Line, Page
-from tacit.ledger.receipt import Kept
+from tacit.ledger.receipt import StoredRelease
 from tacit.ledger.schema import VERSION, accounts, answers, book, claims, metadata
+from tacit.ledger.store import EntryDraft, Page
 from tacit.noise import SecureRng
 from tacit.policy.source import Claim
 
@@ -43,7 +43,7 @@ def _claims(page: Page, people: str) -> None:
         return
     rows = [{"place": each.place, "part": each.part, "account": row.id, "state": HELD} for each in found]
     page.connection.execute(insert(claims), rows)
-    page.append(registry, [Line("claim", claim_body(opening_of(page, row.id), people, found, upgraded=True))])
+    page.append(registry, [EntryDraft("claim", claim_body(opening_of(page, row.id), people, found, upgraded=True))])
 
 
 def _answers(page: Page, people: str) -> None:
@@ -57,7 +57,9 @@ def _answers(page: Page, people: str) -> None:
         lines = []
         for one in found:
             facts = {"program": one.program, "version": one.version, "kind": one.kind, "release": bytes(one.release)}
-            lines.append(keep_line(page, row.id, Kept(people=people, seq=one.seq, **facts), one.scope, upgraded=True))
+            lines.append(
+                keep_line(page, row.id, StoredRelease(people=people, seq=one.seq, **facts), one.scope, upgraded=True)
+            )
         for one, made in zip(found, page.append(registry, lines), strict=True):
             place = (answers.c.account == row.id) & (answers.c.seq == one.seq)
             page.connection.execute(update(answers).where(place).values(entry=made.seq))

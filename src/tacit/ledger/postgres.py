@@ -17,10 +17,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown
-from tacit.ledger.charge import ChargeEntry, Moved, Order, charge
+from tacit.ledger.charge import AccountRenamedError, ChargeEntry, ChargeOrder, charge
 from tacit.ledger.migrate import migrate
-from tacit.ledger.page import Page
 from tacit.ledger.receipt import Standing
+from tacit.ledger.store import Page
 
 try:
     import psycopg
@@ -77,13 +77,13 @@ class PostgresStore:
         self._engine = _engine(self._url, self.where)
         self._guard = threading.Lock()
 
-    def charge(self, order: Order) -> ChargeEntry:
+    def charge(self, order: ChargeOrder) -> ChargeEntry:
         """If the connection breaks in it, the same key is asked again until the server is back."""
         end, unknown = 0.0, False
         while True:
             try:
                 return self._charge_once(order)
-            except (Moved, CorruptLedger):
+            except (AccountRenamedError, CorruptLedger):
                 raise
             except LedgerError as error:
                 unknown |= isinstance(error, OutcomeUnknown)
@@ -96,7 +96,7 @@ class PostgresStore:
                     raise
             time.sleep(0.1)
 
-    def _charge_once(self, order: Order) -> ChargeEntry:
+    def _charge_once(self, order: ChargeOrder) -> ChargeEntry:
         def work(page: Page) -> ChargeEntry:
             connection = page.connection
 

@@ -9,7 +9,7 @@ from tacit.loss import Cost
 from tacit.policy.account import Amount, Currency
 from tacit.policy.source import Claim
 
-__all__ = ["Balance", "Kept", "Receipt", "Standing", "spelled"]
+__all__ = ["Balance", "Receipt", "Standing", "StoredRelease", "spelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StoredRelease:
     """The release that is stored for a charge, the same whoever asks; `kind` is "answer" or "failure"."""
 
     people: str

@@ -24,7 +24,7 @@ from tacit.loss import Interval, Loss
 from tacit.policy.account import Amount, Currency
 from tacit.program.program import Program
 
-__all__ = ["CAVEAT", "Priced", "Recomputed", "recompute"]
+__all__ = ["CAVEAT", "Recomputation", "Repricing", "recompute"]
 
 CAVEAT = (
     "for reading only, not a guarantee: it holds if all parameters had been fixed before the first answer, and "
@@ -33,7 +33,7 @@ CAVEAT = (
 
 
 @dataclass
-class Priced:
+class Repricing:
     """Charges of one program at one price. `now` is the price of one of them today, or `why` there is none."""
 
     program: str  # hash
@@ -50,7 +50,7 @@ class Priced:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recomputed:
+class Recomputation:
     """One account. `now` counts charges that have no price today at what they were charged.
 
     `whole` is ε at `delta` of everything composed as one program, under the caveat; or `why` there is none.
@@ -62,7 +62,7 @@ class Recomputed:
     charged: Amount
     now: Amount
     charges: int
-    priced: tuple[Priced, ...]
+    priced: tuple[Repricing, ...]
     whole: Interval | None
     why: str
 
@@ -97,7 +97,7 @@ def _money(amount: Amount) -> dict[str, str]:
     return {"spend": str(amount.spend), "delta": str(amount.delta)}
 
 
-def recompute(where: str | Path, people: str | None = None) -> list[Recomputed]:
+def recompute(where: str | Path, people: str | None = None) -> list[Recomputation]:
     """Price all charges again that were not voided; of one account, or of all."""
     with reading(where) as reader:
         rows = [row for row in reader.accounts() if row.people != REGISTRY and people in (None, row.people)]
@@ -106,7 +106,7 @@ def recompute(where: str | Path, people: str | None = None) -> list[Recomputed]:
         return [_account(reader, row) for row in rows]
 
 
-def _account(reader: Reader, row: Any) -> Recomputed:
+def _account(reader: Reader, row: Any) -> Recomputation:
     currency, groups = Currency(row.currency), _charges(reader, row.id)
     priced, charged, now, count = [], Amount(0), Amount(0), 0
     for text, line in groups.items():
@@ -118,7 +118,7 @@ def _account(reader: Reader, row: Any) -> Recomputed:
         count += times
         priced.append(line)
     whole, why = _composed(priced, Fraction(row.delta))
-    return Recomputed(
+    return Recomputation(
         people=row.people,
         currency=currency,
         delta=Fraction(row.delta),
@@ -135,11 +135,11 @@ def _times(amount: Amount, times: int) -> Amount:
     return Amount(amount.spend * times, amount.delta * times)
 
 
-def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Priced]:
+def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Repricing]:
     """The charges that stand, by program and price."""
     mentioned = reader.mentioned(account)
-    groups: dict[tuple[str, int, int], Priced] = {}
-    later: dict[int, Priced] = {}
+    groups: dict[tuple[str, int, int], Repricing] = {}
+    later: dict[int, Repricing] = {}
     for _, seq, kind, _, _, _, body, _ in reader.entries(account):
         try:
             if kind == "charge":
@@ -147,7 +147,7 @@ def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Priced]
                 place = (charge.program, charge.spend, charge.delta)
                 if place not in groups:
                     name = sha256(charge.program.encode()).hexdigest()
-                    groups[place] = Priced(name, Amount(charge.spend, charge.delta))
+                    groups[place] = Repricing(name, Amount(charge.spend, charge.delta))
                 groups[place].seqs.append(seq)
                 if seq in mentioned:
                     later[seq] = groups[place]
@@ -159,7 +159,7 @@ def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Priced]
     return groups
 
 
-def _price(line: Priced, text: str, currency: Currency) -> None:
+def _price(line: Repricing, text: str, currency: Currency) -> None:
     try:
         program = Program.from_json(loads(text))
         line.loss = program.loss
@@ -170,7 +170,7 @@ def _price(line: Priced, text: str, currency: Currency) -> None:
         line.why = "its program cannot be read"
 
 
-def _composed(priced: list[Priced], delta: Fraction) -> tuple[Interval | None, str]:
+def _composed(priced: list[Repricing], delta: Fraction) -> tuple[Interval | None, str]:
     losses = [len(line.seqs) * line.loss for line in priced if line.loss is not None]
     if not priced:
         return Interval(0.0, 0.0), ""

@@ -22,7 +22,7 @@ from tacit.desk.release import Release
 from tacit.engine import Engine, Limits, Stopped, Watch, claims_of, open_engine
 from tacit.engine.check import check_units
 from tacit.engine.watch import Progress
-from tacit.ledger import Kept, Ledger, Receipt, Standing
+from tacit.ledger import Ledger, Receipt, Standing, StoredRelease
 from tacit.ledger.charge import remaining_budget
 from tacit.ledger.checkpoint import Signer
 from tacit.loss import Cost
@@ -304,7 +304,7 @@ class Session:
 
     def _kept(
         self, priced: Priced, policy: Policy, grant: Grant, receipt: Receipt, version: str, clock: Clock, watch: Watch
-    ) -> Kept:
+    ) -> StoredRelease:
         """Run, and store what came of it before anybody sees it; a failure, which may depend on the data, as such."""
         try:
             found = clock.attempt(lambda: self._attempt(priced, policy, grant, receipt, watch), watch)
@@ -319,7 +319,7 @@ class Session:
         # data that changed on the way belong to neither version: the charge finds the answer, another question does not
         return self._keep(receipt, data, version if after == version else f"{version} {after}", "answer")
 
-    def _keep(self, receipt: Receipt, data: bytes, version: str, kind: str) -> Kept:
+    def _keep(self, receipt: Receipt, data: bytes, version: str, kind: str) -> StoredRelease:
         try:
             return self.ledger.keep(receipt, data, version=version, kind=kind)
         except LedgerError:

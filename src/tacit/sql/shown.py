@@ -2,7 +2,7 @@
 
 from tacit.base import EngineError
 from tacit.desk.release import Release
-from tacit.ledger import Kept
+from tacit.ledger import StoredRelease
 from tacit.sql.assemble import assemble
 from tacit.sql.hints import notes_of
 from tacit.sql.noise import Stored
@@ -11,7 +11,7 @@ from tacit.sql.plans import Plan
 __all__ = ["shown"]
 
 
-def shown(kept: Kept, plan: Plan, *, cached: bool) -> Release:
+def shown(kept: StoredRelease, plan: Plan, *, cached: bool) -> Release:
     """The release; an `EngineError` for a failure, and for anything that goes wrong here."""
     if kept.kind == "failure":
         raise EngineError

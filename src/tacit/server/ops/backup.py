@@ -29,10 +29,10 @@ from sqlalchemy.pool import NullPool
 
 from tacit.base import CorruptLedger, InputError, LedgerError, TacitError
 from tacit.ledger import schema
-from tacit.ledger.chain import REGISTRY, Finding
+from tacit.ledger.chain import REGISTRY, LedgerFinding
 from tacit.ledger.reader import on_server, reading
 from tacit.ledger.schema import metadata
-from tacit.ledger.sqlite.watermark import Watermark
+from tacit.ledger.sqlite.file import Watermark
 from tacit.ledger.verify import Report, verify
 from tacit.server.ask.opened import read_policy
 from tacit.server.db import metadata as of_state
@@ -242,14 +242,14 @@ class Made:
     """What was copied, and what is wrong with the ledgers, here as there."""
 
     parts: Sequence[Part]
-    findings: Sequence[tuple[str, Finding]]
+    findings: Sequence[tuple[str, LedgerFinding]]
 
 
 def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = False) -> Made:
     """Copy everything into a new file, and verify each ledger's copy. `keys` adds private keys and secrets."""
     with _new(to) as (folder, archive):
         parts: list[Part] = []
-        findings: list[tuple[str, Finding]] = []
+        findings: list[tuple[str, LedgerFinding]] = []
 
         def add(kind: str, name: str, origin: str, path: Path, heads: list[dict[str, Any]] | None = None) -> None:
             part = Part(
@@ -277,7 +277,7 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
                 copy_file(Path(place), path)
             report = report_of(path, marks)
             findings += [(origin, finding) for finding in report.findings]
-            findings += [] if problem is None else [(origin, Finding(people=REGISTRY, seq=None, what=problem))]
+            findings += [] if problem is None else [(origin, LedgerFinding(people=REGISTRY, seq=None, what=problem))]
             add("ledger", f"ledgers/{number}/{path.name}", origin, path, heads_of(report))
         for number, path in enumerate([*policies, *config.surveys, *sorted(config.survey_folder.glob("*.toml"))], 1):
             add("policy", f"policies/{number}/{path.name}", str(path.absolute()), path)

@@ -16,7 +16,7 @@ from tacit.ledger.charge import read_account, read_balances, standing_of
 from tacit.ledger.receipt import Standing
 from tacit.ledger.sqlite.file import rows_of
 
-__all__ = ["Glance"]
+__all__ = ["QuickReader"]
 
 ANSWERED = (
     "SELECT 1 FROM tacit_answers JOIN tacit_accounts ON tacit_accounts.id = tacit_answers.account "
@@ -24,7 +24,7 @@ ANSWERED = (
 )
 
 
-class Glance:
+class QuickReader:
     """A connection of its own that only reads. Closed before a fork, as all of them."""
 
     def __init__(self, path: Path) -> None:
