@@ -11,9 +11,9 @@ from sqlalchemy import Row, insert, select, update
 from tacit.base import CorruptLedger, InputError, LedgerError, PolicyError
 from tacit.ledger.answers import charged
 from tacit.ledger.chain import REGISTRY, Entry, genesis
-from tacit.ledger.charge import lifetime, limit_body, money, recorded, standing_of
+from tacit.ledger.charge import lifetime, limit_body, recorded, standing_of
 from tacit.ledger.claims import claim, held_by
-from tacit.ledger.receipt import Receipt, Standing
+from tacit.ledger.receipt import Receipt, Standing, money
 from tacit.ledger.schema import accounts, answers, balances, entries
 from tacit.ledger.store import EntryDraft, Page, as_entry, checked, payable
 from tacit.policy.account import DATASET, Amount, Limit, Terms

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from tacit.base import Denied, LedgerError, OverBudget, Relation
 from tacit.ledger.chain import digest, lost
-from tacit.ledger.receipt import Balance, Standing, spelled
+from tacit.ledger.receipt import Balance, Standing, money, spelled
 from tacit.ledger.schema import SumColumn, accounts, balances, whole_sum
 from tacit.loss import Cost
 from tacit.policy.account import DATASET, Amount, Currency, Limit
@@ -38,7 +38,6 @@ __all__ = [
     "charge",
     "lifetime",
     "limit_body",
-    "money",
     "read_account",
     "read_balances",
     "recorded",
@@ -330,10 +329,6 @@ def _refused(order: ChargeOrder, refusal: LimitRefusal) -> Denied:
         return OverBudget(f"{who} allows at most {rest} a program, and this one costs {cost}: ask for less precision")
     span = "for its lifetime, which no reset refills" if which == "lifetime" else "now"
     return OverBudget(f"{who} has {rest} left {span}, and this program costs {cost}: nothing was charged")
-
-
-def money(amount: Amount | None) -> dict[str, str] | None:
-    return None if amount is None else {"spend": str(amount.spend), "delta": str(amount.delta)}
 
 
 def limit_body(limit: Limit, *, before: Limit | None, policy: str) -> str:

@@ -30,6 +30,7 @@ from tacit.base.private_file import write_private
 from tacit.ledger.chain import REGISTRY, Head
 from tacit.ledger.export import is_export, verify_export
 from tacit.ledger.reader import on_server
+from tacit.ledger.receipt import money
 from tacit.ledger.schema import VERSION
 from tacit.ledger.verify import KnownEntry, Report, silent, verify
 from tacit.noise import SecureRng
@@ -151,13 +152,12 @@ def sign(where: str | Path, key: Path, report: Report | None = None) -> dict[str
 
 
 def _chain(head: Head) -> dict[str, Any]:
-    spent = None if head.spent is None else {"spend": str(head.spent.spend), "delta": str(head.spent.delta)}
     return {
         "people": head.people,
         "opening": head.opening.hex(),
         "seq": head.seq,
         "digest": head.digest.hex(),
-        "spent": spent,
+        "spent": money(head.spent),
     }
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from tacit.base import LedgerError, TacitError
 from tacit.ledger.chain import REGISTRY
 from tacit.ledger.reader import Reader, reading
+from tacit.ledger.receipt import money
 from tacit.ledger.replay import read_charge
 from tacit.loss import Interval, Loss
 from tacit.policy.account import Amount, Currency
@@ -71,8 +72,8 @@ class Recomputation:
             "people": self.people,
             "currency": self.currency.value,
             "charges": self.charges,
-            "charged": _money(self.charged),
-            "now": _money(self.now),
+            "charged": money(self.charged),
+            "now": money(self.now),
             "composed": {
                 "epsilon": None if self.whole is None or self.whole.upper == float("inf") else self.whole.upper,
                 "delta": float(self.delta),
@@ -83,18 +84,14 @@ class Recomputation:
             "programs": [
                 {
                     "program": line.program,
-                    "charged": _money(line.charged),
-                    "now": None if line.now is None else _money(line.now),
+                    "charged": money(line.charged),
+                    "now": money(line.now),
                     "why_not": line.why or None,
                     "seqs": line.seqs,
                 }
                 for line in self.priced
             ],
         }
-
-
-def _money(amount: Amount) -> dict[str, str]:
-    return {"spend": str(amount.spend), "delta": str(amount.delta)}
 
 
 def recompute(where: str | Path, people: str | None = None) -> list[Recomputation]:

@@ -17,6 +17,7 @@ from typing import Any
 from tacit.base import CorruptLedger, TacitError
 from tacit.ledger.chain import REGISTRY, Chain, Findings, Head, LedgerFinding
 from tacit.ledger.reader import Reader, reading
+from tacit.ledger.receipt import money
 from tacit.ledger.replay import ChargeRecord
 from tacit.policy.account import analyst_holder
 
@@ -65,9 +66,7 @@ class Report:
                 "people": head.people,
                 "seq": head.seq,
                 "digest": head.digest.hex(),
-                "spent": None
-                if head.spent is None
-                else {"spend": str(head.spent.spend), "delta": str(head.spent.delta)},
+                "spent": money(head.spent),
             }
             for head in self.heads
         ]
