@@ -17,7 +17,6 @@ from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
 from tacit.plan.moments import FINE, PAIRS, QUANTILES, VARIANCES, Recipe, coarse, families, fraction_of
-
 from tacit.plan.moments import grid_of, moment, number, product, range_of, rows, values  # fmt: skip  # isort: skip
 from tacit.plan.node import check_answer
 from tacit.plan.operation import call
