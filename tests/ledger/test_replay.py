@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.books import account, amount, cost, limit, opened, program, terms
 from support.forged import rewrite, said
 from tacit.base import OverBudget
-from tacit.ledger.replay import Charge, read_charge
+from tacit.ledger.replay import ChargeRecord, read_charge
 from tacit.ledger.verify import verify
 from tacit.policy.account import analyst_holder
 
@@ -26,7 +26,9 @@ def test_reading_a_charge_reads_what_json_reads() -> None:
         '"process":"q","program":{"a":{"spend":"1"},"z":",\\"spend\\":\\"9\\"}"},"spend":"12"}'
     )
     charge = read_charge(body)
-    assert charge == Charge('a"b', "k", ("dataset", "x]\\"), 12, 7, '{"a":{"spend":"1"},"z":",\\"spend\\":\\"9\\"}"}')
+    assert charge == ChargeRecord(
+        'a"b', "k", ("dataset", "x]\\"), 12, 7, '{"a":{"spend":"1"},"z":",\\"spend\\":\\"9\\"}"}'
+    )
     for broken in (body[:-1], body.replace('"12"', '"-12"'), body.replace("charge", "void"), "{}", " " + body):
         with pytest.raises(ValueError, match="is not a charge"):
             read_charge(broken)

@@ -10,8 +10,8 @@ from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital
 from tacit.base import InputError, OverBudget, Refused
 from tacit.policy import load
+from tacit.policy.decide import least_price
 from tacit.session import Session
-from tacit.session.rest import least_of
 from tacit.sql import Catalog
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -161,5 +161,5 @@ def test_plans_of_analysts_with_other_least_prices_are_other_plans(tmp_path: Pat
         costs = [spend(session.quote("SELECT COUNT(*) FROM wards w JOIN visits v ON w.ward = v.ward", epsilon=1e-6))
                  for session in (ana, ana)]  # fmt: skip
         assert costs[0] == costs[1] == pytest.approx(0.04)
-        assert least_of(policy, "bob") < least_of(policy, "ana")
+        assert least_price(policy, policy.analysts["bob"]) < least_price(policy, policy.analysts["ana"])
         assert bob._plans is ana._plans

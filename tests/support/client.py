@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-import tacit.ledger.postgres.store  # noqa: F401 - imported before anybody is forked
+import tacit.ledger.postgres  # noqa: F401 - imported before anybody is forked
 from support.books import account, cost, program, terms
 from tacit.base import CorruptLedger, LedgerError, OverBudget, TacitError
 from tacit.ledger import Ledger, Receipt

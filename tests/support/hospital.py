@@ -14,6 +14,7 @@ from tacit.base import Exact
 from tacit.engine import Limits, Watch
 from tacit.engine.result import Result
 from tacit.plan.bounded import Bounded
+from tacit.plan.node import Scan
 from tacit.policy import Claim
 
 __all__ = ["WARDS", "BrokenEngine", "hospital", "visits"]
@@ -123,6 +124,9 @@ class BrokenEngine:
 
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Any]:
         raise ValueError(f"unit {self.secret}")
+
+    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[Any]:
+        raise AssertionError("no question reads rows")
 
     def version(self, tables: Collection[str]) -> str:
         if self.version_fails:

@@ -17,7 +17,7 @@ from tacit.desk.job import Job, Run
 from tacit.desk.release import AnyRelease
 from tacit.desk.state import JobState, jobs_folder
 from tacit.engine import Engine, Stopped, Watch, claims_of
-from tacit.ledger import Kept, Ledger, Receipt
+from tacit.ledger import StoredRelease, Ledger, Receipt
 from tacit.policy import Grant, Policy
 from tacit.program import Program
 
@@ -134,7 +134,7 @@ class Desk:
             state.forget()
             return _shown(job, kept, cached=False)
 
-    def _kept(self, job: Job, run: Run, version: str, clock: Clock) -> Kept:
+    def _kept(self, job: Job, run: Run, version: str, clock: Clock) -> StoredRelease:
         """Run, and store what came of it before anybody sees it; a failure, which may depend on the data, as such."""
         own: list[Exception] = []  # of a curator's own code, which may go back to it
 
@@ -161,7 +161,7 @@ class Desk:
         # data that changed on the way belong to neither version: the charge finds the answer, another question does not
         return self._keep(run.receipt, data, version if after == version else f"{version} {after}", "answer")
 
-    def _keep(self, receipt: Receipt, data: bytes, version: str, kind: str) -> Kept:
+    def _keep(self, receipt: Receipt, data: bytes, version: str, kind: str) -> StoredRelease:
         try:
             return self.ledger.keep(receipt, data, version=version, kind=kind)
         except LedgerError:
@@ -183,7 +183,7 @@ def _key(program: Program, version: str) -> str:
     return sha256(f"{program.hash} {version}".encode()).hexdigest()[:40]
 
 
-def _shown(job: Job, kept: Kept, *, cached: bool) -> AnyRelease:
+def _shown(job: Job, kept: StoredRelease, *, cached: bool) -> AnyRelease:
     """What was kept, as a release; an `EngineError` for a failure, and for anything that goes wrong here."""
     if kept.kind == "failure":
         raise EngineError

@@ -32,8 +32,10 @@ from tacit.engine.result import Result, Whole
 from tacit.engine.seats import Seats
 from tacit.engine.source.copies import Copies
 from tacit.engine.source.tables import DuckDBTables, FileSource
+from tacit.engine.spool import UnitRows, rows_sql, spooled
 from tacit.engine.watch import Limits, Watch
 from tacit.plan.bounded import Bounded
+from tacit.plan.node import Scan
 from tacit.policy import Claim
 
 __all__ = ["DuckDBEngine"]
@@ -87,7 +89,7 @@ class DuckDBEngine:
 
         def work(instance: _Instance) -> Exact[Result]:
             before = failing_closed(lambda: instance.sources.version(read))
-            written = statements(bounded, DUCKDB, stored_tables(bounded, self._tables, instance.columns))
+            written = statements(bounded, DUCKDB, stored_tables(bounded.source, self._tables, instance.columns))
             fetch = partial(self._read, instance)
             return steadily(
                 lambda: instance.sources.version(read), lambda: Exact(result_from(bounded, written, fetch)), before
@@ -100,11 +102,23 @@ class DuckDBEngine:
 
         def work(instance: _Instance) -> Exact[Whole]:
             before = failing_closed(lambda: instance.sources.version(read))
-            tables = stored_tables(bounded, self._tables, instance.columns)
+            tables = stored_tables(bounded.source, self._tables, instance.columns)
             written = norms_sql(bounded, clip, edges, DUCKDB, tables)
             return steadily(
                 lambda: instance.sources.version(read),
                 lambda: Exact(counts_from(self._read(instance, written), len(edges) + 1)),
+                before,
+            )
+
+        return self._asked(watch, work)
+
+    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
+        def work(instance: _Instance) -> Exact[UnitRows]:
+            before = failing_closed(lambda: instance.sources.version([scan.table]))
+            written = rows_sql(scan, DUCKDB, stored_tables(scan, self._tables, instance.columns))
+            return steadily(
+                lambda: instance.sources.version([scan.table]),
+                lambda: Exact(spooled(scan, instance.batches(written), self.limits.bytes_of_disk())),
                 before,
             )
 
@@ -191,7 +205,7 @@ class _Instance:
 
     def fetch(self, statement: str) -> Sequence[Any]:
         """The columns of what a SELECT gives; an answer larger than the memory of a question is a failure."""
-        reader = self.connection.sql(statement).to_arrow_reader(ROWS)
+        reader = self.batches(statement)
         batches, left = [], self._most
         for batch in reader:
             left -= batch.nbytes
@@ -199,6 +213,9 @@ class _Instance:
                 raise EngineError
             batches.append(batch)
         return list(pa.Table.from_batches(batches, reader.schema).columns)
+
+    def batches(self, statement: str) -> pa.RecordBatchReader:
+        return self.connection.sql(statement).to_arrow_reader(ROWS)
 
     def columns(self, table: str) -> dict[str, str]:
         """The names and types of a table's columns."""

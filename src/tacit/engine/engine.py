@@ -10,9 +10,11 @@ from tacit.base import EngineError, Exact, SourceError, TacitError
 from tacit.engine.relation import tables_of
 from tacit.engine.render import Statements
 from tacit.engine.result import Coded, Result, Table, Whole, keys_from, whole_numbers
+from tacit.engine.spool import UnitRows
 from tacit.engine.unit import Stored
 from tacit.engine.watch import Limits, Watch
 from tacit.plan.bounded import Bounded
+from tacit.plan.node import Node, Scan
 from tacit.policy import Claim
 
 __all__ = [
@@ -53,6 +55,10 @@ class Engine(Protocol):
 
         Edges are in steps, as bounds are. Units without rows are not counted.
         """
+        ...
+
+    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
+        """Every row of a private table, read as questions read it and grouped by unit, on the disk: to learn from."""
         ...
 
     def version(self, tables: Collection[str]) -> str:
@@ -125,12 +131,12 @@ def steadily(version: Callable[[], str], action: Callable[[], T], before: str | 
 
 
 def stored_tables(
-    bounded: Bounded, names: Mapping[str, str], columns: Callable[[str], Mapping[str, str]]
+    source: Node, names: Mapping[str, str], columns: Callable[[str], Mapping[str, str]]
 ) -> dict[str, Stored]:
-    """The tables that a question reads: `names` in SQL, and the types that `columns` tells from the catalogue."""
+    """The tables that are read: `names` in SQL, and the types that `columns` tells from the catalogue."""
     return {
         table: Stored(sql=names[table], types=columns(table))
-        for table in tables_of(bounded.source)
+        for table in tables_of(source)
         if table in names  # of others `scan_sql` says so
     }
 

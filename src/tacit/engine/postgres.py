@@ -1,8 +1,8 @@
 """PostgreSQL through psycopg 3: read-only transactions, each on one snapshot, with every setting that matters fixed."""
 
 import socket
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,11 +13,13 @@ from tacit.engine.engine import Fetch, called, counts_from, failing_closed, fail
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
 from tacit.engine.seats import Seats
+from tacit.engine.spool import UnitRows, batches_of, rows_sql, spooled
 from tacit.engine.unit import Stored
-from tacit.engine.views.postgres import PostgresViews
+from tacit.engine.views.postgres import PostgresViews, Sight
 from tacit.engine.watch import Limits, Watch
 from tacit.noise import SecureRng
 from tacit.plan.bounded import Bounded
+from tacit.plan.node import Node, Scan
 from tacit.policy import Claim
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ class PostgresEngine:
 
     def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
         def work(instance: _Instance) -> Exact[Result]:
-            stored = self._stored(bounded, instance)
+            stored = self._stored(bounded.source, instance)
             statements(bounded, POSTGRES, stored)  # refused before anything is read
 
             def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Result]:
@@ -110,7 +112,7 @@ class PostgresEngine:
 
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
         def work(instance: _Instance) -> Exact[Whole]:
-            stored = self._stored(bounded, instance)
+            stored = self._stored(bounded.source, instance)
             norms_sql(bounded, clip, edges, POSTGRES, stored)
 
             def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Whole]:
@@ -121,8 +123,30 @@ class PostgresEngine:
 
         return self._asked(watch, work)
 
-    def _stored(self, bounded: Bounded, instance: "_Instance") -> dict[str, Stored]:
-        return stored_tables(bounded, self._tables, lambda table: instance.within(partial(self._columns, table)))
+    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
+        def work(instance: _Instance) -> Exact[UnitRows]:
+            stored, most = self._stored(scan, instance), self.limits.bytes_of_disk()
+            rows_sql(scan, POSTGRES, stored)
+
+            def whole(fetch: Fetch) -> tuple[dict[str, Sight], UnitRows]:
+                seen = self._views.see(fetch, [scan.table])
+                names, before = self._views.once(seen, scan)
+                written = rows_sql(scan, POSTGRES, called(stored, names))
+                with closing(instance.streamed(f"{before}{written}) AS answer" if before else written)) as rows:
+                    return seen, spooled(scan, batches_of(scan, rows), most)
+
+            def steady() -> Exact[UnitRows]:
+                seen, found = instance.within(whole)
+                if instance.within(lambda fetch: self._views.see(fetch, [scan.table])) != seen:
+                    raise EngineError
+                return Exact(found)
+
+            return failing_closed(steady)
+
+        return self._asked(watch, work)
+
+    def _stored(self, source: Node, instance: "_Instance") -> dict[str, Stored]:
+        return stored_tables(source, self._tables, lambda table: instance.within(partial(self._columns, table)))
 
     def _asked(self, watch: Watch | None, work: "Callable[[_Instance], T]") -> T:
         return failing_plainly(lambda: self._seats.run(work, watch))
@@ -227,20 +251,25 @@ class _Instance:
 
     def _fetched(self, statement: str) -> Sequence[Sequence[Any]]:
         """The columns of what a SELECT gives; an answer larger than the memory of a question is a failure."""
+        rows, most = [], 0
+        for row in self.streamed(statement):
+            most = most or self._limits.bytes_of_memory // (CELL * max(1, len(row)))
+            rows.append(row)
+            if len(rows) > most:
+                raise EngineError
+        if rows:
+            return list(zip(*rows, strict=True))
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"SELECT * FROM ({statement}) AS empty LIMIT 0".encode())  # to know its columns
+            return [()] * len(cursor.description or ())
+
+    def streamed(self, statement: str) -> Generator[Sequence[Any], None, None]:
+        """The rows of what a SELECT gives, as they come."""
         from psycopg import capabilities
 
         size = ROWS if capabilities.has_stream_chunked() else 1
         with self.connection.cursor() as cursor:
-            rows, most = [], 0
-            for row in cursor.stream(statement.encode(), size=size):
-                most = most or self._limits.bytes_of_memory // (CELL * max(1, len(row)))
-                rows.append(row)
-                if len(rows) > most:
-                    raise EngineError
-            if rows:
-                return list(zip(*rows, strict=True))
-            cursor.execute(f"SELECT * FROM ({statement}) AS empty LIMIT 0".encode())  # to know its columns
-            return [()] * len(cursor.description or ())
+            yield from cursor.stream(statement.encode(), size=size)
 
     def interrupt(self) -> None:
         """Ask the server to stop; where it does not listen, hang up."""

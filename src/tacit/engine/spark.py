@@ -18,10 +18,12 @@ from tacit.engine.seats import Seats
 from tacit.engine.source.hadoop import Hadoop
 from tacit.engine.source.spark_catalog import CatalogTable
 from tacit.engine.source.spark_table import ParquetTable, SparkTable, Views
+from tacit.engine.spool import UnitRows, batches_of, rows_sql, spooled
 from tacit.engine.unit import Stored
 from tacit.engine.watch import Limits, Watch
 from tacit.noise import SecureRng
 from tacit.plan.bounded import Bounded
+from tacit.plan.node import Node, Scan
 from tacit.policy import Claim
 from tacit.policy.declaration import quoted
 
@@ -115,16 +117,24 @@ class SparkEngine:
         def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Result]:
             return Exact(result_from(bounded, statements(bounded, SPARK, tables), fetch))
 
-        statements(bounded, SPARK, self._stored(bounded, self._names))  # refused before anything is read
-        return self._asked(watch, lambda fetch: self._reading(bounded, lambda tables: read(tables, fetch)))
+        statements(bounded, SPARK, self._stored(bounded.source, self._names))  # refused before anything is read
+        return self._asked(watch, lambda fetch: self._reading(bounded.source, lambda tables: read(tables, fetch)))
 
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
         def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Whole]:
             found = fetch(norms_sql(bounded, clip, edges, SPARK, tables))
             return Exact(counts_from(found, len(edges) + 1))
 
-        norms_sql(bounded, clip, edges, SPARK, self._stored(bounded, self._names))
-        return self._asked(watch, lambda fetch: self._reading(bounded, lambda tables: read(tables, fetch)))
+        norms_sql(bounded, clip, edges, SPARK, self._stored(bounded.source, self._names))
+        return self._asked(watch, lambda fetch: self._reading(bounded.source, lambda tables: read(tables, fetch)))
+
+    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
+        def read(tables: Mapping[str, Stored]) -> Exact[UnitRows]:
+            found = self._session.sql(rows_sql(scan, SPARK, tables)).toLocalIterator()
+            return Exact(spooled(scan, batches_of(scan, found), self.limits.bytes_of_disk()))
+
+        rows_sql(scan, SPARK, self._stored(scan, self._names))
+        return self._asked(watch, lambda _: self._reading(scan, read))
 
     def _asked(self, watch: Watch | None, work: Callable[[Fetch], T]) -> T:
         return failing_plainly(lambda: self._seats.run(lambda instance: instance.within(work), watch))
@@ -179,20 +189,20 @@ class SparkEngine:
     def _names(self) -> dict[str, str]:
         return {name: SPARK.identifier(name) for name in self._tables}
 
-    def _stored(self, bounded: Bounded, names: Mapping[str, str]) -> dict[str, Stored]:
-        return stored_tables(bounded, names, self.columns)
+    def _stored(self, source: Node, names: Mapping[str, str]) -> dict[str, Stored]:
+        return stored_tables(source, names, self.columns)
 
-    def _reading(self, bounded: Bounded, work: Callable[[Mapping[str, Stored]], T]) -> T:
+    def _reading(self, source: Node, work: Callable[[Mapping[str, Stored]], T]) -> T:
         """`work`, given what each table is called while it is read; an error if one changed meanwhile."""
 
         def whole() -> T:
             with ExitStack() as stack:
                 views = {
                     name: stack.enter_context(self._tables[name].reading(columns))
-                    for name, columns in columns_of(bounded.source).items()
+                    for name, columns in columns_of(source).items()
                 }
                 names = {name: SPARK.identifier(view) for name, view in views.items()}
-                return work(self._stored(bounded, names))
+                return work(self._stored(source, names))
 
         return failing_closed(whole)
 

@@ -2,6 +2,6 @@
 
 from tacit.ledger.chain import REGISTRY, Entry
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.receipt import Balance, Kept, Receipt, Standing
+from tacit.ledger.receipt import Balance, Receipt, Standing, StoredRelease
 
-__all__ = ["REGISTRY", "Balance", "Entry", "Kept", "Ledger", "Receipt", "Standing"]
+__all__ = ["REGISTRY", "Balance", "Entry", "Ledger", "Receipt", "Standing", "StoredRelease"]

@@ -14,9 +14,9 @@ from sqlalchemy import Row, bindparam, insert, select
 from tacit.base import CorruptLedger, InputError, LedgerError
 from tacit.ledger.chain import REGISTRY
 from tacit.ledger.claims import opening_of
-from tacit.ledger.page import Line, Page, checked
-from tacit.ledger.receipt import Kept, Receipt
+from tacit.ledger.receipt import Receipt, StoredRelease
 from tacit.ledger.schema import accounts, answers, entries
+from tacit.ledger.store import EntryDraft, Page, checked
 from tacit.noise import SecureRng
 from tacit.policy.account import analyst_holder
 from tacit.program import canonical
@@ -51,7 +51,7 @@ FIRST = (
 )
 
 
-def keep(page: Page, receipt: Receipt, release: bytes, *, version: str, kind: str, shared: bool) -> Kept:
+def keep(page: Page, receipt: Receipt, release: bytes, *, version: str, kind: str, shared: bool) -> StoredRelease:
     """Store a release for its charge unless one is stored already; what is stored."""
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
@@ -64,7 +64,7 @@ def keep(page: Page, receipt: Receipt, release: bytes, *, version: str, kind: st
     if page.fate(row.id, receipt.seq) == "void":
         raise LedgerError("this charge was voided, so nothing may be released under it: charge again with a new key")
     scope = SHARED if shared else analyst_holder(receipt.analyst)
-    kept = Kept(
+    kept = StoredRelease(
         people=row.people, seq=receipt.seq, program=receipt.program, version=version, kind=kind, release=bytes(release)
     )
     values = {"scope": scope, "program": kept.program, "version": version, "kind": kind, "release": kept.release}
@@ -73,14 +73,14 @@ def keep(page: Page, receipt: Receipt, release: bytes, *, version: str, kind: st
     return kept
 
 
-def keep_line(page: Page, account: int, kept: Kept, scope: str, **more: Any) -> Line:
+def keep_line(page: Page, account: int, kept: StoredRelease, scope: str, **more: Any) -> EntryDraft:
     """The entry that an answer was kept. It holds 128 random bits, as the entry of a charge does, and why."""
     opening = opening_of(page, account)
     whose = {"kind": "keep", "account": opening, "nonce": bytes(SecureRng().read(16)).hex()}
-    return Line("keep", canonical(whose | _facts(kept, scope) | more), key=f"{opening}/{kept.seq}")
+    return EntryDraft("keep", canonical(whose | _facts(kept, scope) | more), key=f"{opening}/{kept.seq}")
 
 
-def _facts(kept: Kept, scope: str) -> dict[str, Any]:
+def _facts(kept: StoredRelease, scope: str) -> dict[str, Any]:
     """What the entry says of an answer."""
     return {
         "charge": kept.seq,
@@ -99,14 +99,14 @@ def charged(page: Page, row: "Row[Any]", receipt: Receipt) -> None:
         raise LedgerError(f'this receipt is of no charge that the ledger has for "{receipt.people}"')
 
 
-def find(page: Page, receipt: Receipt) -> Kept | None:
+def find(page: Page, receipt: Receipt) -> StoredRelease | None:
     """What is stored for this charge."""
     row = page.account(receipt.people)
     charged(page, row, receipt)
     return _of(page, row, receipt.seq)
 
 
-def _of(page: Page, row: "Row[Any]", seq: int) -> Kept | None:
+def _of(page: Page, row: "Row[Any]", seq: int) -> StoredRelease | None:
     found = page.connection.execute(OF_CHARGE, {"account": row.id, "seq": seq}).one_or_none()
     noted = page.connection.execute(NOTED, {"key": f"{opening_of(page, row.id)}/{seq}"}).scalar()
     if found is None and noted is not None:
@@ -122,7 +122,7 @@ def scopes_of(analyst: str) -> tuple[str, str]:
     return SHARED, analyst_holder(analyst)
 
 
-def recall(page: Page, people: str, analyst: str, program: str, version: str) -> Kept | None:
+def recall(page: Page, people: str, analyst: str, program: str, version: str) -> StoredRelease | None:
     """The first release of this program on this version of the data that this analyst may see again."""
     shared, own = scopes_of(analyst)
     wanted = {"people": people, "program": program, "version": version, "shared": shared, "own": own}
@@ -130,9 +130,9 @@ def recall(page: Page, people: str, analyst: str, program: str, version: str) ->
     return None if found is None else _kept(found, people, found.body)
 
 
-def _kept(row: "Row[Any]", people: str, noted: str | None) -> Kept:
+def _kept(row: "Row[Any]", people: str, noted: str | None) -> StoredRelease:
     """A stored answer, if it is the one that its entry speaks of."""
-    kept = Kept(
+    kept = StoredRelease(
         people=people,
         seq=row.seq,
         program=row.program,

@@ -6,10 +6,11 @@ from hashlib import sha256
 from json import loads
 from typing import Any
 
-from tacit.ledger.replay import Charge, ClaimHistory, History, read_charge
+from tacit.base import CorruptLedger
+from tacit.ledger.replay import ChargeRecord, ClaimHistory, History, read_charge
 from tacit.policy.account import DATASET, Amount
 
-__all__ = ["REGISTRY", "Chain", "Entry", "Finding", "Findings", "Head", "digest", "genesis", "hashed"]
+__all__ = ["REGISTRY", "Chain", "Entry", "Findings", "Head", "LedgerFinding", "digest", "genesis", "hashed", "lost"]
 
 REGISTRY = ""  # the chain that lists the accounts; its `people` is empty
 
@@ -55,6 +56,16 @@ def digest(before: bytes, seq: int, time: int, body: bytes) -> bytes:
     return sha256(before + seq.to_bytes(8, "big") + time.to_bytes(8, "big") + sha256(body).digest()).digest()
 
 
+def lost(people: str) -> CorruptLedger:
+    """What to say when entries are gone that this very process has seen."""
+    whose = f'"{people}"' if people else "the list of accounts"
+    return CorruptLedger(
+        f"entries of {whose} that this process has seen are gone from the ledger: an older copy was put in its place, "
+        "and nothing was charged. Put the newest copy back. If this copy is meant to be used: `tacit ledger adopt`, "
+        "which records that, and then start this process again"
+    )
+
+
 PLACE = struct.Struct(">QQ")
 KEPT = 100  # findings shown; a ledger that was rewritten has one an entry
 WRONG = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, struct.error)
@@ -67,7 +78,7 @@ def hashed(body: str) -> bytes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class LedgerFinding:
     """Something that is not as the ledger would have written it: whose account, which entry, what."""
 
     people: str
@@ -83,12 +94,12 @@ class Finding:
 class Findings:
     """The first of them, and how many more there were."""
 
-    kept: list[Finding] = field(default_factory=list)
+    kept: list[LedgerFinding] = field(default_factory=list)
     more: int = 0
 
     def add(self, people: str, seq: int | None, what: str) -> None:
         if len(self.kept) < KEPT:
-            self.kept.append(Finding(people=people, seq=seq, what=what))
+            self.kept.append(LedgerFinding(people=people, seq=seq, what=what))
         else:
             self.more += 1
 
@@ -153,7 +164,7 @@ class Chain:
 
     def take(
         self, seq: int, kind: str | None, time: int, analyst: str | None, key: str | None, body: str, digest: bytes
-    ) -> Charge | None:
+    ) -> ChargeRecord | None:
         """An entry with its body: the link, the index, and what it does to the account. The charge, if it is one.
 
         `kind`, `analyst` and `key` are what the index says, compared with the body; without a `kind` there is none.

@@ -30,8 +30,9 @@ from tacit.base.private_file import write_private
 from tacit.ledger.chain import REGISTRY, Head
 from tacit.ledger.export import is_export, verify_export
 from tacit.ledger.reader import on_server
+from tacit.ledger.receipt import money
 from tacit.ledger.schema import VERSION
-from tacit.ledger.verify import Known, Report, silent, verify
+from tacit.ledger.verify import KnownEntry, Report, silent, verify
 from tacit.noise import SecureRng
 from tacit.program import canonical
 
@@ -151,13 +152,12 @@ def sign(where: str | Path, key: Path, report: Report | None = None) -> dict[str
 
 
 def _chain(head: Head) -> dict[str, Any]:
-    spent = None if head.spent is None else {"spend": str(head.spent.spend), "delta": str(head.spent.delta)}
     return {
         "people": head.people,
         "opening": head.opening.hex(),
         "seq": head.seq,
         "digest": head.digest.hex(),
-        "spent": spent,
+        "spent": money(head.spent),
     }
 
 
@@ -179,11 +179,11 @@ def signed_by(stored: Any, public: Path) -> dict[str, Any]:
     return content
 
 
-def known(content: dict[str, Any]) -> tuple[Known, ...]:
+def known(content: dict[str, Any]) -> tuple[KnownEntry, ...]:
     """The entries that a checkpoint's content vouches for."""
     try:
         return tuple(
-            Known(
+            KnownEntry(
                 people=str(chain["people"]),
                 opening=b"" if chain["people"] == REGISTRY else bytes.fromhex(chain["opening"]),
                 seq=int(chain["seq"]),

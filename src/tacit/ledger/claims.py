@@ -11,8 +11,8 @@ from sqlalchemy import Row, insert, select, update
 
 from tacit.base import InputError, PolicyError
 from tacit.ledger.chain import Entry
-from tacit.ledger.page import Line, Page, checked
 from tacit.ledger.schema import accounts, claims, entries
+from tacit.ledger.store import EntryDraft, Page, checked
 from tacit.policy.source import WHOLE, Claim, ancestors, overlap
 from tacit.program import canonical
 
@@ -24,7 +24,7 @@ WAIVED = "waived"  # by the curator, for good: this account makes no such claim 
 MANY = 400  # places asked for at once, and claims written into one entry
 
 
-class _Held(NamedTuple):
+class _HeldClaim(NamedTuple):
     claim: Claim
     account: int
     people: str
@@ -63,7 +63,7 @@ def _one_unit(wanted: Collection[Claim]) -> None:
             )
 
 
-def _held(page: Page, wanted: Collection[Claim]) -> list[_Held]:
+def _held(page: Page, wanted: Collection[Claim]) -> list[_HeldClaim]:
     """Every claim of anybody that may be of the same data."""
     places = {place for each in wanted for place in (each.place, *ancestors(each.place))}
     query = select(claims, accounts.c.people, accounts.c.sealed).join(accounts)
@@ -71,7 +71,7 @@ def _held(page: Page, wanted: Collection[Claim]) -> list[_Held]:
     for some in _batches(sorted(places)):
         for row in page.connection.execute(query.where(claims.c.place.in_(some))):
             held = Claim(row.place, row.part, row.unit)
-            found.append(_Held(held, row.account, row.people, bool(row.sealed), row.state))
+            found.append(_HeldClaim(held, row.account, row.people, bool(row.sealed), row.state))
     return found
 
 
@@ -79,7 +79,7 @@ def _batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (items[start : start + MANY] for start in range(0, len(items), MANY))
 
 
-def _news(held: Collection[_Held], account: int, wanted: Collection[Claim]) -> list[Claim]:
+def _news(held: Collection[_HeldClaim], account: int, wanted: Collection[Claim]) -> list[Claim]:
     """The claims that are not the account's yet, or not with this unit."""
     own = {(each.claim.place, each.claim.part): each for each in held if each.account == account}
 
@@ -93,7 +93,7 @@ def _news(held: Collection[_Held], account: int, wanted: Collection[Claim]) -> l
     return sorted(each for each in said.values() if not known(each))
 
 
-def _same_units(held: Collection[_Held], row: "Row[Any]", news: Collection[Claim]) -> None:
+def _same_units(held: Collection[_HeldClaim], row: "Row[Any]", news: Collection[Claim]) -> None:
     """Data that was counted by one unit is not counted by another in the same account."""
     own = [each.claim for each in held if each.account == row.id and each.state == HELD and each.claim.unit]
     for new in news:
@@ -109,7 +109,7 @@ def _same_units(held: Collection[_Held], row: "Row[Any]", news: Collection[Claim
                 )
 
 
-def _refuse_foreign(held: Collection[_Held], account: int, news: Collection[Claim]) -> set[int]:
+def _refuse_foreign(held: Collection[_HeldClaim], account: int, news: Collection[Claim]) -> set[int]:
     """The closed accounts that counted some of this data by another unit; anybody else's data is an error."""
     beside = set()
     others = [each for each in held if each.account != account and each.state == HELD]
@@ -124,7 +124,7 @@ def _refuse_foreign(held: Collection[_Held], account: int, news: Collection[Clai
     return beside
 
 
-def _foreign(new: Claim, other: _Held) -> str:
+def _foreign(new: Claim, other: _HeldClaim) -> str:
     text = (
         f'"{new}" is the data of "{other.people}" already: the same data are the same people, and they keep what they '
         f'have spent. Set people = "{other.people}" in the policy, or rename that account with `tacit ledger rename`'
@@ -142,7 +142,7 @@ def _write(
     page: Page,
     registry: "Row[Any]",
     row: "Row[Any]",
-    held: Collection[_Held],
+    held: Collection[_HeldClaim],
     wanted: Collection[Claim],
     news: list[Claim],
     beside: set[int],
@@ -166,7 +166,7 @@ def _write(
     opening = opening_of(page, row.id)
     closed = sorted(opening_of(page, number) for number in beside)
     lines = [
-        Line("claim", claim_body(opening, row.people, some, refined=refined if not done else (), beside=closed))
+        EntryDraft("claim", claim_body(opening, row.people, some, refined=refined if not done else (), beside=closed))
         for done, some in enumerate(_batches(news))
     ]
     return page.append(registry, lines)
@@ -226,4 +226,4 @@ def unclaim(page: Page, people: str, text: str, why: str) -> Entry:
         _set(page, row.id, each, state=WAIVED)
     data = {"kind": "unclaim", "account": opening_of(page, row.id), "people": people, "why": checked(why, "why")}
     body = canonical(data | {"claims": [[each.place, each.part] for each in found]})
-    return page.append(registry, [Line("unclaim", body)])[0]
+    return page.append(registry, [EntryDraft("unclaim", body)])[0]

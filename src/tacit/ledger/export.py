@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from tacit.base import InputError
 from tacit.ledger.chain import REGISTRY, Chain, Findings, hashed
 from tacit.ledger.reader import reading
-from tacit.ledger.verify import TICK, Known, Report, Tick, expected, registered, silent, watched
+from tacit.ledger.verify import TICK, KnownEntry, Report, Tick, expected, registered, silent, watched
 
 __all__ = ["FORMAT", "export", "is_export", "verify_export"]
 
@@ -67,7 +67,7 @@ def is_export(path: Path) -> bool:
         return False
 
 
-def verify_export(path: Path, *, known: tuple[Known, ...] = (), tick: Tick = silent) -> Report:
+def verify_export(path: Path, *, known: tuple[KnownEntry, ...] = (), tick: Tick = silent) -> Report:
     """Check such a file by itself: its chains, and where bodies are in it, what they add up to.
 
     There are no balances and answers beside it to compare with. `known` are the entries of a checkpoint.

@@ -19,12 +19,13 @@ from weakref import WeakValueDictionary
 from sqlalchemy import select
 
 from tacit.base import CorruptLedger, InputError, KeyUsed, LedgerError, OutcomeUnknown, Relation, same_neighbours
-from tacit.ledger import answers, claims, history, terms
+from tacit.ledger import account as rules
+from tacit.ledger import answers, claims
 from tacit.ledger.chain import REGISTRY, Entry
-from tacit.ledger.page import Line, Page, checked, payable
-from tacit.ledger.receipt import Kept, Receipt, Standing
+from tacit.ledger.charge import AccountRenamedError, ChargeEntry, ChargeOrder
+from tacit.ledger.receipt import Receipt, Standing, StoredRelease
 from tacit.ledger.schema import accounts
-from tacit.ledger.store import Charged, Moved, Order, Store
+from tacit.ledger.store import EntryDraft, Page, Store, checked, payable
 from tacit.loss import Cost
 from tacit.noise import SecureRng, rng_or_default
 from tacit.policy.account import DATASET, Account, Amount, Currency, Terms, analyst_holder
@@ -34,7 +35,7 @@ from tacit.program import Program, canonical
 __all__ = ["Ledger"]
 
 
-class Facts(NamedTuple):
+class AccountFacts(NamedTuple):
     """What is fixed for the life of an account, and so may be remembered."""
 
     account: int
@@ -48,7 +49,7 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._facts: dict[str, Facts] = {}
+        self._facts: dict[str, AccountFacts] = {}
         self._claimed: dict[str, frozenset[Claim]] = {}  # what was claimed last, so that it is not asked for again
         self._fresh_process()
 
@@ -59,7 +60,7 @@ class Ledger:
         `adopt` says why a copy that is older than the newest known state is to be used all the same; that is recorded.
         """
         if isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):
-            from tacit.ledger.postgres.store import PostgresStore
+            from tacit.ledger.postgres import PostgresStore
 
             ledger = cls(PostgresStore(where, create=create))
         else:
@@ -99,7 +100,7 @@ class Ledger:
 
         `claims_` is the data that its people's budget is for; see `claim`.
         """
-        return self.store.write(lambda page: terms.record(page, terms_, claims_))
+        return self.store.write(lambda page: rules.record(page, terms_, claims_))
 
     # --- data
 
@@ -133,7 +134,7 @@ class Ledger:
         try:
             order = self._order(account, cost, program, key)
             charged = self._charged(order)
-        except Moved:
+        except AccountRenamedError:
             self._facts.pop(account.people, None)
             order = self._order(account, cost, program, key)
             charged = self._charged(order)
@@ -155,18 +156,18 @@ class Ledger:
             self._voidable[receipt.people, receipt.seq] = receipt
         return receipt
 
-    def _charged(self, order: Order) -> Charged:
+    def _charged(self, order: ChargeOrder) -> ChargeEntry:
         try:
             return self.store.charge(order)
         except OutcomeUnknown as unknown:
             try:
                 return self.store.charge(order)  # the same key: finds the charge if it is there, and makes it if not
-            except (Moved, CorruptLedger, OutcomeUnknown):
+            except (AccountRenamedError, CorruptLedger, OutcomeUnknown):
                 raise
             except LedgerError:
                 raise unknown from None  # this time nothing was charged; the first time perhaps
 
-    def _order(self, account: Account, cost: Cost, program: Program, key: str) -> Order:
+    def _order(self, account: Account, cost: Cost, program: Program, key: str) -> ChargeOrder:
         facts = self._facts.get(account.people)
         if facts is None:
             facts = self._facts[account.people] = self.store.read(lambda page: _facts(page, account.people))
@@ -184,12 +185,10 @@ class Ledger:
             body.encode()
         except UnicodeEncodeError:
             raise InputError("a name or the program is not valid Unicode: it has half of a surrogate pair") from None
-        return Order(
+        return ChargeOrder(
             account=facts.account,
             people=account.people,
             currency=facts.currency,
-            relation=facts.relation,
-            unit=facts.unit,
             analyst=account.analyst,
             key=key,
             amount=amount,
@@ -213,7 +212,7 @@ class Ledger:
             f'"spend":"{amount.spend}"}}'
         )
 
-    def _same_charge(self, order: Order, charged: Charged) -> None:
+    def _same_charge(self, order: ChargeOrder, charged: ChargeEntry) -> None:
         wanted = loads(order.body)
         try:
             stored = loads(charged.body)
@@ -253,7 +252,7 @@ class Ledger:
             del self._voidable[
                 place
             ]  # first: whatever happens to the transaction, this Ledger will not begin it unseen
-            self.store.write(lambda page: history.void(page, receipt))
+            self.store.write(lambda page: rules.void(page, receipt))
 
     def _own(self) -> threading.Lock:
         if os.getpid() != self._pid:
@@ -264,18 +263,18 @@ class Ledger:
 
     def keep(
         self, receipt: Receipt, release: bytes, *, version: str, kind: str = "answer", shared: bool = False
-    ) -> Kept:
+    ) -> StoredRelease:
         """Store a release before anybody sees it. The first one stored for a charge is the one returned, always."""
         self.begin(receipt)
         return self.store.write(
             lambda page: answers.keep(page, receipt, release, version=version, kind=kind, shared=shared)
         )
 
-    def kept(self, receipt: Receipt) -> Kept | None:
+    def kept(self, receipt: Receipt) -> StoredRelease | None:
         """What is stored for this charge."""
         return self.store.read(lambda page: answers.find(page, receipt))
 
-    def recall(self, account: Account, program: Program, version: str) -> Kept | None:
+    def recall(self, account: Account, program: Program, version: str) -> StoredRelease | None:
         """The answer to this program on this version of the data, if the analyst was given it or it is shared."""
         return self.store.read(
             lambda page: answers.recall(page, account.people, account.analyst, program.hash, version)
@@ -300,19 +299,19 @@ class Ledger:
 
     def standing(self, people: str) -> Standing:
         """An account and all its balances, as a charge would find them now."""
-        return self.store.read(lambda page: history.standing(page, people))
+        return self.store.read(lambda page: rules.standing(page, people))
 
     def glance(self, people: str, holders: Sequence[str]) -> Standing:
         """The same with these holders' balances alone: quick, however many there are."""
         found = self.store.glance(people, holders)
-        return found or self.store.read(lambda page: history.standing(page, people, holders))
+        return found or self.store.read(lambda page: rules.standing(page, people, holders))
 
     def log(self, people: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """The entries of an account in order; `REGISTRY` ("") is the list of accounts."""
         left = limit
         while left is None or left > 0:
-            count = history.CHUNK if left is None else min(left, history.CHUNK)
-            chunk = self.store.read(lambda page: history.entries_of(page, people, after, count))  # noqa: B023 - run at once
+            count = rules.CHUNK if left is None else min(left, rules.CHUNK)
+            chunk = self.store.read(lambda page: rules.entries_of(page, people, after, count))  # noqa: B023 - run at once
             yield from chunk
             if len(chunk) < count:
                 return
@@ -322,22 +321,22 @@ class Ledger:
 
     def seal(self, people: str, why: str) -> Entry:
         """Close an account for good: nothing can be charged to it any more."""
-        return self.store.write(lambda page: history.seal(page, people, why))
+        return self.store.write(lambda page: rules.seal(page, people, why))
 
     def rename(self, people: str, to: str) -> Entry:
         """Give an account another name; what was spent stays spent."""
-        return self.store.write(lambda page: history.rename(page, people, checked(to, "people")))
+        return self.store.write(lambda page: rules.rename(page, people, checked(to, "people")))
 
     def adopt(self, why: str) -> list[Entry]:
         """Record that the book as it is now is to be used, although a newer state of it was known."""
-        made = self.store.write(lambda page: history.adopt(page, why, self.store.suspects(page)))
+        made = self.store.write(lambda page: rules.adopt(page, why, self.store.suspects(page)))
         self.store.trust()
         return made
 
 
-def _facts(page: Page, people: str) -> Facts:
+def _facts(page: Page, people: str) -> AccountFacts:
     row = page.account(people)
-    return Facts(row.id, Currency(row.currency), Relation(row.relation), row.unit)
+    return AccountFacts(row.id, Currency(row.currency), Relation(row.relation), row.unit)
 
 
 def _begin(page: Page, receipt: Receipt) -> None:
@@ -348,4 +347,4 @@ def _begin(page: Page, receipt: Receipt) -> None:
         raise LedgerError("this charge was voided, so its program may not run: charge again with a new key")
     if fate is None:
         body = canonical({"kind": "begin", "charge": receipt.seq})
-        page.append(row, [Line("begin", body, key=str(receipt.seq))])
+        page.append(row, [EntryDraft("begin", body, key=str(receipt.seq))])

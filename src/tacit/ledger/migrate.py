@@ -8,9 +8,9 @@ from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger.answers import keep_line
 from tacit.ledger.chain import REGISTRY, genesis
 from tacit.ledger.claims import HELD, claim_body, opening_of
-from tacit.ledger.page import Line, Page
-from tacit.ledger.receipt import Kept
+from tacit.ledger.receipt import StoredRelease
 from tacit.ledger.schema import VERSION, accounts, answers, book, claims, metadata
+from tacit.ledger.store import EntryDraft, Page
 from tacit.noise import SecureRng
 from tacit.policy.source import Claim
 
@@ -30,6 +30,8 @@ def claims_and_answers(page: Page) -> None:
         _claims(page, people)
         _answers(page, people)
     sources.drop(page.connection)
+    if page.connection.dialect.name == "postgresql":  # so that a process of the older release cannot charge any more
+        page.connection.execute(text("DROP FUNCTION IF EXISTS tacit_charge_1"))
 
 
 def _claims(page: Page, people: str) -> None:
@@ -41,7 +43,7 @@ def _claims(page: Page, people: str) -> None:
         return
     rows = [{"place": each.place, "part": each.part, "account": row.id, "state": HELD} for each in found]
     page.connection.execute(insert(claims), rows)
-    page.append(registry, [Line("claim", claim_body(opening_of(page, row.id), people, found, upgraded=True))])
+    page.append(registry, [EntryDraft("claim", claim_body(opening_of(page, row.id), people, found, upgraded=True))])
 
 
 def _answers(page: Page, people: str) -> None:
@@ -55,7 +57,9 @@ def _answers(page: Page, people: str) -> None:
         lines = []
         for one in found:
             facts = {"program": one.program, "version": one.version, "kind": one.kind, "release": bytes(one.release)}
-            lines.append(keep_line(page, row.id, Kept(people=people, seq=one.seq, **facts), one.scope, upgraded=True))
+            lines.append(
+                keep_line(page, row.id, StoredRelease(people=people, seq=one.seq, **facts), one.scope, upgraded=True)
+            )
         for one, made in zip(found, page.append(registry, lines), strict=True):
             place = (answers.c.account == row.id) & (answers.c.seq == one.seq)
             page.connection.execute(update(answers).where(place).values(entry=made.seq))
@@ -66,17 +70,12 @@ def _answers(page: Page, people: str) -> None:
 MIGRATIONS: dict[int, Callable[[Page], None]] = {1: claims_and_answers}
 
 
-def migrate(
-    connection: Connection, *, now: int, create: bool, extra: Callable[[Connection], None] | None = None
-) -> str:
-    """Make the tables current inside the caller's transaction and return the book's name.
-
-    `extra` adds what one store has beside the tables (functions of a server), whenever the version changed.
-    """
+def migrate(connection: Connection, *, now: int, create: bool) -> str:
+    """Make the tables current inside the caller's transaction and return the book's name."""
     if not inspect(connection).has_table(book.name):
         if not create:
             raise LedgerError("there is no ledger here: check the place, or create one with `tacit ledger apply`")
-        return _create(connection, now, extra)
+        return _create(connection, now)
     found = connection.execute(select(book)).all()
     if len(found) != 1:
         raise CorruptLedger("this ledger does not say which one it is: restore the newest copy of it")
@@ -90,17 +89,13 @@ def migrate(
         MIGRATIONS[step](page)
     if version < VERSION:
         connection.execute(update(book).values(version=VERSION))
-        if extra is not None:
-            extra(connection)
     return str(name)
 
 
-def _create(connection: Connection, now: int, extra: Callable[[Connection], None] | None) -> str:
+def _create(connection: Connection, now: int) -> str:
     name = bytes(SecureRng().read(16)).hex()
     metadata.create_all(connection)
     connection.execute(insert(book).values(version=VERSION, ledger=name, created=now))
     first = {"people": REGISTRY, "window": 0, "sealed": 0, "seq": 0, "time": now, "head": genesis(name, REGISTRY)}
     connection.execute(insert(accounts).values(**first))
-    if extra is not None:
-        extra(connection)
     return name

@@ -20,16 +20,16 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from tacit.base import CorruptLedger, LedgerError
 from tacit.ledger.schema import VERSION, accounts, balances, book, claims, entries
-from tacit.ledger.sqlite.watermark import Watermark
+from tacit.ledger.sqlite.file import Watermark
 
-__all__ = ["Mark", "Reader", "Stored", "on_server", "reading"]
+__all__ = ["EntryRow", "Mark", "Reader", "on_server", "reading"]
 
 CHUNK = 5000  # rows fetched at once
 TRIES = 3  # to read the file of marks while others write it
 SERVER = ("postgresql://", "postgresql+psycopg://", "postgres://")
 
 
-class Stored(NamedTuple):
+class EntryRow(NamedTuple):
     """An entry as it lies in the table; anything may be in it."""
 
     account: int
@@ -85,10 +85,10 @@ class Reader:
         found = self._connection.execute(select(entries.c.key).where(entries.c.account == account, about))
         return {int(row.key) for row in found if str(row.key).isascii() and str(row.key).isdigit()}
 
-    def entries(self, account: int | None = None) -> Iterator[Stored]:
+    def entries(self, account: int | None = None) -> Iterator[EntryRow]:
         """Every entry, or those of one account, by account and number."""
         only = "" if account is None else f"WHERE account = {int(account)}"
-        yield from self._stream(f"SELECT {', '.join(Stored._fields)} FROM tacit_entries {only} ORDER BY account, seq")
+        yield from self._stream(f"SELECT {', '.join(EntryRow._fields)} FROM tacit_entries {only} ORDER BY account, seq")
 
     def answers(self) -> Iterator[tuple[int, int, str, str]]:
         """Account, charge, scope and program of every stored answer, in the order of the entries."""

@@ -9,7 +9,7 @@ from tacit.loss import Cost
 from tacit.policy.account import Amount, Currency
 from tacit.policy.source import Claim
 
-__all__ = ["Balance", "Kept", "Receipt", "Standing", "spelled"]
+__all__ = ["Balance", "Receipt", "Standing", "StoredRelease", "money", "spelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StoredRelease:
     """The release that is stored for a charge, the same whoever asks; `kind` is "answer" or "failure"."""
 
     people: str
@@ -92,3 +92,8 @@ def spelled(amount: Amount, currency: Currency, *, up: bool = False) -> str:
     text = f"{short(Fraction(amount.spend, 10**currency.decimals), up=up)} {currency}"
     delta = Fraction(amount.delta, 10 ** Cost.DECIMALS["delta"])
     return text if not delta else f"{text} and {short(delta, up=up)} delta"
+
+
+def money(amount: Amount | None) -> dict[str, str] | None:
+    """An amount as it stands in entries and files."""
+    return None if amount is None else {"spend": str(amount.spend), "delta": str(amount.delta)}

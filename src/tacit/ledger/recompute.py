@@ -19,12 +19,13 @@ from typing import Any
 from tacit.base import LedgerError, TacitError
 from tacit.ledger.chain import REGISTRY
 from tacit.ledger.reader import Reader, reading
+from tacit.ledger.receipt import money
 from tacit.ledger.replay import read_charge
 from tacit.loss import Interval, Loss
 from tacit.policy.account import Amount, Currency
 from tacit.program import Program
 
-__all__ = ["CAVEAT", "Priced", "Recomputed", "recompute"]
+__all__ = ["CAVEAT", "Recomputation", "Repricing", "recompute"]
 
 CAVEAT = (
     "for reading only, not a guarantee: it holds if all parameters had been fixed before the first answer, and "
@@ -33,7 +34,7 @@ CAVEAT = (
 
 
 @dataclass
-class Priced:
+class Repricing:
     """Charges of one program at one price. `now` is the price of one of them today, or `why` there is none."""
 
     program: str  # hash
@@ -50,7 +51,7 @@ class Priced:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recomputed:
+class Recomputation:
     """One account. `now` counts charges that have no price today at what they were charged.
 
     `whole` is ε at `delta` of everything composed as one program, under the caveat; or `why` there is none.
@@ -62,7 +63,7 @@ class Recomputed:
     charged: Amount
     now: Amount
     charges: int
-    priced: tuple[Priced, ...]
+    priced: tuple[Repricing, ...]
     whole: Interval | None
     why: str
 
@@ -71,8 +72,8 @@ class Recomputed:
             "people": self.people,
             "currency": self.currency.value,
             "charges": self.charges,
-            "charged": _money(self.charged),
-            "now": _money(self.now),
+            "charged": money(self.charged),
+            "now": money(self.now),
             "composed": {
                 "epsilon": None if self.whole is None or self.whole.upper == float("inf") else self.whole.upper,
                 "delta": float(self.delta),
@@ -83,8 +84,8 @@ class Recomputed:
             "programs": [
                 {
                     "program": line.program,
-                    "charged": _money(line.charged),
-                    "now": None if line.now is None else _money(line.now),
+                    "charged": money(line.charged),
+                    "now": money(line.now),
                     "why_not": line.why or None,
                     "seqs": line.seqs,
                 }
@@ -93,11 +94,7 @@ class Recomputed:
         }
 
 
-def _money(amount: Amount) -> dict[str, str]:
-    return {"spend": str(amount.spend), "delta": str(amount.delta)}
-
-
-def recompute(where: str | Path, people: str | None = None) -> list[Recomputed]:
+def recompute(where: str | Path, people: str | None = None) -> list[Recomputation]:
     """Price all charges again that were not voided; of one account, or of all."""
     with reading(where) as reader:
         rows = [row for row in reader.accounts() if row.people != REGISTRY and people in (None, row.people)]
@@ -106,7 +103,7 @@ def recompute(where: str | Path, people: str | None = None) -> list[Recomputed]:
         return [_account(reader, row) for row in rows]
 
 
-def _account(reader: Reader, row: Any) -> Recomputed:
+def _account(reader: Reader, row: Any) -> Recomputation:
     currency, groups = Currency(row.currency), _charges(reader, row.id)
     priced, charged, now, count = [], Amount(0), Amount(0), 0
     for text, line in groups.items():
@@ -118,7 +115,7 @@ def _account(reader: Reader, row: Any) -> Recomputed:
         count += times
         priced.append(line)
     whole, why = _composed(priced, Fraction(row.delta))
-    return Recomputed(
+    return Recomputation(
         people=row.people,
         currency=currency,
         delta=Fraction(row.delta),
@@ -135,11 +132,11 @@ def _times(amount: Amount, times: int) -> Amount:
     return Amount(amount.spend * times, amount.delta * times)
 
 
-def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Priced]:
+def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Repricing]:
     """The charges that stand, by program and price."""
     mentioned = reader.mentioned(account)
-    groups: dict[tuple[str, int, int], Priced] = {}
-    later: dict[int, Priced] = {}
+    groups: dict[tuple[str, int, int], Repricing] = {}
+    later: dict[int, Repricing] = {}
     for _, seq, kind, _, _, _, body, _ in reader.entries(account):
         try:
             if kind == "charge":
@@ -147,7 +144,7 @@ def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Priced]
                 place = (charge.program, charge.spend, charge.delta)
                 if place not in groups:
                     name = sha256(charge.program.encode()).hexdigest()
-                    groups[place] = Priced(name, Amount(charge.spend, charge.delta))
+                    groups[place] = Repricing(name, Amount(charge.spend, charge.delta))
                 groups[place].seqs.append(seq)
                 if seq in mentioned:
                     later[seq] = groups[place]
@@ -159,7 +156,7 @@ def _charges(reader: Reader, account: int) -> dict[tuple[str, int, int], Priced]
     return groups
 
 
-def _price(line: Priced, text: str, currency: Currency) -> None:
+def _price(line: Repricing, text: str, currency: Currency) -> None:
     try:
         program = Program.from_json(loads(text))
         line.loss = program.loss
@@ -170,7 +167,7 @@ def _price(line: Priced, text: str, currency: Currency) -> None:
         line.why = "its program cannot be read"
 
 
-def _composed(priced: list[Priced], delta: Fraction) -> tuple[Interval | None, str]:
+def _composed(priced: list[Repricing], delta: Fraction) -> tuple[Interval | None, str]:
     losses = [len(line.seqs) * line.loss for line in priced if line.loss is not None]
     if not priced:
         return Interval(0.0, 0.0), ""

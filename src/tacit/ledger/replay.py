@@ -1,6 +1,6 @@
 """One account's history played again from its first entry: what the balances must be if every entry is true.
 
-The rules are those of `store.py`, `terms.py` and `history.py`, written a second time and apart from them on purpose: a
+The rules are those of `charge.py` and `account.py`, written a second time and apart from them on purpose: a
 check that calls what it checks finds nothing. Only entries are read here, never the tables they were summed up in.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tacit.policy.account import DATASET, Amount
 
-__all__ = ["Charge", "ClaimHistory", "History", "Holding", "Tally", "read_charge"]
+__all__ = ["ChargeRecord", "ClaimHistory", "History", "HolderTally", "Holding", "read_charge"]
 
 TEXT = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 # keys of canonical JSON are in order, and a quote inside a string is escaped: so `,"program":{` is no part of a name,
@@ -27,7 +27,7 @@ REMEMBERED = 20_000  # lists of holders
 _holders: dict[str, tuple[str, ...]] = {}
 
 
-class Charge(NamedTuple):
+class ChargeRecord(NamedTuple):
     """What a charge says, as far as money goes; `program` is the text of the program."""
 
     analyst: str
@@ -38,7 +38,7 @@ class Charge(NamedTuple):
     program: str
 
 
-def read_charge(body: str) -> Charge:
+def read_charge(body: str) -> ChargeRecord:
     """A charge's body. ValueError if it is not written as the ledger writes them."""
     head = HEAD.match(body)
     split = body.rfind(SPEND)
@@ -51,14 +51,14 @@ def read_charge(body: str) -> Charge:
         if len(_holders) > REMEMBERED:
             _holders.clear()
         holders = _holders[names] = tuple(loads(names))
-    return Charge(_text(analyst), _text(key), holders, int(tail[1]), int(delta), body[head.end() : split])
+    return ChargeRecord(_text(analyst), _text(key), holders, int(tail[1]), int(delta), body[head.end() : split])
 
 
 def _text(quoted: str) -> str:
     return str(loads(quoted)) if "\\" in quoted else quoted[1:-1]
 
 
-class Tally:
+class HolderTally:
     """What one holder may spend, and has."""
 
     __slots__ = ("each", "inside", "inside_delta", "limit", "spent", "spent_delta", "window")
@@ -92,10 +92,10 @@ class History:
 
     def __init__(self, mentioned: set[int], found: Callable[[int, str], None]) -> None:
         self._mentioned, self._found = mentioned, found
-        self._charges: dict[int, Charge] = {}
+        self._charges: dict[int, ChargeRecord] = {}
         self._fate: dict[int, str] = {}
         self._reset = 0  # seq of the newest reset
-        self.tallies: dict[str, Tally] = {}
+        self.tallies: dict[str, HolderTally] = {}
         self.facts: dict[str, Any] = {}  # people, currency, relation, unit, delta
         self.first_name = self.people = ""
         self.opened = 0
@@ -124,7 +124,7 @@ class History:
         if seq in self._mentioned:
             self._fate.setdefault(seq, "answered")
 
-    def charge(self, seq: int, time: int, charge: Charge) -> None:
+    def charge(self, seq: int, time: int, charge: ChargeRecord) -> None:
         """Count a charge for each of its holders, and say if a recorded limit was passed."""
         self.charges += 1
         if seq in self._mentioned:
@@ -140,7 +140,7 @@ class History:
             tally = self.tallies.get(holder)
             if tally is None:
                 self._found(seq, f"was charged to {holder}, which had no limit")
-                tally = self.tallies[holder] = Tally(window)
+                tally = self.tallies[holder] = HolderTally(window)
             if tally.window != window:
                 tally.window, tally.inside, tally.inside_delta = window, 0, 0
             tally.spent += spend
@@ -192,7 +192,7 @@ class History:
         if before != said:
             self._found(seq, f"says another limit of {holder} before it than there was")
         if tally is None:
-            tally = self.tallies[holder] = Tally(self.window)
+            tally = self.tallies[holder] = HolderTally(self.window)
         total = _amount(body["total"])
         if total is None:
             raise ValueError("has no limit in it")

@@ -21,14 +21,33 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from tacit.base import CorruptLedger
 
-__all__ = ["VERSION", "Exact", "accounts", "answers", "balances", "book", "claims", "entries", "metadata"]
+__all__ = [
+    "VERSION",
+    "SumColumn",
+    "accounts",
+    "answers",
+    "balances",
+    "book",
+    "claims",
+    "entries",
+    "metadata",
+    "whole_sum",
+]
 
 VERSION = 2
 
 metadata = MetaData()
 
 
-class Exact(TypeDecorator[int]):
+def whole_sum(value: Any) -> int | None:
+    """A stored sum as a number."""
+    try:
+        return None if value is None else int(value)
+    except ValueError:
+        raise CorruptLedger("a sum in this ledger is not a number: restore the newest copy of it") from None
+
+
+class SumColumn(TypeDecorator[int]):
     """Whole numbers of up to 60 digits. SQLite's integers end at 2^63, so there they are decimal digits as text."""
 
     impl = Numeric(60, 0)
@@ -41,12 +60,7 @@ class Exact(TypeDecorator[int]):
         return None if value is None else str(value) if dialect.name == "sqlite" else Decimal(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
-        if value is None:
-            return None
-        try:
-            return int(value)
-        except ValueError:
-            raise CorruptLedger("a sum in this ledger is not a number: restore the newest copy of it") from None
+        return whole_sum(value)
 
 
 book = Table(
@@ -67,8 +81,8 @@ accounts = Table(
     Column("unit", Text),
     Column("delta", Text),
     Column("period", BigInteger),
-    Column("lifetime_spend", Exact()),
-    Column("lifetime_delta", Exact()),
+    Column("lifetime_spend", SumColumn()),
+    Column("lifetime_delta", SumColumn()),
     Column("window", Integer, nullable=False),
     Column("window_end", BigInteger),
     Column("sealed", Integer, nullable=False),
@@ -82,15 +96,15 @@ balances = Table(
     metadata,
     Column("account", ForeignKey("tacit_accounts.id"), primary_key=True),
     Column("holder", Text, primary_key=True),
-    Column("limit_spend", Exact(), nullable=False),
-    Column("limit_delta", Exact(), nullable=False),
-    Column("each_spend", Exact()),
-    Column("each_delta", Exact()),
-    Column("spent_spend", Exact(), nullable=False),  # ever
-    Column("spent_delta", Exact(), nullable=False),
+    Column("limit_spend", SumColumn(), nullable=False),
+    Column("limit_delta", SumColumn(), nullable=False),
+    Column("each_spend", SumColumn()),
+    Column("each_delta", SumColumn()),
+    Column("spent_spend", SumColumn(), nullable=False),  # ever
+    Column("spent_delta", SumColumn(), nullable=False),
     Column("window", Integer, nullable=False),
-    Column("window_spend", Exact(), nullable=False),  # since the window of that number opened
-    Column("window_delta", Exact(), nullable=False),
+    Column("window_spend", SumColumn(), nullable=False),  # since the window of that number opened
+    Column("window_delta", SumColumn(), nullable=False),
     sqlite_with_rowid=False,
 )
 

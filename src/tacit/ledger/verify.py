@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base import CorruptLedger, TacitError
-from tacit.ledger.chain import REGISTRY, Chain, Finding, Findings, Head
+from tacit.ledger.chain import REGISTRY, Chain, Findings, Head, LedgerFinding
 from tacit.ledger.reader import Reader, reading
-from tacit.ledger.replay import Charge
+from tacit.ledger.receipt import money
+from tacit.ledger.replay import ChargeRecord
 from tacit.policy.account import analyst_holder
 
-__all__ = ["TICK", "Known", "Report", "Tick", "expected", "registered", "silent", "verify", "watched"]
+__all__ = ["TICK", "KnownEntry", "Report", "Tick", "expected", "registered", "silent", "verify", "watched"]
 
 Tick = Callable[[int], None]
 TICK = 5000  # entries between two signs of life
@@ -32,7 +33,7 @@ def silent(_: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownEntry:
     """An entry that a chain is known to have: from a checkpoint. `opening` is b"" for the list of accounts."""
 
     people: str
@@ -47,7 +48,7 @@ class Report:
 
     ledger: str
     where: str
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
     more: int
     entries: int
     charges: int
@@ -65,9 +66,7 @@ class Report:
                 "people": head.people,
                 "seq": head.seq,
                 "digest": head.digest.hex(),
-                "spent": None
-                if head.spent is None
-                else {"spend": str(head.spent.spend), "delta": str(head.spent.delta)},
+                "spent": money(head.spent),
             }
             for head in self.heads
         ]
@@ -87,7 +86,7 @@ class Report:
 def verify(
     where: str | Path,
     *,
-    known: tuple[Known, ...] = (),
+    known: tuple[KnownEntry, ...] = (),
     begin: Tick = silent,
     tick: Tick = silent,
 ) -> Report:
@@ -112,7 +111,7 @@ def verify(
 class _Walk:
     """One verification under way."""
 
-    def __init__(self, reader: Reader, known: tuple[Known, ...]) -> None:
+    def __init__(self, reader: Reader, known: tuple[KnownEntry, ...]) -> None:
         self.reader, self.known = reader, known
         self.findings = Findings()
         self.rows = {row.id: row for row in reader.accounts()}
@@ -217,7 +216,7 @@ class _Walk:
             self.findings.add(people, seq, "has a stored answer, and is not there")
             self._next_answer()
 
-    def _answers(self, account: int, seq: int, charge: Charge | None, chain: Chain) -> None:
+    def _answers(self, account: int, seq: int, charge: ChargeRecord | None, chain: Chain) -> None:
         self._answers_before((account, seq))
         if self.answer is None or self.answer_at != (account, seq):
             return
@@ -308,7 +307,7 @@ def _hash(release: Any) -> str:
     return sha256(release.encode() if isinstance(release, str) else bytes(release)).hexdigest()
 
 
-def watched(known: tuple[Known, ...], people: str) -> set[int]:
+def watched(known: tuple[KnownEntry, ...], people: str) -> set[int]:
     """The numbers at which digests are kept; which chain they are of is known only by its first entry."""
     return {entry.seq for entry in known if (entry.opening == b"") == (people == REGISTRY)}
 
@@ -333,7 +332,7 @@ def registered(chains: list[Chain], findings: Findings) -> None:
         findings.add(people, None, "is in the list of accounts, and the account is gone or begins otherwise")
 
 
-def expected(chains: list[Chain], known: tuple[Known, ...], findings: Findings) -> None:
+def expected(chains: list[Chain], known: tuple[KnownEntry, ...], findings: Findings) -> None:
     """Each chain still has the entries that a checkpoint says it had."""
     found = {b"" if chain.people == REGISTRY else chain.opening: chain for chain in chains}
     for entry in known:

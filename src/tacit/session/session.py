@@ -16,11 +16,12 @@ from tacit.engine import Engine, Limits, Watch, open_engine
 from tacit.engine.check import check_units
 from tacit.engine.watch import Progress
 from tacit.ledger import Ledger, Standing
+from tacit.ledger.charge import remaining_budget
 from tacit.ledger.checkpoint import Signer
 from tacit.loss import Cost
 from tacit.policy import Amount, Grant, Limit, Policy, load
+from tacit.policy.decide import holder_of, least_price, limits_of
 from tacit.program import Program
-from tacit.session.rest import binding, least_of, rest
 from tacit.sql import Catalog
 from tacit.sql.constants import sql_text
 from tacit.sql.job import Query
@@ -142,7 +143,8 @@ class Session:
 
     def _query(self, sql: str, dialect: str | None, offer: Offer) -> Query:
         policy, catalog = self._current()
-        return self._plans.plan(sql, dialect, offer, policy, catalog, least=least_of(policy, self.analyst))
+        least = least_price(policy, holder_of(policy, self.analyst)[1])
+        return self._plans.plan(sql, dialect, offer, policy, catalog, least=least)
 
     def _decided(self, job: Job) -> tuple[Job, Policy, Grant]:
         """The job under the policy as it is now, and leave to run it; decided once for each job."""
@@ -254,11 +256,11 @@ class Session:
     def left(self) -> Cost:
         """What this analyst may still spend: the least that any limit leaves."""
         policy, _ = self._current()
-        return self._rest(policy, binding(policy, self.analyst), Amount(0))[0]
+        return self._rest(policy, limits_of(policy, *holder_of(policy, self.analyst)), Amount(0))[0]
 
     def _rest(self, policy: Policy, limits: Sequence[Limit], amount: Amount) -> tuple[Cost, bool]:
         found = self.ledger.glance(policy.dataset.identity, [limit.holder for limit in limits])
-        return rest(found, limits, amount)
+        return remaining_budget(found, limits, amount)
 
     def standing(self) -> Standing:
         """Where the dataset's account stands, all holders."""

@@ -22,9 +22,9 @@ import pytest
 from support.books import account, amount, cost, opened, program, terms
 from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown, OverBudget
 from tacit.ledger import Ledger
-from tacit.ledger.page import Page
 from tacit.ledger.sqlite.store import SqliteStore
-from tacit.ledger.sqlite.turn import Ask, Queue, Turnstile
+from tacit.ledger.sqlite.turn import Queue, QueuedWork, Turnstile
+from tacit.ledger.store import Page
 from tacit.policy.account import DATASET, Amount
 
 DAY = 86_400 * 10**6
@@ -186,7 +186,7 @@ def test_waiting_threads_share_a_transaction(path: Path) -> None:
         charge(ledger, "first")
         serve = store._queue._serve
 
-        def counted(asks: list[Ask]) -> None:
+        def counted(asks: list[QueuedWork]) -> None:
             served.append(len(asks))
             serve(asks)
 
@@ -205,7 +205,7 @@ def test_the_line_is_served_in_order_and_survives_interrupts() -> None:
     order: list[int] = []
     gate = threading.Event()
 
-    def serve(asks: list[Ask]) -> None:
+    def serve(asks: list[QueuedWork]) -> None:
         gate.wait()
         order.extend(ask.what for ask in asks)
 
@@ -213,7 +213,7 @@ def test_the_line_is_served_in_order_and_survives_interrupts() -> None:
     with ThreadPoolExecutor(4) as pool:
         futures = []
         for number in range(4):
-            futures.append(pool.submit(queue.put, Ask(number, writes=True)))
+            futures.append(pool.submit(queue.put, QueuedWork(number, writes=True)))
             while len(queue._waiting) < number or not queue._led:
                 time.sleep(0.001)
         lost = queue._waiting[0]

@@ -24,7 +24,7 @@ from tacit.ledger.chain import digest
 from tacit.ledger.checkpoint import fingerprint, vouched
 from tacit.ledger.export import is_export, verify_export
 from tacit.ledger.reader import on_server
-from tacit.ledger.verify import Known, verify
+from tacit.ledger.verify import KnownEntry, verify
 from tacit.loss import Cost, cost_at
 from tacit.loss.meaning import power
 from tacit.policy import Amount, Currency
@@ -259,7 +259,7 @@ def _ledger(content: Any, where: Path | str) -> Found:
     if "entry" not in place:
         return None, "the certificate does not say which account of the ledger it is about"
     after = place["after"]
-    entry = Known(
+    entry = KnownEntry(
         people=str(place["people"]),
         opening=bytes.fromhex(place["opening"]),
         seq=int(after["seq"]),

@@ -24,25 +24,26 @@ from sqlalchemy.pool import StaticPool
 
 from tacit.base import CorruptLedger, LedgerError, TacitError
 from tacit.base.private_file import FILE, open_private
+from tacit.ledger.charge import ChargeEntry, ChargeOrder, charge
 from tacit.ledger.migrate import migrate
-from tacit.ledger.page import Page
 from tacit.ledger.receipt import Standing
-from tacit.ledger.sqlite.charge import charge
 from tacit.ledger.sqlite.file import (
+    ADVICE,
     PATIENCE,
     SETTINGS,
     OpenFile,
+    Watermark,
     check,
     connection,
     failure,
     heads_of,
     nothing_missing,
+    rows_of,
     still_there,
 )
-from tacit.ledger.sqlite.glance import Glance
-from tacit.ledger.sqlite.turn import Ask, Queue, Turnstile
-from tacit.ledger.sqlite.watermark import ADVICE, Watermark
-from tacit.ledger.store import Charged, Order
+from tacit.ledger.sqlite.quick import QuickReader
+from tacit.ledger.sqlite.turn import Queue, QueuedWork, Turnstile
+from tacit.ledger.store import Page
 
 __all__ = ["SqliteStore"]
 
@@ -85,8 +86,8 @@ class SqliteStore:
 
     # --- the store
 
-    def charge(self, order: Order) -> Charged:
-        answer: Charged = self._ask(order, writes=True)
+    def charge(self, order: ChargeOrder) -> ChargeEntry:
+        answer: ChargeEntry = self._ask(order, writes=True)
         return answer
 
     def write(self, work: Callable[[Page], T]) -> T:
@@ -146,15 +147,15 @@ class SqliteStore:
     def _ask(self, what: Any, *, writes: bool) -> Any:
         if os.getpid() != self._pid:  # forked behind Python's back, so that nothing was closed before
             raise LedgerError("this process was forked while the ledger was in use: open the ledger again in it")
-        return self._queue.put(Ask(what, writes=writes))
+        return self._queue.put(QueuedWork(what, writes=writes))
 
     def _fresh(self) -> None:
         self._pid = os.getpid()
-        self._glance = Glance(self.path)
+        self._glance = QuickReader(self.path)
         self._serving = threading.Lock()  # held while the connection is used
         self._queue = Queue(self._serve)
 
-    def _serve(self, asks: list[Ask]) -> None:
+    def _serve(self, asks: list[QueuedWork]) -> None:
         """Answer all of them in one transaction. Nobody is told anything before it is committed."""
         stage = "before"
         try:
@@ -189,15 +190,13 @@ class SqliteStore:
             if not isinstance(problem, Exception):
                 raise
 
-    def _answer(self, raw: sqlite3.Connection, ask: Ask, heads: dict[int, tuple[int, bytes]]) -> None:
+    def _answer(self, raw: sqlite3.Connection, ask: QueuedWork, heads: dict[int, tuple[int, bytes]]) -> None:
         """Do one ask; a refusal leaves no trace and does not touch the others."""
-        if isinstance(ask.what, Order):
+        if isinstance(ask.what, ChargeOrder):
             try:
-                ask.value = charge(raw, ask.what, self._clock(), self._known, heads)
+                ask.value = charge(rows_of(raw), ask.what, clock=self._clock, seen=self._known, heads=heads)
             except TacitError as refusal:  # always before the first write
                 ask.error = refusal
-            except ValueError:
-                ask.error = CorruptLedger(f"a balance in {self.where} is not a number. {ADVICE}")
             return
         seen = ChainMap(heads, self._known)
         page = Page(self._core, ledger=self.ledger, clock=lambda _: self._clock(), locks=False, seen=seen)

@@ -16,13 +16,13 @@ from typing import Any
 
 from tacit.base.private_file import FILE, open_private
 
-__all__ = ["Ask", "Queue", "Turnstile"]
+__all__ = ["Queue", "QueuedWork", "Turnstile"]
 
 NOTE = 64  # bytes
 TOGETHER = 256  # asks served at once, so that nobody waits for an endless transaction
 
 
-class Ask:
+class QueuedWork:
     """Something one thread wants done; `value` or `error` is its answer once it was served."""
 
     __slots__ = ("error", "promoted", "served", "value", "wake", "what", "writes")
@@ -39,13 +39,13 @@ class Ask:
 class Queue:
     """First come, first served, by `serve`, which is never run by two threads at once and answers every ask."""
 
-    def __init__(self, serve: Callable[[list[Ask]], None]) -> None:
+    def __init__(self, serve: Callable[[list[QueuedWork]], None]) -> None:
         self._serve = serve
         self._door = threading.Lock()
-        self._waiting: deque[Ask] = deque()
+        self._waiting: deque[QueuedWork] = deque()
         self._led = False
 
-    def put(self, ask: Ask) -> Any:
+    def put(self, ask: QueuedWork) -> Any:
         """Wait until this is served; its answer."""
         with self._door:
             self._waiting.append(ask)
@@ -63,7 +63,7 @@ class Queue:
         return ask.value
 
     def _lead(self) -> None:
-        batch: list[Ask] = []
+        batch: list[QueuedWork] = []
         try:
             with self._door:
                 while self._waiting and len(batch) < TOGETHER:
@@ -82,7 +82,7 @@ class Queue:
             self._waiting[0].promoted = True
             self._waiting[0].wake.release()
 
-    def _desert(self, ask: Ask, leading: bool) -> None:
+    def _desert(self, ask: QueuedWork, leading: bool) -> None:
         with self._door:
             if ask in self._waiting:  # nothing was done for it, and nothing will be
                 self._waiting.remove(ask)

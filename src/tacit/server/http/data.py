@@ -15,11 +15,11 @@ from tacit.ledger import Entry, Standing
 from tacit.ledger.checkpoint import fingerprint
 from tacit.loss import ZCDP, Approx, Loss, Meaning, Pure
 from tacit.policy import Amount, Column, Currency, Limit, Policy, Table
+from tacit.policy.decide import holder_of, limits_of
 from tacit.server.ask.opened import tables_of
 from tacit.server.auth.identify import Looks, Serving, Watches
 from tacit.server.auth.people import Identity
 from tacit.server.http.ask import Positive
-from tacit.session.rest import binding
 
 __all__ = [
     "budget_json",
@@ -167,7 +167,7 @@ def budget_json(standing: Standing, policy: Policy, who: Identity) -> dict[str, 
     currency = standing.currency
     declared: dict[str, Limit] = {}
     if tables_of(policy, who.name):
-        declared = {limit.holder: limit for limit in binding(policy, who.name)}
+        declared = {limit.holder: limit for limit in limits_of(policy, *holder_of(policy, who.name))}
     holders = []
     for balance in standing.balances:
         other = declared.get(balance.holder)

@@ -29,11 +29,10 @@ from sqlalchemy.pool import NullPool
 
 from tacit.base import CorruptLedger, InputError, LedgerError, TacitError
 from tacit.ledger import schema
-from tacit.ledger.chain import REGISTRY, Finding
-from tacit.ledger.postgres.charge import CHARGE
+from tacit.ledger.chain import REGISTRY, LedgerFinding
 from tacit.ledger.reader import on_server, reading
 from tacit.ledger.schema import metadata
-from tacit.ledger.sqlite.watermark import Watermark
+from tacit.ledger.sqlite.file import Watermark
 from tacit.ledger.verify import Report, verify
 from tacit.server.ask.opened import read_policy
 from tacit.server.db import metadata as of_state
@@ -82,8 +81,8 @@ def copy_file(source: Path, to: Path) -> None:
         os.fsync(file.fileno())
 
 
-def copy_database(url: str, to: Path, tables: Sequence[str], *, charging: bool) -> None:
-    """The same of tables in PostgreSQL, as SQL, by its own pg_dump; `charging` adds the function that charges."""
+def copy_database(url: str, to: Path, tables: Sequence[str]) -> None:
+    """The same of tables in PostgreSQL, as SQL, by its own pg_dump."""
     program = shutil.which("pg_dump")
     if program is None:
         raise TacitError(
@@ -100,9 +99,6 @@ def copy_database(url: str, to: Path, tables: Sequence[str], *, charging: bool) 
         if done.returncode:
             first = done.stderr.strip().partition("\n")[0]
             raise TacitError(f"pg_dump could not copy {without_password(url)}: {first}")
-        if charging:
-            file.flush()
-            file.write(f"\nSET search_path TO {_schema(to)};\n{CHARGE};\n")
         file.flush()
         os.fsync(file.fileno())
 
@@ -164,15 +160,6 @@ def report_of(copy: Path, marks: Heads | None, heads: Sequence[Mapping[str, Any]
 def _heads(copy: Path) -> tuple[str, Heads]:
     with reading(copy) as reader:
         return reader.ledger, {row.id: (row.seq, bytes(row.head)) for row in reader.accounts()}
-
-
-def _schema(dump: Path) -> str:
-    with dump.open(encoding="utf-8") as file:
-        for line in file:
-            found = COPY.fullmatch(line)
-            if found is not None:
-                return found["schema"]
-    raise TacitError(f"{dump.name} has no tables in it")
 
 
 def _as_file(dump: Path) -> Path:
@@ -255,14 +242,14 @@ class Made:
     """What was copied, and what is wrong with the ledgers, here as there."""
 
     parts: Sequence[Part]
-    findings: Sequence[tuple[str, Finding]]
+    findings: Sequence[tuple[str, LedgerFinding]]
 
 
 def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = False) -> Made:
     """Copy everything into a new file, and verify each ledger's copy. `keys` adds private keys and secrets."""
     with _new(to) as (folder, archive):
         parts: list[Part] = []
-        findings: list[tuple[str, Finding]] = []
+        findings: list[tuple[str, LedgerFinding]] = []
 
         def add(kind: str, name: str, origin: str, path: Path, heads: list[dict[str, Any]] | None = None) -> None:
             part = Part(
@@ -284,13 +271,13 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
             copy.mkdir()
             if on_server(place):
                 path, marks, problem = copy / "ledger.sql", None, None
-                copy_database(place, path, [table.name for table in schema.metadata.sorted_tables], charging=True)
+                copy_database(place, path, [table.name for table in schema.metadata.sorted_tables])
             else:
                 path, (marks, problem) = copy / Path(place).name, marks_of(Path(place))  # before: they lag behind
                 copy_file(Path(place), path)
             report = report_of(path, marks)
             findings += [(origin, finding) for finding in report.findings]
-            findings += [] if problem is None else [(origin, Finding(people=REGISTRY, seq=None, what=problem))]
+            findings += [] if problem is None else [(origin, LedgerFinding(people=REGISTRY, seq=None, what=problem))]
             add("ledger", f"ledgers/{number}/{path.name}", origin, path, heads_of(report))
         for number, path in enumerate([*policies, *config.surveys, *sorted(config.survey_folder.glob("*.toml"))], 1):
             add("policy", f"policies/{number}/{path.name}", str(path.absolute()), path)
@@ -306,7 +293,7 @@ def _state(config: Config, folder: Path, add: Any) -> None:
     if config.database:
         path = folder / "state.sql"
         tables = [versions.name, *(table.name for each in (of_state, of_surveys) for table in each.sorted_tables)]
-        copy_database(config.database, path, tables, charging=False)
+        copy_database(config.database, path, tables)
         add("state", "state/state.sql", without_password(config.database), path)
     for source in sorted(config.state.glob("*.db")):  # people and releases; reports of surveys
         copy_file(source, folder / source.name)

@@ -1,22 +1,26 @@
-"""The ledger takes note of a policy: an account is opened once, and every later change of its limits is an entry."""
+"""What becomes of an account: a policy opens it and changes its limits, a charge is voided, it is sealed, renamed,
+adopted. Each of these is an entry."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
+from json import loads
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
-from tacit.base import PolicyError
-from tacit.ledger.chain import Entry, genesis
-from tacit.ledger.claims import claim
-from tacit.ledger.page import Line, Page, checked, payable
-from tacit.ledger.schema import accounts, balances, entries
-from tacit.ledger.store import limit_body, money
+from tacit.base import CorruptLedger, InputError, LedgerError, PolicyError
+from tacit.ledger.answers import charged
+from tacit.ledger.chain import REGISTRY, Entry, genesis
+from tacit.ledger.charge import lifetime, limit_body, recorded, standing_of
+from tacit.ledger.claims import claim, held_by
+from tacit.ledger.receipt import Receipt, Standing, money
+from tacit.ledger.schema import accounts, answers, balances, entries
+from tacit.ledger.store import EntryDraft, Page, as_entry, checked, payable
 from tacit.policy.account import DATASET, Amount, Limit, Terms
 from tacit.policy.source import Claim
 from tacit.program import canonical
 
-__all__ = ["record"]
+__all__ = ["CHUNK", "adopt", "entries_of", "record", "rename", "seal", "standing", "void"]
 
 WINDOW = "window"  # the holder that entries about the reset window and the lifetime limit name
 
@@ -74,12 +78,12 @@ def _open(page: Page, registry: "Row[Any]", terms: Terms) -> list[Entry]:
     row = page.account(terms.people)
     body: dict[str, Any] = {"kind": "open", "lifetime": money(terms.lifetime), "policy": terms.policy}
     body |= {name: values[name] for name in ("people", "currency", "relation", "unit", "delta", "period")}
-    lines = [Line("open", canonical(body))]
-    lines += [Line("limit", limit_body(limit, before=None, policy=terms.policy)) for limit in terms.limits]
+    lines = [EntryDraft("open", canonical(body))]
+    lines += [EntryDraft("limit", limit_body(limit, before=None, policy=terms.policy)) for limit in terms.limits]
     made = page.append(row, lines, time=time)
     page.connection.execute(insert(balances), [first_balance(row.id, limit, row.window) for limit in terms.limits])
     listed = canonical({"kind": "open", "people": terms.people, "genesis": made[0].digest.hex()})
-    page.append(registry, [Line("open", listed)], time=time)
+    page.append(registry, [EntryDraft("open", listed)], time=time)
     return made
 
 
@@ -119,14 +123,14 @@ def _differences(page: Page, row: "Row[Any]", terms: Terms) -> list[Entry]:
     known = {
         found.holder: found for found in page.connection.execute(select(balances).where(balances.c.account == row.id))
     }
-    lines: list[Line] = []
+    lines: list[EntryDraft] = []
     fresh: list[Limit] = []
     for limit in terms.limits:
         old = known.get(limit.holder)
         before = None if old is None else recorded(old)
         if limit == before:
             continue
-        lines.append(Line("limit", limit_body(limit, before=before, policy=terms.policy)))
+        lines.append(EntryDraft("limit", limit_body(limit, before=before, policy=terms.policy)))
         if before is None:
             fresh.append(limit)
         else:
@@ -139,18 +143,7 @@ def _differences(page: Page, row: "Row[Any]", terms: Terms) -> list[Entry]:
     return page.append(row, lines, time=time, **changes) if lines else []
 
 
-def recorded(row: "Row[Any]") -> Limit:
-    """The limit that a row of balances holds."""
-    each = None if row.each_spend is None else Amount(row.each_spend, row.each_delta)
-    return Limit(holder=row.holder, total=Amount(row.limit_spend, row.limit_delta), each=each)
-
-
-def lifetime(row: "Row[Any]") -> Amount | None:
-    """The lifetime limit that a row of accounts holds."""
-    return None if row.lifetime_spend is None else Amount(row.lifetime_spend, row.lifetime_delta)
-
-
-def _window(page: Page, row: "Row[Any]", terms: Terms, lines: list[Line], time: int) -> dict[str, Any]:
+def _window(page: Page, row: "Row[Any]", terms: Terms, lines: list[EntryDraft], time: int) -> dict[str, Any]:
     """Changes of the account for another period or lifetime; the entry about them is added to `lines`.
 
     The open window stays open: a new period only moves its end, to the next whole period since the account was opened.
@@ -160,7 +153,7 @@ def _window(page: Page, row: "Row[Any]", terms: Terms, lines: list[Line], time: 
     if (row.period, old) == (terms.period, new):
         return {}
     body = {"kind": "limit", "holder": WINDOW, "period": terms.period, "lifetime": money(new), "policy": terms.policy}
-    lines.append(Line("limit", canonical(body | {"before": {"period": row.period, "lifetime": money(old)}})))
+    lines.append(EntryDraft("limit", canonical(body | {"before": {"period": row.period, "lifetime": money(old)}})))
     changes: dict[str, Any] = {
         "lifetime_spend": None if new is None else new.spend,
         "lifetime_delta": None if new is None else new.delta,
@@ -176,3 +169,105 @@ def _window(page: Page, row: "Row[Any]", terms: Terms, lines: list[Line], time: 
         opened = page.connection.execute(first).scalar_one()
         end = opened + terms.period * ((time - opened) // terms.period + 1)
     return changes | {"period": terms.period, "window_end": end}
+
+
+CHUNK = 2000  # entries read at once
+RECENT = 500  # entries looked through for each holder's last charge
+
+
+def entries_of(page: Page, people: str, after: int, count: int) -> list[Entry]:
+    row = page.registry() if people == REGISTRY else page.account(people)
+    query = select(entries).where(entries.c.account == row.id, entries.c.seq > after)
+    return [as_entry(found, people) for found in page.connection.execute(query.order_by(entries.c.seq).limit(count))]
+
+
+def void(page: Page, receipt: Receipt) -> None:
+    """Give a charge back to every holder: ever, and in the window if that is the one it was charged in."""
+    row = page.account(receipt.people)
+    charged(page, row, receipt)
+    answered = select(answers.c.seq).where(answers.c.account == row.id, answers.c.seq == receipt.seq)
+    if page.fate(row.id, receipt.seq) is not None or page.connection.execute(answered).first() is not None:
+        raise LedgerError("this charge stays: its program began to run, or it was voided before")
+    entry = page.entry(row, receipt.seq)
+    assert entry is not None
+    since = (entries.c.account == row.id) & (entries.c.seq > receipt.seq) & (entries.c.kind == "reset")
+    moved = page.connection.execute(select(entries.c.seq).where(since).limit(1)).first() is not None
+    holders, _ = _paid(entry.body)
+    for holder in holders:
+        place = (balances.c.account == row.id) & (balances.c.holder == holder)
+        held = page.connection.execute(select(balances).where(place)).one()
+        values = _less(held, "spent", receipt.amount)
+        if not moved and held.window == row.window:
+            values |= _less(held, "window", receipt.amount)
+        page.connection.execute(update(balances).where(place).values(**values))
+    body = canonical({"kind": "void", "charge": receipt.seq})
+    page.append(row, [EntryDraft("void", body, key=str(receipt.seq))])
+
+
+def _less(row: "Row[Any]", what: str, amount: Amount) -> dict[str, int]:
+    values = {f"{what}_spend": amount.spend, f"{what}_delta": amount.delta}
+    left = {name: getattr(row, name) - value for name, value in values.items()}
+    if min(left.values()) < 0:
+        raise CorruptLedger(f"{row.holder} would have spent less than nothing: run `tacit ledger verify`")
+    return left
+
+
+def standing(page: Page, people: str, holders: Sequence[str] | None = None) -> Standing:
+    """With `holders`, their balances alone, and nothing of what was charged last or where the data is."""
+    row = page.account(people)
+    query = select(balances).where(balances.c.account == row.id).order_by(balances.c.holder)
+    if holders is not None:
+        found = page.connection.execute(query.where(balances.c.holder.in_(holders))).all()
+        return standing_of(row, found, page.now(row))
+    found = page.connection.execute(query).all()
+    return standing_of(row, found, page.now(row), _last(page, row), held_by(page, row.id))
+
+
+def _last(page: Page, row: "Row[Any]") -> dict[str, Amount]:
+    """The newest charge of each holder, as far as recent entries tell."""
+    recent = (entries.c.account == row.id) & (entries.c.seq > row.seq - RECENT) & (entries.c.kind == "charge")
+    found: dict[str, Amount] = {}
+    for entry in page.connection.execute(select(entries.c.body).where(recent).order_by(entries.c.seq)):
+        holders, amount = _paid(entry.body)
+        found |= dict.fromkeys(holders, amount)
+    return found
+
+
+def _paid(body: str) -> tuple[list[str], Amount]:
+    """The holders of a charge and what it cost them."""
+    try:
+        data = loads(body)
+        return [str(holder) for holder in data["holders"]], Amount(int(data["spend"]), int(data["delta"]))
+    except (ValueError, LookupError, TypeError):
+        raise CorruptLedger(
+            "a charge in this ledger cannot be read: restore the newest copy of it, and look at both with "
+            "`tacit ledger verify`"
+        ) from None
+
+
+def seal(page: Page, people: str, why: str) -> Entry:
+    row = page.account(people)
+    if row.sealed:
+        raise LedgerError(f'the account of "{people}" is sealed already')
+    return page.append(row, [EntryDraft("seal", canonical({"kind": "seal", "why": _reason(why)}))], sealed=1)[0]
+
+
+def rename(page: Page, people: str, to: str) -> Entry:
+    page.registry()  # locked: nobody opens an account of the new name meanwhile
+    row = page.account(people)
+    taken = page.connection.execute(select(accounts.c.id).where(accounts.c.people == to)).first()
+    if taken is not None:
+        raise InputError(f'there is an account of "{to}" already: two budgets cannot become one')
+    body = canonical({"kind": "rename", "before": people, "after": to})
+    return page.append(row, [EntryDraft("rename", body)], people=to)[0]
+
+
+def adopt(page: Page, why: str, changed: list[str]) -> list[Entry]:
+    """An entry in the list of accounts, and one in each account that was found other than it was known."""
+    line = EntryDraft("adopt", canonical({"kind": "adopt", "why": _reason(why)}))
+    rows = [page.registry(), *(page.account(people) for people in changed)]
+    return [entry for row in rows for entry in page.append(row, [line])]
+
+
+def _reason(why: str) -> str:
+    return checked(why, "why")

@@ -1,33 +1,29 @@
 """A ledger in PostgreSQL, for many processes and machines. The server's clock is everybody's clock.
 
-A charge is one call of a function on the server, in a transaction of its own (`postgres_charge.py`); everything else
-runs as a transaction that locks the account's row first. A commit has reached the disk when it returns:
-`synchronous_commit` is on whatever the server's default says, and a server without fsync is refused.
+Everything is a transaction that locks the account's row first, under which all that is read is what was committed (READ
+COMMITTED). A commit has reached the disk when it returns: `synchronous_commit` is on whatever the server's default
+says, and a server without fsync is refused.
 """
 
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from json import loads
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from tacit.base import CorruptLedger, Denied, LedgerError, OutcomeUnknown
+from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown
+from tacit.ledger.charge import AccountRenamedError, ChargeEntry, ChargeOrder, charge
 from tacit.ledger.migrate import migrate
-from tacit.ledger.page import Page, lost
-from tacit.ledger.postgres.charge import ASK, CHARGE, FORMER
 from tacit.ledger.receipt import Standing
-from tacit.ledger.store import Charged, Moved, Order, over
-from tacit.policy.account import Amount, Limit
+from tacit.ledger.store import Page
 
 try:
     import psycopg
-    from psycopg.errors import error_from_result
-    from psycopg.pq import ConnStatus, ExecStatus, Format
 except ModuleNotFoundError as missing:
     raise LedgerError("a ledger in PostgreSQL needs psycopg: pip install 'tacit[postgres]'") from missing
 
@@ -35,10 +31,10 @@ __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 Raw = psycopg.Connection[Any]
-STATEMENT = b"tacit_charge"
 PATIENCE = "10s"  # to wait for the lock of an account
 HANGING = {"connect_timeout": 10, "tcp_user_timeout": 60_000, "keepalives_idle": 30}  # a silent network is noticed
 RETURN = 10.0  # seconds to wait for a server that went away in the middle of a charge
+CONNECTIONS = 32  # of a process
 TRIES = 5  # of a transaction that lost a race and left nothing behind
 MIGRATING = 0x7461636974  # the name of a lock: one at a time creates the tables
 AGAIN = ("40001", "40P01", "23505")  # serialization failure, deadlock, somebody else was first
@@ -51,7 +47,7 @@ SELECT current_setting('fsync'), current_setting('server_encoding'), current_set
         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
 """
 ADVICE = "Restore the newest backup of the database, and look at both with `tacit ledger verify`"
-CLOCK = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+CLOCK = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('fsync')")
 TORN = text("""
 SELECT a.people FROM tacit_accounts a LEFT JOIN tacit_entries e ON e.account = a.id AND e.seq = a.seq
 WHERE (a.seq > 0 AND e.digest IS DISTINCT FROM a.head)
@@ -79,118 +75,44 @@ class PostgresStore:
         """Connections of this process; those of a parent are left alone, for they are the parent's."""
         self._pid = os.getpid()
         self._engine = _engine(self._url, self.where)
-        self._idle: list[Raw] = []  # for charges; each in use by one thread at a time
         self._guard = threading.Lock()
 
-    # --- the hot path
-
-    def charge(self, order: Order) -> Charged:
-        """One round trip. If the connection breaks in it, the same key is asked once more on a new one."""
-        try:
-            return self._ask(order)
-        except OutcomeUnknown:
-            self._drop_idle()
-        end = time.monotonic() + RETURN
+    def charge(self, order: ChargeOrder) -> ChargeEntry:
+        """If the connection breaks in it, the same key is asked again until the server is back."""
+        end, unknown = 0.0, False
         while True:
             try:
-                return self._ask(order)
-            except (Moved, CorruptLedger):
+                return self._charge_once(order)
+            except (AccountRenamedError, CorruptLedger):
                 raise
-            except LedgerError as error:  # whatever it says of this attempt, the first one may have charged
-                if time.monotonic() > end or not isinstance(error, OutcomeUnknown | _UnreachableError):
-                    raise OutcomeUnknown(_unknown(self.where, error.__cause__ or error)) from error
+            except LedgerError as error:
+                unknown |= isinstance(error, OutcomeUnknown)
+                lost = isinstance(error, OutcomeUnknown) or (isinstance(error, _UnreachableError) and error.broke)
+                away = lost or (isinstance(error, _UnreachableError) and end > 0)
+                end = end or time.monotonic() + RETURN
+                if not away or time.monotonic() > end:
+                    if unknown:  # whatever this error says of its attempt, another one may have charged
+                        raise OutcomeUnknown(_unknown(self.where, error.__cause__ or error)) from error
+                    raise
             time.sleep(0.1)
 
-    def _ask(self, order: Order) -> Charged:
-        answer = self._call(order, None)
-        if answer == b'["first"]':
-            bodies = "{" + ",".join(_quoted(order.limit_body(limit)) for limit in order.limits) + "}"
-            answer = self._call(order, bodies)
-        if len(answer) == 48 and answer[:1] == b"\0":
-            seq, at = int.from_bytes(answer[:8], "big"), int.from_bytes(answer[8:16], "big")
-            self._known[order.account] = (seq, answer[16:])
-            return Charged(seq, at, answer[16:], False, order.body)
-        status, *rest = loads(answer)
-        if status == "replayed":
-            seq, at, mark, body = rest
-            return Charged(seq, at, bytes.fromhex(mark), True, body)
-        if status == "over":
-            who, held_to, spend, delta = rest
-            raise over(order, who, which=held_to, left=Amount(max(0, int(spend)), max(0, int(delta))))
-        if status == "sealed":
-            raise Denied(f'the account of "{order.people}" is sealed: nothing can be charged to it any more')
-        if status == "moved":
-            raise Moved(f'this ledger has no account for "{order.people}": apply its policy first')
-        if status == "lost":
-            raise lost(order.people)
-        if status == "unsafe":
-            raise LedgerError(_unsafe(self.where))
-        raise LedgerError(f"{self.where} gave an answer that this release does not know: {status}")
+    def _charge_once(self, order: ChargeOrder) -> ChargeEntry:
+        def work(page: Page) -> ChargeEntry:
+            connection = page.connection
 
-    def _call(self, order: Order, limit_bodies: str | None) -> bytes:
-        """Ask the function through libpq itself: the driver's own loop would cost a third of a charge."""
-        amount, limits, seen = order.amount, order.limits, self._known.get(order.account)
-        ordinary = all(limit.each is None or amount.fits(limit.each) for limit in limits)
-        values: Any = (  # the stubs do not know that None is NULL
-            b"%d" % order.account,
-            order.people.encode(),
-            order.analyst.encode(),
-            order.key.encode(),
-            b"%d" % amount.spend,
-            b"%d" % amount.delta,
-            ("{" + ",".join([_quoted(limit.holder) for limit in limits]) + "}").encode(),
-            ("{" + ",".join([_numbers(limit) for limit in limits]) + "}").encode(),
-            b"t" if ordinary else b"f",
-            order.body.encode(),
-            None if limit_bodies is None else limit_bodies.encode(),
-            *((None, None) if seen is None else (b"%d" % seen[0], b"\\x" + seen[1].hex().encode())),
-        )
-        self._here()
-        raw = self._take()
-        link = raw.pgconn
-        try:
-            result = link.exec_prepared(STATEMENT, values, None, Format.BINARY)
-            if result.status == ExecStatus.TUPLES_OK:
-                answer = result.get_value(0, 0)
-                self._idle.append(raw)  # appending to and popping from a list are atomic
-                if self._closed:  # by another thread meanwhile
-                    self._drop_idle()
-                return answer or b""
-            problem: psycopg.Error = error_from_result(result)
-        except psycopg.Error as error:
-            problem = error
-        except BaseException:
-            raw.close()  # interrupted: nobody knows what still comes on this connection
-            raise
-        broken = link.status != ConnStatus.OK
-        raw.close()
-        raise _failure(problem, self.where, broken=broken, committing=True) from problem
+            def rows(statement: str, values: Sequence[Any]) -> Sequence[Any]:
+                result = connection.exec_driver_sql(statement.replace("?", "%s"), tuple(values))
+                return result.fetchall() if result.returns_rows else ()
 
-    def _take(self) -> Raw:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            pass
-        arguments, options = self._engine.dialect.create_connect_args(self._url)
-        try:
-            raw: Raw = psycopg.connect(*arguments, **{**HANGING, **options}, autocommit=True)
-        except psycopg.Error as error:
-            raise _UnreachableError(_unreachable(self.where, error)) from error
-        try:
-            _ready(raw, self.where)
-            result = raw.pgconn.prepare(STATEMENT, ASK)
-            if result.status != ExecStatus.COMMAND_OK:
-                raise error_from_result(result)
-        except psycopg.Error as error:
-            broken = raw.pgconn.status != ConnStatus.OK
-            raw.close()
-            raise _failure(error, self.where, broken=broken, committing=False) from error
-        except BaseException:
-            raw.close()
-            raise
-        return raw
+            def clock() -> int:
+                now, fsync = connection.execute(CLOCK).one()
+                if fsync != "on":  # since the connection was made
+                    raise LedgerError(_unsafe(self.where))
+                return int(now)
 
-    # --- everything else
+            return charge(rows, order, clock=clock, seen=page.seen, heads=page.heads, lock=" FOR UPDATE")
+
+        return self.write(work)
 
     def write(self, work: Callable[[Page], T]) -> T:
         return self._work(work, locks=True)
@@ -200,6 +122,7 @@ class PostgresStore:
 
     def _work(self, work: Callable[[Page], T], *, locks: bool) -> T:
         self._here()
+        broke = False
         for left in reversed(range(TRIES)):
             committing = False
             try:
@@ -217,9 +140,17 @@ class PostgresStore:
                 state = getattr(error.orig, "sqlstate", None)
                 silent = isinstance(error.orig, psycopg.OperationalError) and state is None
                 broken = error.connection_invalidated or silent
+                broke |= error.connection_invalidated
                 if left and (state in AGAIN or (error.connection_invalidated and not committing)):
                     continue  # nothing of it was written
-                raise _failure(error.orig, self.where, broken=broken, committing=committing) from error
+                failure = _failure(error.orig, self.where, broken=broken, committing=committing)
+                if isinstance(failure, _UnreachableError):
+                    failure.broke = broke
+                raise failure from error
+            except PoolTimeout as error:
+                raise LedgerError(
+                    f"all connections to {self.where} are in use, and nothing was charged: ask again later"
+                ) from error
         raise AssertionError("unreachable")
 
     def glance(self, people: str, holders: Sequence[str]) -> Standing | None:
@@ -245,15 +176,7 @@ class PostgresStore:
     def close(self) -> None:
         self._closed = True
         if os.getpid() == self._pid:
-            self._drop_idle()
             self._engine.dispose()
-
-    def _drop_idle(self) -> None:
-        while self._idle:
-            try:
-                self._idle.pop().close()
-            except IndexError:
-                return
 
     def _here(self) -> None:
         if self._closed:
@@ -261,12 +184,14 @@ class PostgresStore:
         if os.getpid() != self._pid:
             with self._guard:
                 if os.getpid() != self._pid:
-                    _inherited.append((self._engine, self._idle))
+                    _inherited.append(self._engine)
                     self._fresh()
 
 
 class _UnreachableError(LedgerError):
-    """No connection could be made, so this attempt did nothing."""
+    """No connection could be made, so nothing was done; `broke` says that there was one when the call began."""
+
+    broke = False
 
 
 _inherited: list[Any] = []  # connections of a parent process: never closed here, which would end them for the parent
@@ -282,7 +207,12 @@ def _address(url: str) -> URL:
 
 def _engine(url: URL, where: str) -> Engine:
     engine = create_engine(
-        url, connect_args=HANGING, isolation_level="READ COMMITTED", pool_size=2, max_overflow=30, pool_use_lifo=True
+        url,
+        connect_args=HANGING,
+        isolation_level="READ COMMITTED",
+        pool_size=CONNECTIONS,
+        max_overflow=0,
+        pool_use_lifo=True,
     )
 
     @event.listens_for(engine, "connect")
@@ -309,7 +239,7 @@ def _ready(raw: Raw, where: str) -> None:
 def _open(connection: Connection, create: bool) -> tuple[str, dict[int, tuple[int, bytes]]]:
     """The ledger's name, and the newest entry of each account, by the account's number."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATING})
-    name = migrate(connection, now=_clock(connection), create=create, extra=_functions)
+    name = migrate(connection, now=_clock(connection), create=create)
     torn = connection.execute(TORN).scalar()
     if torn is not None:
         who = f'of "{torn}"' if torn else "of its list of accounts"
@@ -320,24 +250,8 @@ def _open(connection: Connection, create: bool) -> tuple[str, dict[int, tuple[in
     return name, {row.id: (row.seq, bytes(row.head)) for row in heads}
 
 
-def _functions(connection: Connection) -> None:
-    connection.exec_driver_sql(FORMER)
-    connection.exec_driver_sql(CHARGE)
-
-
 def _clock(connection: Connection) -> int:
     return int(connection.execute(CLOCK).scalar_one())
-
-
-def _quoted(item: str) -> str:
-    """An element of an array as PostgreSQL writes it."""
-    return '"' + item.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _numbers(limit: Limit) -> str:
-    total, each = limit.total, limit.each
-    most = "NULL,NULL" if each is None else f"{each.spend},{each.delta}"
-    return f"{total.spend},{total.delta},{most}"
 
 
 def _failure(error: Any, where: str, *, broken: bool, committing: bool) -> LedgerError:
@@ -353,7 +267,6 @@ def _failure(error: Any, where: str, *, broken: bool, committing: bool) -> Ledge
         "55P03": f"the account was locked for {PATIENCE}: look for a transaction left open, and ask again",
         "57014": "the server stopped the statement (statement_timeout, or somebody cancelled it): ask again",
         "42501": f"{_first_line(error)}: ask the curator for the rights of a ledger's role",
-        "42883": "its function for charges is missing: restore the whole backup, functions included",
         "25006": "it is read-only: connect to the primary server",
         "53100": "its disk is full: make room and ask again",
     }

@@ -8,48 +8,23 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from tacit.ledger.history import standing_of
+from tacit.base import CorruptLedger
+from tacit.ledger.charge import read_account, read_balances, standing_of
 from tacit.ledger.receipt import Standing
-from tacit.ledger.schema import Exact, accounts, balances
+from tacit.ledger.sqlite.file import rows_of
 
-__all__ = ["Glance"]
+__all__ = ["QuickReader"]
 
-OF_ACCOUNT = [column.name for column in accounts.columns]
-OF_BALANCE = [column.name for column in balances.columns]
-SUMS = {column.name for table in (accounts, balances) for column in table.columns if isinstance(column.type, Exact)}
 ANSWERED = (
     "SELECT 1 FROM tacit_answers JOIN tacit_accounts ON tacit_accounts.id = tacit_answers.account "
     "WHERE people = ? AND scope IN (?, ?) AND program = ? AND version = ? LIMIT 1"
 )
-ACCOUNT = f"SELECT {', '.join(OF_ACCOUNT)} FROM tacit_accounts WHERE people = ?"
 
 
-@cache
-def _held(count: int) -> str:
-    marks = ",".join("?" * count)
-    return (
-        f"SELECT {', '.join(OF_BALANCE)} FROM tacit_balances WHERE account = ? AND holder IN ({marks}) ORDER BY holder"
-    )
-
-
-class _Row:
-    """What SQLAlchemy would give: sums, which are text in SQLite, as numbers."""
-
-    def __init__(self, names: Sequence[str], values: Sequence[Any]) -> None:
-        for name, value in zip(names, values, strict=True):
-            self.__dict__[name] = int(value) if name in SUMS and value is not None else value
-
-    def __getattr__(self, name: str) -> Any:
-        """Only for what is not there."""
-        raise AttributeError(name)
-
-
-class Glance:
+class QuickReader:
     """A connection of its own that only reads. Closed before a fork, as all of them."""
 
     def __init__(self, path: Path) -> None:
@@ -70,15 +45,14 @@ class Glance:
                 raw = self._raw if self._raw is not None else self._open()
                 raw.execute("BEGIN")
                 try:
-                    found = raw.execute(ACCOUNT, (people,)).fetchall()
-                    if len(found) != 1:
+                    row = read_account(rows_of(raw), "people = ?", people)
+                    if row is None:
                         return None
-                    row = _Row(OF_ACCOUNT, found[0])
-                    held = raw.execute(_held(len(holders)), (found[0][0], *holders)).fetchall()
+                    held = read_balances(rows_of(raw), row.id, holders)
                 finally:
                     raw.execute("COMMIT")
-            return standing_of(row, [_Row(OF_BALANCE, each) for each in held], max(clock(), int(row.time)))
-        except (sqlite3.Error, ValueError):
+            return standing_of(row, held, max(clock(), row.time))
+        except (sqlite3.Error, CorruptLedger, ValueError):
             return None  # the long way says what is wrong
 
     def answered(self, people: str, scopes: tuple[str, str], program: str, version: str) -> bool | None:

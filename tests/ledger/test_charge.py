@@ -27,6 +27,7 @@ from support.visitors import (
 )
 from tacit.base import Denied, LedgerError, OverBudget, Relation, TacitError
 from tacit.ledger import Ledger
+from tacit.ledger.charge import remaining_budget
 from tacit.policy.account import Account, Amount, Currency, Limit, analyst_holder, group_holder
 
 
@@ -69,7 +70,9 @@ def test_it_answers_like_sqlite(
             for book in (ours, other):
                 book.apply(said)
             for one in asked:
-                assert outcome(ours, one) == outcome(other, one)
+                told = outcome(ours, one)
+                assert told == outcome(other, one)
+                assert told[-1] or told[0] is not OverBudget
             for book in (ours, other):
                 verify(book)
             mine, theirs = ours.standing("visitors"), other.standing("visitors")
@@ -83,7 +86,8 @@ def strip(body: str, book: Ledger) -> str:
     return re.sub(f"{re.escape(book.process)}(:[0-9a-f]{{32}})?", "", body)
 
 
-def outcome(book: Ledger, asked: Asked) -> object:
+def outcome(book: Ledger, asked: Asked) -> tuple[object, ...]:
+    """What became of a charge; of one over budget also whether that was foretold."""
     who, amount, said, group, key = asked
     holders = ["dataset", *([group_holder("wards")] if group else []), analyst_holder(who)]
     held = tuple(
@@ -91,15 +95,22 @@ def outcome(book: Ledger, asked: Asked) -> object:
         for holder, (total, delta, each) in zip(holders, said, strict=False)
     )
     cost = amount.cost(Currency.EPSILON, relation=Relation.ADD_REMOVE, unit="row")
+    standing = book.glance("visitors", holders)
+    left, enough = remaining_budget(standing, held, amount)
     try:
         receipt = book.charge(Account(people="visitors", analyst=who, limits=held), cost, PROGRAM, f"key {key}")
+    except OverBudget as error:
+        return OverBudget, str(error), enough is False
     except TacitError as error:
         return type(error), str(error)
+    if not receipt.replayed:
+        assert enough
+        assert remaining_budget(book.glance("visitors", holders), held, Amount(0))[0] == left
     return receipt.seq, receipt.amount, receipt.replayed
 
 
 def test_every_limit_binds_by_itself(database: str) -> None:
-    """Ordinary charges until the one limit that is tight: the short way through the function has every check."""
+    """Charges until the one limit that is tight."""
     places = ("recorded dataset", "recorded ann", "carried dataset", "carried ann", "recorded each", "carried each")
     cost = Amount(UNIT, 1).cost(Currency.EPSILON, relation=Relation.ADD_REMOVE, unit="row")
     with Ledger.open(database) as ledger:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tacit.base import CorruptLedger
-from tacit.ledger.sqlite.watermark import Watermark
+from tacit.ledger.sqlite.file import Watermark
 
 A, B = b"a" * 32, b"b" * 32
 

@@ -1,3 +1,0 @@
-"""A ledger in PostgreSQL."""
-
-__all__: list[str] = []
