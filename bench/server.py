@@ -27,8 +27,8 @@ from typing import Any
 from rich.table import Table
 
 from bench.server_load import Request, Seen, load, request
-from tacit.engine.dialect import DUCKDB
 from tacit.cli.demo.clinic import build
+from tacit.engine.dialect import DUCKDB
 from tacit.engine.render import statements
 from tacit.engine.unit import Stored
 from tacit.ledger import Ledger

@@ -20,7 +20,7 @@ from tacit.ledger import REGISTRY, Entry, Ledger
 from tacit.ledger.checkpoint import check, new_key, read, sign
 from tacit.ledger.export import export as write_export
 from tacit.ledger.export import is_export, verify_export
-from tacit.ledger.recompute import CAVEAT, Recomputed
+from tacit.ledger.recompute import CAVEAT, Recomputation
 from tacit.ledger.recompute import recompute as price_again
 from tacit.ledger.verify import Report, Tick
 from tacit.ledger.verify import verify as verify_ledger
@@ -270,7 +270,7 @@ def _show_report(console: Console, report: Report, *, checked: Path | None) -> N
     facts(console, lines)
 
 
-def _show_prices(console: Console, found: Recomputed) -> None:
+def _show_prices(console: Console, found: Recomputation) -> None:
     """Charged and now, and the composition under its caveat."""
     currency = found.currency
     console.print(Text(found.people, style="bold"), soft_wrap=True)

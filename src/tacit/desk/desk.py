@@ -17,7 +17,7 @@ from tacit.desk.job import Job, Run
 from tacit.desk.release import AnyRelease
 from tacit.desk.state import JobState, jobs_folder
 from tacit.engine import Engine, Stopped, Watch, claims_of
-from tacit.ledger import StoredRelease, Ledger, Receipt
+from tacit.ledger import Ledger, Receipt, StoredRelease
 from tacit.policy import Grant, Policy
 from tacit.program import Program
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from tacit.base import EngineError, InputError
 from tacit.engine.dialect import Dialect
 from tacit.engine.relation import has_unit
-from tacit.engine.scan import scan_sql, unit_name
+from tacit.engine.scan import UNIT, scan_sql
 from tacit.engine.unit import Stored
 from tacit.plan.facts import Type
 from tacit.plan.node import Scan
@@ -79,7 +79,7 @@ def rows_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     names = [dialect.identifier(source.name) for source in scan.columns]
     number, order = dialect.identifier(NUMBER), ""
     if has_unit(scan):
-        names.append(f"DENSE_RANK() OVER (ORDER BY {unit_name(dialect)}) AS {number}")
+        names.append(f"DENSE_RANK() OVER (ORDER BY {dialect.identifier(UNIT)}) AS {number}")
         order = f" ORDER BY {number}"
     return f"SELECT {', '.join(names) or '1 AS one'} FROM ({scan_sql(scan, dialect, tables)}) AS r{order}"
 

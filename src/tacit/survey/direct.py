@@ -11,8 +11,8 @@ import numpy as np
 from tacit.base import InputError, between
 from tacit.loss import shuffled
 from tacit.loss.shuffle import ShuffledLoss
-from tacit.mechanism.randomized_response import CoinFlipSurvey
 from tacit.mechanism.mechanism import Example
+from tacit.mechanism.randomized_response import CoinFlipSurvey
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import ONE, Coin, KaryCoin, below
 from tacit.survey.frequency import Frequency, word

@@ -14,10 +14,10 @@ from tacit.cli.demo import WHY
 from tacit.cli.demo.data import AGE_BANDS, AGE_LIMIT, GENDERS, REGIONS, SMALL_MARKET, bidders, people, smokers
 from tacit.cli.screen import announce, bar, bullets, check_outputs, plain_table, print_json
 from tacit.loss import Pure
-from tacit.mechanism.randomized_response import CoinFlipSurvey
-from tacit.mechanism.selection import Exponential
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.postprocess import clamp
+from tacit.mechanism.randomized_response import CoinFlipSurvey
+from tacit.mechanism.selection import Exponential
 
 __all__ = ["Age", "Answer", "Histogram", "Pricing", "Survey", "Tour", "answers", "epsilon", "money", "show_mechanisms"]
 
