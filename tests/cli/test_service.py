@@ -20,7 +20,7 @@ from tacit.engine import Watch
 from tacit.ledger import Ledger
 from tacit.policy import load
 from tacit.server.ask import running as module
-from tacit.server.ask.running import Running
+from tacit.server.ask.running import RunningQuestions
 from tacit.server.auth.people import Identity, People
 from tacit.server.db import State
 
@@ -91,7 +91,7 @@ def test_a_question_is_listed_and_cancelled(tmp_path: Path, monkeypatch: pytest.
 
     assert tacit("running") == "Nothing runs.\n"
     state = State(tmp_path / "server.db")
-    service, watch = Running(state), Watch()
+    service, watch = RunningQuestions(state), Watch()
     with service.question("ana", "clinic", "SELECT COUNT(*) FROM visits", watch):
         end = monotonic() + 60
         while not (items := json.loads(tacit("running", "--json"))["running"]):

@@ -14,14 +14,14 @@ from support.relay import canned, relay
 from support.service import running
 from tacit.base import InputError
 from tacit.client import connect
-from tacit.client.door import Address, Door, Lost, Unreachable
+from tacit.client.door import Address, HttpDoor, Lost, Unreachable
 
 TOKEN = "tacit_0123456789ab_" + "s3cret" * 7 + "x"
 OK = canned("200 OK", "application/json", b'{"a": 1}')
 
 
-def door(url: str, token: str = TOKEN, *, timeout: float = 30, authority: Path | None = None) -> Door:
-    return Door(Address.read(url), token, timeout=timeout, authority=authority)
+def door(url: str, token: str = TOKEN, *, timeout: float = 30, authority: Path | None = None) -> HttpDoor:
+    return HttpDoor(Address.read(url), token, timeout=timeout, authority=authority)
 
 
 def told(error: BaseException) -> str:
@@ -167,3 +167,50 @@ def test_checks_cannot_be_off() -> None:
     context = door("https://tacit.example.org")._context
     assert context is not None
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "spelled"),
+    [
+        ("https://tacit.example.org", "https://tacit.example.org:443"),
+        ("https://tacit.example.org:8443/under/", "https://tacit.example.org:8443/under"),
+        ("http://127.0.0.1:8321", "http://127.0.0.1:8321"),
+        ("http://localhost", "http://localhost:80"),
+        ("http://[::1]:8321/", "http://[::1]:8321"),
+    ],
+)
+def test_an_address_is_read(url: str, spelled: str) -> None:
+    assert str(Address.read(url)) == spelled
+
+
+@pytest.mark.parametrize("host", ["tacit.example.org", "10.0.0.1", "0.0.0.0", "localhost.example.org", "[::2]"])
+def test_without_tls_only_this_machine_unless_somebody_says_so(host: str) -> None:
+    with pytest.raises(InputError, match="insecure=True"):
+        Address.read(f"http://{host}:8321")
+    assert not Address.read(f"http://{host}:8321", insecure=True).secure
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "tacit.example.org",
+        "ftp://tacit.example.org",
+        "https://",
+        "https://host:99999",
+        "https://host:port",
+        "https://[::1",
+        "https://me:hunter2@host",
+        "https://hunter2@host",
+        "https://host/?token=hunter2",
+        "https://host/#hunter2",
+        "https://host\r\nX-Evil: hunter2",
+        "https://ho\tst/hunter2",
+        "https://höst",
+        "https://a host",
+        None,
+    ],
+)
+def test_anything_else_is_refused_and_not_repeated(url: object) -> None:
+    with pytest.raises(InputError) as refused:
+        Address.read(url, insecure=True)
+    assert "hunter2" not in str(refused.value)

@@ -42,7 +42,7 @@ def problems(policy: Policy) -> tuple[str, ...]:
     try:
         open_engine(policy).close()
     except PolicyError as error:
-        return error.problems
+        return tuple(map(str, error.problems))
     return ()
 
 

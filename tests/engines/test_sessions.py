@@ -271,7 +271,7 @@ def check_mistakes(spark: Any, place: Path) -> None:
     spark.sql(f"SELECT {columns}{rest}").write.mode("overwrite").parquet(str(place.parent / "visits.parquet"))
     with pytest.raises(PolicyError) as caught:
         Session(place, "ana")
-    urgent, day = caught.value.problems
+    urgent, day = map(str, caught.value.problems)
     assert 'column "urgent": it is declared as boolean, and the data has int: declare type = "integer"' in urgent
     assert 'column "day": it is declared as date, and the data has nested' in day
     other = place.read_text().replace("local[2]", "spark://elsewhere:7077")

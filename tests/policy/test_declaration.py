@@ -6,14 +6,15 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.policy.declaration import duration, instead, number, quoted, shown, within
+from tacit.base import Problem
+from tacit.policy.declaration import duration, instead, number, quoted, shown
 
 
 def test_places_nest() -> None:
-    assert within('table "t"', ['column "c": is wrong', "is wrong"]) == [
-        'table "t", column "c": is wrong',
-        'table "t": is wrong',
-    ]
+    inner = Problem(("columns", "c", "bounds"), "is wrong", 'column "c"').within('table "t"', "tables", "t")
+    assert (str(inner), inner.path) == ('table "t", column "c": is wrong', ("tables", "t", "columns", "c", "bounds"))
+    assert str(Problem((), "is wrong").within('table "t"', "tables", "t")) == 'table "t": is wrong'
+    assert str(inner.of_file("tacit.toml")) == 'tacit.toml: table "t", column "c": is wrong'
 
 
 def test_what_was_meant() -> None:

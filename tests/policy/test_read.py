@@ -16,8 +16,9 @@ from tacit.policy import Policy, load, parse
 def problems(text: str) -> tuple[str, ...]:
     with pytest.raises(PolicyError) as caught:
         parse(text)
-    assert str(caught.value) == "\n".join(caught.value.problems)
-    return caught.value.problems
+    found = tuple(map(str, caught.value.problems))
+    assert str(caught.value) == "\n".join(found)
+    return found
 
 
 def changed(*pairs: tuple[str, str]) -> str:
@@ -175,7 +176,7 @@ def understood_or_refused(text: str) -> Policy | tuple[str, ...]:
     try:
         return parse(text)
     except PolicyError as error:
-        return error.problems
+        return tuple(map(str, error.problems))
 
 
 @given(lines.map("\n".join) | st.text())

@@ -31,7 +31,7 @@ def service(tmp_path: Path) -> Iterator[Running]:
 
 
 def engine(service: Running) -> Any:
-    return service.service.desk._opened["clinic"].engine
+    return service.service.datasets._opened["clinic"].engine
 
 
 def test_answers_and_failures_come_at_their_moment(service: Running) -> None:

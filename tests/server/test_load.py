@@ -43,7 +43,7 @@ def test_nobody_overspends_however_many_ask(tmp_path: Path, analysts: int) -> No
 
         with ThreadPoolExecutor(analysts) as threads:
             found = sum(threads.map(asks, names), Counter[tuple[str, int]]())
-        opened = clinic.service.desk._opened["clinic"]
+        opened = clinic.service.datasets._opened["clinic"]
         people = opened.policy.dataset.identity
         standing = opened.ledger.standing(people)
         paid = Counter(
@@ -70,7 +70,7 @@ def test_one_analyst_with_the_worst_questions_takes_nobody_elses_turn(tmp_path: 
             clinic.service.people.add(name, "analyst")
             clinic.tokens[name] = clinic.service.people.issue(name).text
         port, over, dice, asked = int(clinic.url.rpartition(":")[2]), Event(), Random(1), count()
-        engine: Any = clinic.service.desk._opened["clinic"].engine
+        engine: Any = clinic.service.datasets._opened["clinic"].engine
 
         def mallory() -> None:
             while not over.is_set():
@@ -105,7 +105,7 @@ def test_one_analyst_with_the_worst_questions_takes_nobody_elses_turn(tmp_path: 
         assert found == [[200] * 3 * rounds] * others
         assert next(asked) >= 8
         end = monotonic() + 60
-        while engine._seats.busy or engine._seats._waiting or clinic.service.asking._inside:
+        while engine._seats.busy or engine._seats._waiting or clinic.service.pool._inside:
             assert monotonic() < end
             sleep(0.02)
         assert clinic.ask("mallory", "SELECT COUNT(*) AS n FROM trips", epsilon=0.2).status_code == 200

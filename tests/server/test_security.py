@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute
 
 from support.service import COUNT, Running, clinic, running
 from tacit.engine import Watch
-from tacit.server.ask.datasets import Cancelled, Desk
+from tacit.server.ask.datasets import Cancelled, Datasets
 from tacit.server.auth.people import Identity
 from tacit.server.http.app import application
 from tacit.server.ops.config import Config
@@ -259,7 +259,7 @@ def test_names_of_tables_columns_and_keys_are_never_code(tmp_path: Path) -> None
     table = {'x"; --': [1, 2, 3, 4] * 50, EVIL: ["a'b", '<script>"'] * 100}
     pq.write_table(pa.table(table), tmp_path / "odd.parquet")
     (tmp_path / "tacit.toml").write_text(STRANGE)
-    desk = Desk([tmp_path / "tacit.toml"])
+    desk = Datasets([tmp_path / "tacit.toml"])
     try:
         sql = f"""SELECT "{EVIL}" AS "{EVIL}", SUM("x""; --") AS "'; --" FROM "t'; DROP" GROUP BY "{EVIL}" """
         found = desk.ask(ANA, "odd", sql, epsilon=2)
@@ -380,7 +380,7 @@ def test_a_long_question_of_duckdb_is_interrupted(tmp_path: Path) -> None:
     policy = clinic(tmp_path)
     rows = "SELECT range AS patient_id, 'north' AS ward, 'a' AS drug, range % 90 AS age, range % 100 AS cost"
     duckdb.sql(f"COPY ({rows} FROM range(12000000)) TO '{tmp_path / 'visits.parquet'}' (FORMAT parquet)")
-    desk, watch = Desk([policy]), Watch()
+    desk, watch = Datasets([policy]), Watch()
     found: list[object] = []
     sql = "SELECT ward, SUM(cost) AS cost, AVG(age) AS age FROM visits GROUP BY ward"
 

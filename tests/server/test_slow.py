@@ -13,7 +13,7 @@ import pytest
 from support.service import Running, running
 from support.wire import Clinic, Served
 from tacit.server.http import protocol
-from tacit.server.wire import Limits
+from tacit.server.wire import WireLimits
 
 PATIENCE = 60.0
 
@@ -100,15 +100,15 @@ def test_a_second_request_is_held_to_the_same(clinic: Running) -> None:
 
 
 def test_a_question_that_takes_long_is_not_put_out(clinic: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tacit.server.ask.datasets import Desk
+    from tacit.server.ask.datasets import Datasets
 
-    first = Desk.quoting
+    first = Datasets.question
 
     def slow(*given: object, **more: object) -> object:
         sleep(1.5)
         return first(*given, **more)  # type: ignore[arg-type]  # whatever it was given
 
-    monkeypatch.setattr(Desk, "quoting", slow)
+    monkeypatch.setattr(Datasets, "question", slow)
     body = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
     assert clinic.call("ana", "POST", "/v1/datasets/clinic/quote", json=body).status_code == 200
 
@@ -180,7 +180,7 @@ def test_behind_a_proxy_the_proxy_counts(tmp_path: Path) -> None:
 
 
 def test_slow_ones_of_the_other_door_keep_nobody_waiting(tmp_path: Path) -> None:
-    with closing(Clinic(tmp_path)) as small, Served(small, Limits(startup=0.5, within=0.5)) as served:
+    with closing(Clinic(tmp_path)) as small, Served(small, WireLimits(startup=0.5, within=0.5)) as served:
         slow = [socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) for _ in range(40)]
         for link in slow:
             link.sendall(struct.pack("!ii", 50, 3 << 16) + b"user\0")
@@ -192,7 +192,7 @@ def test_slow_ones_of_the_other_door_keep_nobody_waiting(tmp_path: Path) -> None
 
 
 def test_one_address_has_so_many_connections_at_the_other_door(tmp_path: Path) -> None:
-    with closing(Clinic(tmp_path)) as small, Served(small, Limits(address=2)) as served:
+    with closing(Clinic(tmp_path)) as small, Served(small, WireLimits(address=2)) as served:
         links = [socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) for _ in range(2)]
         with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as more:
             body = b"user\0ana\0\0"

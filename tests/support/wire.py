@@ -17,11 +17,11 @@ import psycopg
 import pyarrow as pa
 from pyarrow.parquet import write_table
 
-from tacit.server.ask.datasets import Desk
+from tacit.server.ask.datasets import Datasets
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import People
 from tacit.server.db import State
-from tacit.server.wire import Limits, serve_wire
+from tacit.server.wire import WireLimits, serve_wire
 
 __all__ = ["SIZE", "Clinic", "Raw", "Served", "text"]
 
@@ -123,24 +123,24 @@ class Clinic:
             self.people.add(name, role)
             self.tokens[name] = self.people.issue(name)
         self.shelf = Shelf(self.people.state)
-        self.desk = Desk([folder / "tacit.toml"])
+        self.datasets = Datasets([folder / "tacit.toml"])
 
     def close(self) -> None:
-        self.desk.close()
+        self.datasets.close()
         self.people.state.close()
 
 
 class Served:
     """The server as a context, and clients of it."""
 
-    def __init__(self, clinic: Clinic, limits: Limits | None = None, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, clinic: Clinic, limits: WireLimits | None = None, context: ssl.SSLContext | None = None) -> None:
         self.clinic, self._limits, self._context = clinic, limits, context
         self.port = 0
         self._ready = threading.Event()
 
     async def _main(self) -> None:
         server = await serve_wire(
-            self.clinic.desk,
+            self.clinic.datasets,
             self.clinic.people,
             host="127.0.0.1",
             port=0,

@@ -21,6 +21,7 @@ from tacit.base.errors import (
     SensitivityError,
     SourceError,
     TacitError,
+    Unpriced,
 )
 from tacit.base.exact import Exact
 from tacit.base.lattice import Lattice
@@ -40,6 +41,7 @@ from tacit.base.number import (
     whole,
 )
 from tacit.base.population import warn_of_delta
+from tacit.base.problem import Problem
 from tacit.base.relation import Relation, same_neighbours
 from tacit.base.sensitivity import Sensitivity
 
@@ -62,6 +64,7 @@ __all__ = [
     "OverBudget",
     "PolicyError",
     "PrivacyWarning",
+    "Problem",
     "RandomnessError",
     "Ratio",
     "Ratios",
@@ -72,6 +75,7 @@ __all__ = [
     "SensitivityError",
     "SourceError",
     "TacitError",
+    "Unpriced",
     "between",
     "default",
     "exact",

@@ -10,7 +10,8 @@ TacitError
 ├── LossError            a conversion that this kind of guarantee does not have
 ├── ExhaustedError       an interactive mechanism has given all the answers it was built for
 ├── Refused              a question holds something that cannot be answered safely; says where, why and what to write
-│   └── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
+│   ├── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
+│   └── Unpriced         a question without an offer: says what can be offered
 ├── Denied               the policy does not allow this analyst this program; says why
 │   └── OverBudget       a limit would be passed; says which one and what is left
 ├── EngineError          the engine could not answer; one constant text, since the reason may depend on the data
@@ -22,6 +23,8 @@ TacitError
 
 PrivacyWarning           legal, but probably not what you want (for example delta >= 1/n)
 """
+
+from tacit.base.problem import Problem
 
 __all__ = [
     "CorruptLedger",
@@ -44,6 +47,7 @@ __all__ = [
     "SensitivityError",
     "SourceError",
     "TacitError",
+    "Unpriced",
 ]
 
 
@@ -66,16 +70,16 @@ class LatticeError(InputError):
 class PolicyError(InputError):
     """A declaration is missing or wrong. The message names the place, the cause and the fix, one line a problem."""
 
-    def __init__(self, *problems: str) -> None:
-        super().__init__(*problems)
+    def __init__(self, *problems: Problem | str) -> None:
+        super().__init__(*(each if isinstance(each, Problem) else Problem((), each) for each in problems))
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def problems(self) -> tuple[Problem, ...]:
         """Everything that was found wrong, each a line of the message."""
         return self.args
 
     def __str__(self) -> str:
-        return "\n".join(self.problems)
+        return "\n".join(map(str, self.problems))
 
 
 class SourceError(InputError):
@@ -103,6 +107,10 @@ class Refused(TacitError):  # noqa: N818 - the answer to a question, as "denied"
 
 class Mistake(Refused):
     """A question cannot be read, or names what is not there. Says where, what is wrong, and what to write."""
+
+
+class Unpriced(Refused):
+    """Nothing was offered for a question; the message says what can be."""
 
 
 class Denied(TacitError):  # noqa: N818 - an answer of the policy, in the design's own word

@@ -134,11 +134,11 @@ def check(
             raise PolicyError(*found.problems)
     except PolicyError as error:
         if as_json:
-            print_json(console, {"valid": False, "problems": list(error.problems)})
+            print_json(console, {"valid": False, "problems": [str(each) for each in error.problems]})
         else:
             count = _count(len(error.problems), "problem")
             Console(stderr=True).print(Text(f"{file.name} has {count}:", style="bold red"), soft_wrap=True)
-            Console(stderr=True).print(Text("\n".join(error.problems)), soft_wrap=True)
+            Console(stderr=True).print(Text(str(error)), soft_wrap=True)
         raise typer.Exit(1) from None
     remarks = [*notes(policy), *found.remarks]
     if as_json:

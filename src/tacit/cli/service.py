@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tacit.server.auth.people import People
     from tacit.server.db import State
     from tacit.server.ops.config import Config
-    from tacit.server.ops.restore import Checked
+    from tacit.server.ops.restore import CheckedBackup
 
 __all__ = ["add", "backup", "block", "cancel", "link", "list_people", "open_people", "revoke", "running", "token"]
 
@@ -149,9 +149,9 @@ def running(
     Example: tacit service running --state tacit-state
     """
     with server_extra():
-        from tacit.server.ask.running import Running
+        from tacit.server.ask.running import RunningQuestions
     with _state(service_settings(config, state)) as base:
-        found = Running(base).listed(dataset)
+        found = RunningQuestions(base).listed(dataset)
     if as_json:
         items = [{"id": q.id, "dataset": q.dataset, "owner": q.owner, "since": q.since, "sql": q.sql} for q in found]
         print_json(Console(), {"running": items})
@@ -173,9 +173,9 @@ def cancel(
     Example: tacit service cancel 3f9a01c2
     """
     with server_extra():
-        from tacit.server.ask.running import Running
+        from tacit.server.ask.running import RunningQuestions
     with _state(service_settings(config, state)) as base:
-        found = Running(base).stop(None, name)
+        found = RunningQuestions(base).stop(None, name)
     if found is None:
         raise InputError(f"no question {name} runs now: `tacit service running` shows those that do")
     typer.echo(f"The question of {found.owner} ends in a moment.")
@@ -248,7 +248,7 @@ def _back_up(
         raise typer.Exit(1)
 
 
-def _show_check(file: Path, found: "Checked", *, as_json: bool) -> None:
+def _show_check(file: Path, found: "CheckedBackup", *, as_json: bool) -> None:
     console = Console()
     when = datetime.fromtimestamp(found.made / 1_000_000, UTC)
     if as_json:
@@ -268,7 +268,7 @@ def _show_check(file: Path, found: "Checked", *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _advice(found: "Checked", into: Path, *, keep_tokens: bool) -> None:
+def _advice(found: "CheckedBackup", into: Path, *, keep_tokens: bool) -> None:
     """What whoever puts a copy back has to know: it is older than what it replaces."""
     kept = (
         "Tokens that were revoked since work again: revoke them."

@@ -211,7 +211,7 @@ def invite(
     Example: tacit survey invite survey.toml --count 200 --out invitations.csv
     """
     with o.server_extra("this"):
-        from tacit.server.survey.opened import Surveys
+        from tacit.server.survey.surveys import Surveys
     _writable(out, ".csv")
     if out.exists():
         raise InputError(f"{out} exists already, and is not overwritten: choose another name")

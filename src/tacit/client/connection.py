@@ -15,8 +15,8 @@ from typing import Any, Self, Unpack
 from urllib.parse import quote as quoted
 
 from tacit.base import Denied, InputError, OutcomeUnknown
-from tacit.client.door import ARROW, Address, Door, Lost, Reply, Unreachable
-from tacit.client.read import Problem, certificate_of, plain, question_of, quote_of, read, release_of
+from tacit.client.door import ARROW, Address, HttpDoor, Lost, Reply, Unreachable
+from tacit.client.read import ServiceProblem, certificate_of, plain, question_of, quote_of, read, release_of
 from tacit.desk.certificate.certificate import Certificate
 from tacit.loss import Cost
 from tacit.noise import rng_or_default
@@ -38,7 +38,7 @@ class Connection:
     twice).
     """
 
-    def __init__(self, door: Door, dataset: str | None = None) -> None:
+    def __init__(self, door: HttpDoor, dataset: str | None = None) -> None:
         self._door = door
         self._lock, self._keys = threading.Lock(), dict[bytes, str]()
         self.analyst: str = read(lambda reply: str(plain(reply)["name"]), self._free("GET", "/v1/me"))
@@ -114,13 +114,13 @@ class Connection:
     def _sent(self, method: str, path: str, **more: Any) -> Reply:
         """An answer or a refusal; `Lost` if it is neither, as from a gateway whose service is gone."""
         reply = self._door.call(method, path, **more)
-        if reply.status != 200 and Problem.read(reply) is None:
+        if reply.status != 200 and ServiceProblem.read(reply) is None:
             raise Lost(f"{self._door.address} answered {reply.status}, and not as a tacit service does")
         return reply
 
-    def _problem(self, reply: Reply) -> Problem | None:
+    def _problem(self, reply: Reply) -> ServiceProblem | None:
         """A refusal, without the token if the other side wrote it in."""
-        found = Problem.read(reply)
+        found = ServiceProblem.read(reply)
         return None if found is None else replace(found, detail=self._door.hidden(found.detail))
 
     # --- what is paid for
@@ -213,4 +213,4 @@ def connect(
     this machine alone, unless `insecure`. `timeout` is how many seconds of silence are waited through.
     """
     address = Address.read(url, insecure=insecure)
-    return Connection(Door(address, token, timeout=timeout, authority=authority), dataset)
+    return Connection(HttpDoor(address, token, timeout=timeout, authority=authority), dataset)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tacit.base import InputError, TacitError, positive
 
-__all__ = ["ARROW", "JSON", "PROBLEM", "Address", "Door", "Lost", "Reply", "Unreachable"]
+__all__ = ["ARROW", "JSON", "PROBLEM", "Address", "HttpDoor", "Lost", "Reply", "Unreachable"]
 
 EXAMPLE = "https://tacit.example.org"
 PORTS = {"http": 80, "https": 443}
@@ -88,7 +88,7 @@ class Reply:
     release: str = ""
 
 
-class Door:
+class HttpDoor:
     """Sends requests with a token. Redirects are not followed and proxies not used, so the token goes nowhere else.
 
     With TLS the certificate is always checked, against the system's authorities or the file `authority`. `timeout` is
@@ -101,7 +101,7 @@ class Door:
         self._context = _trusting(authority) if address.secure else None
 
     def __repr__(self) -> str:
-        return f"Door({str(self.address)!r})"
+        return f"HttpDoor({str(self.address)!r})"
 
     def hidden(self, text: str) -> str:
         """A text of the other side's without the token, should it have sent that back."""

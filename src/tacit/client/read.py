@@ -32,7 +32,7 @@ from tacit.session import Quote, Release
 from tacit.sql.constants import sql_text
 from tacit.sql.offer import Offer, Terms
 
-__all__ = ["KINDS", "Problem", "certificate_of", "plain", "question_of", "quote_of", "read", "release_of"]
+__all__ = ["KINDS", "ServiceProblem", "certificate_of", "plain", "question_of", "quote_of", "read", "release_of"]
 
 T = TypeVar("T")
 NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
@@ -128,14 +128,14 @@ SPENT = {"engine", "input", "key-reused", "key-used"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class ServiceProblem:
     """One refusal. `name` is the last part of its type."""
 
     name: str
     detail: str
 
     @classmethod
-    def read(cls, reply: Reply) -> "Problem | None":
+    def read(cls, reply: Reply) -> "ServiceProblem | None":
         """None if a service of ours does not speak like that."""
         if reply.kind != PROBLEM or reply.status < 400:
             return None

@@ -60,7 +60,7 @@ def _checked(policy: Policy, looked: "_Names", missing: Collection[str]) -> Iter
     try:
         check(policy, looked, texts=looked.texts, compared=missing)  # type: ignore[arg-type]  # it has columns
     except PolicyError as error:
-        return error.problems
+        return tuple(map(str, error.problems))
     return ()
 
 
@@ -68,7 +68,7 @@ def _database(policy: Policy) -> Comparison:
     try:
         open_engine(policy).close()
     except PolicyError as error:
-        return Comparison(problems=error.problems)
+        return Comparison(problems=tuple(map(str, error.problems)))
     except TacitError as error:
         return Comparison(remarks=(f"names were not compared with the data: {error}",))
     return Comparison()

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from tacit.base import PolicyError
+from tacit.base import PolicyError, Problem
 from tacit.base.declare import declare
 from tacit.policy import kind
 from tacit.policy.declaration import Declaration, key, number, quoted, shown
@@ -133,69 +133,81 @@ class Column(Declaration):
         """The step, which whole numbers have without being told."""
         return Fraction(1) if self.step is None and self.type is ColumnType.INTEGER else self.step
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         if self.hidden and self.keys is not None:
-            yield "hidden = true contradicts keys: keep one of them"
+            yield Problem(("hidden",), "hidden = true contradicts keys: keep one of them")
         if self.hidden and self.unique:
-            yield "hidden = true contradicts unique = true: keep one of them"
+            yield Problem(("hidden",), "hidden = true contradicts unique = true: keep one of them")
         if self.unique and self.type is None:
-            yield "unique = true needs a type to go with it: add type = …"
+            yield Problem(("unique",), "unique = true needs a type to go with it: add type = …")
         yield from self._range("bounds", self.bounds)
         yield from self._range("per_group", self.per_group)
         numeric = {"step": self.step, "typical": self.typical, "clip": self.clip, "per_group": self.per_group}
         for word, value in numeric.items():
             if value is not None and not (self.type and self.type.numeric):
                 kinds = "a column of type integer, decimal or float"
-                yield f"{word} is for {kinds}: {'state its type' if self.type is None else 'remove it'}"
+                yield Problem(
+                    (word,), f"{word} is for {kinds}: {'state its type' if self.type is None else 'remove it'}"
+                )
         if self.typical is not None and all(map(self._suits, self.bounds or ())) and self._cut(self.typical):
-            yield f"typical = {number(self.typical)} lies outside bounds = {shown(self.bounds)}: name a usual value"
+            yield Problem(
+                ("typical",),
+                f"typical = {number(self.typical)} lies outside bounds = {shown(self.bounds)}: name a usual value",
+            )
         yield from self._on_grid()
         yield from self._suiting_keys()
 
-    def _range(self, word: str, pair: tuple[Any, Any] | None) -> Iterator[str]:
+    def _range(self, word: str, pair: tuple[Any, Any] | None) -> Iterator[Problem]:
         if pair is None:
             return
         written = f"{word} = {shown(pair)}"
         if self.type is None:
-            yield f"{written} need a type to go with them: add type = …"
+            yield Problem((word,), f"{written} need a type to go with them: add type = …")
         elif self.type in (ColumnType.TEXT, ColumnType.BOOLEAN):
-            yield f"{written} are not for {self.type} columns: remove them" + (
-                ", or list the values as keys" if self.type is ColumnType.TEXT else ""
-            )
+            keys = ", or list the values as keys" if self.type is ColumnType.TEXT else ""
+            yield Problem((word,), f"{written} are not for {self.type} columns: remove them{keys}")
         elif not all(self._suits(end) for end in pair):
-            yield f"{written} do not suit type = {quoted(self.type)}: write {EXAMPLES[self.type]}"
+            yield Problem((word,), f"{written} do not suit type = {quoted(self.type)}: write {EXAMPLES[self.type]}")
         elif pair[0] > pair[1]:
-            yield f"{written} are reversed: write the lower one first"
+            yield Problem((word,), f"{written} are reversed: write the lower one first")
         elif pair[0] == pair[1]:
-            yield f"{written} leave one value: write two different ends, or hide the column"
+            yield Problem((word,), f"{written} leave one value: write two different ends, or hide the column")
 
-    def _on_grid(self) -> Iterator[str]:
+    def _on_grid(self) -> Iterator[Problem]:
         grid = self.grid
         if grid is None or self.type is None or not self.type.numeric:
             return
         if self.type is ColumnType.INTEGER and grid.denominator != 1:
-            yield f'step = {number(grid)} is finer than whole numbers: remove it, or use type = "decimal"'
+            yield Problem(
+                ("step",), f'step = {number(grid)} is finer than whole numbers: remove it, or use type = "decimal"'
+            )
         for end in self.bounds or ():
             if _off(end, grid):
                 written, step = shown(self.bounds), number(grid)
-                yield f"bounds = {written} are not on the grid of step = {step}: write multiples of it, or a finer step"
+                yield Problem(
+                    ("bounds",),
+                    f"bounds = {written} are not on the grid of step = {step}: write multiples of it, or a finer step",
+                )
                 return
 
-    def _suiting_keys(self) -> Iterator[str]:
+    def _suiting_keys(self) -> Iterator[Problem]:
         if self.keys is None:
             return
         if self.type is None:
-            yield "keys need a type to go with them: add type = …"
+            yield Problem(("keys",), "keys need a type to go with them: add type = …")
         elif self.type in (ColumnType.FLOAT, ColumnType.TIMESTAMP):
-            yield f"keys are not for {self.type} columns, whose values hardly repeat: use bounds"
+            yield Problem(("keys",), f"keys are not for {self.type} columns, whose values hardly repeat: use bounds")
         elif not all(self._suits(item) for item in self.keys):
-            yield f"keys = {shown(self.keys)} do not suit type = {quoted(self.type)}"
+            yield Problem(("keys",), f"keys = {shown(self.keys)} do not suit type = {quoted(self.type)}")
         elif len(set(self.keys)) < len(self.keys):
-            yield "keys name a value twice"
+            yield Problem(("keys",), "keys name a value twice")
         elif self.bounds is not None and all(map(self._suits, self.bounds)) and any(map(self._cut, self.keys)):
-            yield f"keys = {shown(self.keys)} lie outside bounds = {shown(self.bounds)}: widen them"
+            yield Problem(("keys",), f"keys = {shown(self.keys)} lie outside bounds = {shown(self.bounds)}: widen them")
         elif self.grid is not None and any(_off(item, self.grid) for item in self.keys):
-            yield f"keys = {shown(self.keys)} are not on the grid of step = {number(self.grid)}: write a finer step"
+            yield Problem(
+                ("keys",),
+                f"keys = {shown(self.keys)} are not on the grid of step = {number(self.grid)}: write a finer step",
+            )
 
     def _cut(self, value: Any) -> bool:
         return self.bounds is not None and not self.bounds[0] <= value <= self.bounds[1]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tacit.base import Problem
 from tacit.policy import kind
 from tacit.policy.declaration import Declaration, key, quoted
 from tacit.policy.source import VARIABLE, is_url
@@ -70,9 +71,12 @@ class Dataset(Declaration):
         """Whose budget it is."""
         return self.people or self.name
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         if self.engine is Engine.POSTGRES and self.source and not VARIABLE.search(self.source):
             if not is_url(self.source) or not self.source.startswith("postgres"):
-                yield f'source = {quoted(self.source)} must be a URL for engine = "postgres": postgresql://user@host/name'
+                yield Problem(
+                    ("source",),
+                    f'source = {quoted(self.source)} must be a URL for engine = "postgres": postgresql://user@host/name',
+                )
         elif self.engine is Engine.DUCKDB and self.source and self.source.startswith("postgres"):
-            yield 'source is a PostgreSQL URL: write engine = "postgres"'
+            yield Problem(("source",), 'source is a PostgreSQL URL: write engine = "postgres"')

@@ -4,7 +4,6 @@ A key is a dataclass field with the metadata of `key`, `section` or `listing`. T
 are driven by these fields, so a key exists in all of them or in none.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from datetime import date, datetime, timedelta
@@ -15,7 +14,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from tacit.base import InputError, PolicyError
+from tacit.base import InputError, PolicyError, Problem
 from tacit.policy.kind import Kind, text
 
 __all__ = [
@@ -32,16 +31,9 @@ __all__ = [
     "required",
     "section",
     "shown",
-    "within",
 ]
 
 WIDE = 60
-INNER = re.compile(r'(table|column|analyst|group) "')  # a problem that says more about its place itself
-
-
-def within(place: str, problems: Iterable[str]) -> list[str]:
-    """The same problems, each with the place it was found in before it."""
-    return [f"{place}{', ' if INNER.match(problem) else ': '}{problem}" for problem in problems]
 
 
 def instead(name: str, known: Iterable[str], *, those: str) -> str:
@@ -152,7 +144,7 @@ def required(item: "Field[Any]") -> bool:
     return item.default is MISSING and item.default_factory is MISSING
 
 
-def read_values(part: type, given: Mapping[str, object]) -> tuple[dict[str, Any], list[str]]:
+def read_values(part: type, given: Mapping[str, object]) -> tuple[dict[str, Any], list[Problem]]:
     """The plain values among `given` in their one form, and what is wrong with the others."""
     good: dict[str, Any] = {}
     problems = []
@@ -166,7 +158,8 @@ def read_values(part: type, given: Mapping[str, object]) -> tuple[dict[str, Any]
         try:
             good[item.name] = item.metadata["kind"].read(value)
         except InputError as error:
-            problems.append(f"{item.name} = {shown(value)} {error}")
+            told = f"{item.name} = {shown(value)} {error}"
+            problems.append(Problem((item.name,), told, short=str(error)))
     return good, problems
 
 
@@ -189,23 +182,24 @@ class Declaration:
         if problems:
             raise PolicyError(*problems)
 
-    def _parts(self, item: "Field[Any]") -> list[str]:
+    def _parts(self, item: "Field[Any]") -> list[Problem]:
         """Freeze a part, or a mapping of parts by name, and say what is not one."""
         value, part = getattr(self, item.name), item.metadata["part"]
         if not item.metadata["many"]:
-            return [] if isinstance(value, part) else [f"{item.name} must be a {part.__name__}"]
+            return [] if isinstance(value, part) else [Problem((item.name,), f"{item.name} must be a {part.__name__}")]
         if not isinstance(value, Mapping) or not all(type(each) is part for each in value.values()):
-            return [f"{item.name} must map names to a {part.__name__} each"]
+            return [Problem((item.name,), f"{item.name} must map names to a {part.__name__} each")]
         problems = []
         named: dict[str, Any] = {}
         for name, each in value.items():
+            place, path = f"{item.metadata['what']} {quoted(str(name))}", (item.name, str(name))
             try:
                 plain = part.named(name)
             except InputError as error:
-                problems.append(f"{item.metadata['what']} {quoted(str(name))}: the name {error}")
+                problems.append(Problem(path, f"the name {error}", place))
                 continue
             if plain in named:
-                problems += within(f"{item.metadata['what']} {quoted(plain)}", ["is there twice"])
+                problems.append(Problem(path, "is there twice", f"{item.metadata['what']} {quoted(plain)}"))
             named[plain] = each.known_as(plain)
         object.__setattr__(self, item.name, MappingProxyType(named))
         return problems
@@ -229,6 +223,6 @@ class Declaration:
         """This part, knowing its name if it wants to."""
         return self
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         """What is wrong between values that are each right."""
         yield from ()

@@ -6,7 +6,7 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from tacit.base import PolicyError, warn_of_delta
+from tacit.base import PolicyError, Problem, warn_of_delta
 from tacit.loss import Cost
 from tacit.policy.account import Terms
 from tacit.policy.dataset import Dataset
@@ -83,7 +83,7 @@ class Policy(Declaration):
         if self.privacy.population is not None:
             warn_of_delta(self.privacy.delta, self.privacy.population, self.privacy.unit)
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         yield from alike(self.tables, "table")
         yield from references(self.analysts, self.groups, self.tables, self.groups)
 
@@ -134,17 +134,19 @@ class Policy(Declaration):
 
 def references(
     analysts: Mapping[str, Analyst], groups: Mapping[str, Group], tables: Iterable[str], known: Iterable[str]
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     """Names of tables and groups that are used and not declared."""
     declared, existing = set(tables), set(known)
-    for what, holders in (("analyst", analysts), ("group", groups)):
+    for listed, holders in (("analysts", analysts), ("groups", groups)):
         for name, holder in holders.items():
             for table in holder.tables or ():
                 if table not in declared:
                     hint = instead(table, declared, those="tables")
-                    yield f"{what} {quoted(name)}: there is no table {quoted(table)}: {hint}"
+                    told = f"there is no table {quoted(table)}: {hint}"
+                    yield Problem((listed, name), told, f"{listed[:-1]} {quoted(name)}")
     for name, analyst in analysts.items():
         for group in analyst.groups:
             if group not in existing:
                 hint = instead(group, existing, those="groups")
-                yield f"analyst {quoted(name)}: there is no group {quoted(group)}: {hint}; or declare [groups.{group}]"
+                told = f"there is no group {quoted(group)}: {hint}; or declare [groups.{group}]"
+                yield Problem(("analysts", name), told, f"analyst {quoted(name)}")

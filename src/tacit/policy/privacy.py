@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from fractions import Fraction
 
-from tacit.base import Relation
+from tacit.base import Problem, Relation
 from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.policy import kind
 from tacit.policy.account import Amount, Currency, Limit
@@ -178,33 +178,42 @@ class Privacy(Declaration):
             return Approx(amount, slack, relation=self.relation, unit=self.unit)
         return Pure(amount, relation=self.relation, unit=self.unit)
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         rho = self.currency is Currency.RHO
         if rho and not self.delta:
-            yield (
-                "delta is missing: rho is stated as (ε, δ) at a delta above 0. Write one far below 1 divided by the "
-                "number of people, such as delta = 1e-6"
-            )
+            told = "delta is missing: rho is stated as (ε, δ) at a delta above 0. Write one far below 1 divided by the "
+            yield Problem(("delta",), f"{told}number of people, such as delta = 1e-6")
         elif self.own_delta > self.delta or (rho and self.own_delta == self.delta):
             most = "less than" if rho else "at most"
-            yield f"slack = {number(self.own_delta)} must be {most} delta = {number(self.delta)}"
+            yield Problem(("slack",), f"slack = {number(self.own_delta)} must be {most} delta = {number(self.delta)}")
         for word in ("budget", "each", "lifetime"):
             value = getattr(self, word)
             if value is not None and not Amount.at_most(value, Fraction(0), self.currency).spend:
-                yield f"{word} = {number(value)} is too small to be counted"
+                yield Problem((word,), f"{word} = {number(value)} is too small to be counted")
         if self.each is not None and self.each > self.budget:
-            yield f"each = {number(self.each)} is more than the budget of {number(self.budget)}: lower it"
+            yield Problem(
+                ("each",), f"each = {number(self.each)} is more than the budget of {number(self.budget)}: lower it"
+            )
         if self.least is not None and self.least > (self.each or self.budget):
             most = "each" if self.each is not None else "the budget"
-            yield f"least = {number(self.least)} is more than {most}, {number(self.each or self.budget)}: lower it"
+            yield Problem(
+                ("least",),
+                f"least = {number(self.least)} is more than {most}, {number(self.each or self.budget)}: lower it",
+            )
         if self.lifetime is not None and self.reset is None:
-            yield "lifetime is for budgets that are reset: add reset = …, or write it as the budget"
+            yield Problem(
+                ("lifetime",), "lifetime is for budgets that are reset: add reset = …, or write it as the budget"
+            )
         elif self.lifetime is not None and self.lifetime < self.budget:
-            yield f"lifetime = {number(self.lifetime)} is less than the budget of one window, {number(self.budget)}"
+            yield Problem(
+                ("lifetime",),
+                f"lifetime = {number(self.lifetime)} is less than the budget of one window, {number(self.budget)}",
+            )
         if self.lifetime_slack is not None and self.lifetime is None:
-            yield "lifetime_slack needs lifetime beside it"
+            yield Problem(("lifetime_slack",), "lifetime_slack needs lifetime beside it")
         elif self.lifetime is not None and self.delta - self.own_delta + self.own_delta_ever >= 1:
-            yield "over a lifetime delta would reach 1: nothing would be promised. Lower delta, slack or lifetime"
+            told = "over a lifetime delta would reach 1: nothing would be promised. Lower delta, slack or lifetime"
+            yield Problem((), told)
 
 
 ANYBODY = "*"

@@ -2,16 +2,18 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from tacit.base import PolicyError
-from tacit.policy.declaration import Declaration, instead, keys, part_of, quoted, read_values, required, shown, within
+from tacit.base import PolicyError, Problem
+from tacit.policy.declaration import Declaration, instead, keys, part_of, quoted, read_values, required, shown
 from tacit.policy.model import Policy, references
 
-__all__ = ["load", "parse", "read_text", "read_toml"]
+__all__ = ["PolicyFile", "load", "parse", "read_text", "read_toml", "stamp_of"]
 
 
 def read_text(path: str | Path, *, what: str, made_by: str, megabytes: int) -> str:
@@ -35,9 +37,10 @@ def read_toml(text: str, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text, parse_float=_decimal)
     except RecursionError:
-        raise PolicyError(f"{file}: is nested too deeply") from None
+        raise PolicyError(Problem((), "is nested too deeply", file)) from None
     except ValueError as error:  # also tomllib's own; a number with thousands of digits is a plain one
-        raise PolicyError(f"{file}: is not valid TOML: {error}. Text needs quotes, lists need [ ]") from None
+        told = f"is not valid TOML: {error}. Text needs quotes, lists need [ ]"
+        raise PolicyError(Problem((), told, file)) from None
 
 
 def _decimal(text: str) -> Decimal:
@@ -53,6 +56,40 @@ def load(path: str | Path) -> Policy:
     place = Path(path)
     text = read_text(place, what="policy", made_by="tacit init DATA", megabytes=64)
     return parse(text, file=place.name, folder=place.absolute().parent)
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """Differs whenever a file may have changed; empty where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()  # reading says what is wrong
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """A policy as its file said when it was read."""
+
+    path: Path
+    policy: Policy
+    stamp: tuple[int, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> "PolicyFile":
+        stamp = stamp_of(path)  # before it is read: a change in between is seen at the next look
+        return cls(path, load(path), stamp)
+
+    def changed(self) -> bool:
+        """Whether to read it again."""
+        return stamp_of(self.path) != self.stamp
+
+    @cached_property
+    def places(self) -> tuple[object, ...]:
+        """What is opened for it and cannot change under whoever did: people, engine, ledger, and where tables lie."""
+        policy, dataset = self.policy, self.policy.dataset
+        tables = tuple((name, policy.where(name)) for name in policy.tables)
+        return dataset.identity, dataset.engine, policy.ledger(), tables
 
 
 def parse(text: str, *, file: str = "tacit.toml", folder: Path | None = None) -> Policy:
@@ -71,7 +108,7 @@ def parse(text: str, *, file: str = "tacit.toml", folder: Path | None = None) ->
             _names(data, "tables"),
             map(_nfc, _names(data, "groups")),
         )
-    raise PolicyError(*(f"{file}: {problem}" for problem in problems))
+    raise PolicyError(*(problem.of_file(file) for problem in problems))
 
 
 def _names(data: Mapping[str, Any], listing: str) -> list[str]:
@@ -84,18 +121,18 @@ def _nfc(name: str) -> str:
     return normalize("NFC", name)
 
 
-def _read(part: type[Declaration], data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _read(part: type[Declaration], data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
     """The values to make a `part` with, and what is wrong with the others."""
     known = {item.name: item for item in keys(part)}
     strange = [name for name in data if name not in known]
     problems = [
-        part.removed.get(name) or f"there is no key {quoted(name)}: {instead(name, known, those='keys')}"
+        Problem((), part.removed.get(name) or f"there is no key {quoted(name)}: {instead(name, known, those='keys')}")
         for name in strange
     ]
     for item in known.values():
         if required(item) and item.name not in data:
             shape = f"[{item.name}]" if part_of(item) else f"{item.name} = {item.metadata['example']}"
-            problems.append(f"{item.name} is missing: add {shape}")
+            problems.append(Problem((item.name,), f"{item.name} is missing: add {shape}", short="is needed"))
     values, wrong = read_values(part, data)
     problems += wrong
     for name, item in known.items():
@@ -103,35 +140,35 @@ def _read(part: type[Declaration], data: Mapping[str, Any]) -> tuple[dict[str, A
         if inner is None or name not in data:
             continue
         if not isinstance(data[name], dict):
-            problems.append(
-                f"{name} = {shown(data[name])} must be written as [{name}{'.NAME' * item.metadata['many']}]"
-            )
+            told = f"{name} = {shown(data[name])} must be written as [{name}{'.NAME' * item.metadata['many']}]"
+            problems.append(Problem((name,), told))
         elif item.metadata["many"]:
             values[name], wrong = _each(inner, data[name], name, item.metadata["what"])
             problems += wrong
         else:
             values[name], wrong = _whole(inner, data[name])
-            problems += within(f"[{name}]", wrong)
+            problems += [problem.within(f"[{name}]", name) for problem in wrong]
     return values, problems
 
 
 def _each(
     part: type[Declaration], data: Mapping[str, Any], listing: str, what: str
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[Problem]]:
     values, problems = {}, []
     for name, given in data.items():
         place = f"{what} {quoted(name)}"
         if not isinstance(given, dict):
-            problems.append(f"{place}: must be written as [{listing}.{name}] with its keys below")
+            told = f"must be written as [{listing}.{name}] with its keys below"
+            problems.append(Problem((listing, name), told, place))
             continue
         made, wrong = _whole(part, given)
-        problems += within(place, wrong)
+        problems += [problem.within(place, listing, name) for problem in wrong]
         if made is not None:
             values[name] = made
     return values, problems
 
 
-def _whole(part: type[Declaration], data: Mapping[str, Any]) -> tuple[Any, list[str]]:
+def _whole(part: type[Declaration], data: Mapping[str, Any]) -> tuple[Any, list[Problem]]:
     values, problems = _read(part, data)
     if problems:
         return None, problems

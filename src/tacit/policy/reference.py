@@ -73,6 +73,7 @@ def _default(item: "Field[Any]") -> str:
 class Blank:
     """Something not declared yet, and the questions that wait for it."""
 
+    path: tuple[str, ...]
     place: str
     what: str
     prevents: str
@@ -82,10 +83,15 @@ def blanks(policy: Policy) -> list[Blank]:
     """Everything that is still to fill. None of it is an error until a question needs it."""
     found = [blank for table in policy.tables.values() if table.private for blank in _table(table)]
     if not policy.tables:
-        found.append(Blank(place="[tables]", what="a table", prevents="every question"))
+        found.append(Blank(path=("tables",), place="[tables]", what="a table", prevents="every question"))
     if not policy.analysts:
         found.append(
-            Blank(place="[analysts]", what='a name, or "*" for anybody', prevents="every question: nobody may ask")
+            Blank(
+                path=("analysts",),
+                place="[analysts]",
+                what='a name, or "*" for anybody',
+                prevents="every question: nobody may ask",
+            )
         )
     return found
 
@@ -93,12 +99,14 @@ def blanks(policy: Policy) -> list[Blank]:
 def _table(table: Table) -> Iterator[Blank]:
     if not table.unit and not table.each_row_is_a_unit:
         yield Blank(
+            path=("tables", table.name, "unit"),
             place=table.place,
             what="unit (or each_row_is_a_unit, or public)",
             prevents="every question about this table",
         )
     if table.unit and not any((table.clip_rows, table.max_rows_per_unit, table.max_groups)):
         yield Blank(
+            path=("tables", table.name, "clip_rows"),
             place=table.place,
             what="clip_rows (or max_rows_per_unit, or max_groups)",
             prevents="COUNT(*), unless the question itself says how much one unit may add",
@@ -109,16 +117,19 @@ def _table(table: Table) -> Iterator[Blank]:
 
 
 def _column(column: Column) -> Iterator[Blank]:
-    name = column.name
+    name, path = column.name, ("tables", column.table, "columns", column.name)
     if column.type is None:
-        yield Blank(place=column.place, what="type", prevents=f"every question that uses {name}")
+        yield Blank(path=(*path, "type"), place=column.place, what="type", prevents=f"every question that uses {name}")
     elif column.type.numeric and column.keys is None:
         if column.bounds is None:
             sums = f"SUM({name}), AVG({name}) and quantiles of {name}"
-            yield Blank(place=column.place, what="bounds", prevents=sums)
+            yield Blank(path=(*path, "bounds"), place=column.place, what="bounds", prevents=sums)
     elif column.type in (ColumnType.DATE, ColumnType.TIMESTAMP) and column.bounds is None:
         yield Blank(
-            place=column.place, what="bounds", prevents=f"all groups by {name} (only common ones would be found)"
+            path=(*path, "bounds"),
+            place=column.place,
+            what="bounds",
+            prevents=f"all groups by {name} (only common ones would be found)",
         )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from tacit.base import PolicyError
+from tacit.base import PolicyError, Problem
 from tacit.policy import kind
 from tacit.policy.column import Column
 from tacit.policy.declaration import Declaration, instead, key, listing, quoted
@@ -176,39 +176,48 @@ class Table(Declaration):
     def private(self) -> bool:
         return not self.public
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         whose = [word for word in ("unit", "each_row_is_a_unit", "public") if getattr(self, word)]
         if len(whose) > 1:
-            yield f"{' and '.join(whose)} exclude each other: keep the one that is true"
+            yield Problem((whose[0],), f"{' and '.join(whose)} exclude each other: keep the one that is true")
         contributions = ("max_rows_per_unit", "clip_rows", "max_groups", "rows_per_group")
         used = [word for word in contributions if getattr(self, word) is not None]
         if used and self.public:
-            yield f"{used[0]} is for protected tables, and this one is public: remove one of them"
+            yield Problem((used[0],), f"{used[0]} is for protected tables, and this one is public: remove one of them")
         elif used and self.each_row_is_a_unit:
-            yield f"{used[0]} says nothing where each row is a unit of its own: remove it"
+            yield Problem((used[0],), f"{used[0]} says nothing where each row is a unit of its own: remove it")
         if self.rows is not None and not self.public:
-            yield "rows is for public tables, and this one is protected: declare max_rows_per_unit, or remove it"
+            yield Problem(
+                ("rows",),
+                "rows is for public tables, and this one is protected: declare max_rows_per_unit, or remove it",
+            )
         if self.quote and self.quote == self.delimiter:
-            yield f"delimiter and quote are both {quoted(self.quote)}: a cell could not be told from its end"
+            yield Problem(
+                ("delimiter",),
+                f"delimiter and quote are both {quoted(self.quote)}: a cell could not be told from its end",
+            )
         if self.rows_per_group is not None and self.max_groups is None:
-            yield "rows_per_group needs max_groups beside it: one unit could be in any number of groups"
+            yield Problem(
+                ("rows_per_group",),
+                "rows_per_group needs max_groups beside it: one unit could be in any number of groups",
+            )
         yield from self._columns()
 
-    def _columns(self) -> Iterator[str]:
+    def _columns(self) -> Iterator[Problem]:
         yield from alike(self.columns, "column")
         for name, column in self.columns.items():
-            place = f"column {quoted(name)}: "
+            path, place = ("columns", name), f"column {quoted(name)}"
             if self.unit == name and column.keys is not None:
-                yield f"{place}it names the people, so its values are the secret: remove keys"
+                yield Problem(path, "it names the people, so its values are the secret: remove keys", place)
             if self.unit == name and column.type is ColumnType.FLOAT:
-                yield (
-                    f"{place}it names the people, and two of them can have the same float: store it as an integer or a "
-                    "text, and declare that"
-                )
+                told = "it names the people, and two of them can have the same float: store it as an integer or a text"
+                yield Problem(path, f"{told}, and declare that", place)
             if column.unique and not self.public:
-                yield f"{place}unique is for public tables, and this one is protected: remove it"
+                told = "unique is for public tables, and this one is protected: remove it"
+                yield Problem((*path, "unique"), told, place)
             if column.per_group is not None and self.max_groups is None:
-                yield f"{place}per_group needs max_groups in the table: one unit could be in any number of groups"
+                told = "per_group needs max_groups in the table: one unit could be in any number of groups"
+                yield Problem((*path, "per_group"), told, place)
 
     def column(self, name: str, question: str = "this question") -> Column:
         """The declared column, usable; else an error that says what is there."""
@@ -243,10 +252,11 @@ class Table(Declaration):
         return self.clip_rows
 
 
-def alike(names: Mapping[str, object], what: str) -> Iterator[str]:
+def alike(names: Mapping[str, object], what: str) -> Iterator[Problem]:
     """Names that SQL would not tell apart."""
     seen: dict[str, str] = {}
     for name in names:
         first = seen.setdefault(name.casefold(), name)
         if first != name:
-            yield f"{what}s {quoted(first)} and {quoted(name)} differ in capitals only, which SQL does not see"
+            told = f"{what}s {quoted(first)} and {quoted(name)} differ in capitals only, which SQL does not see"
+            yield Problem((), told)

@@ -5,8 +5,6 @@ nobody any privacy, only their tokens and their lists of answers.
 """
 
 import os
-import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -36,7 +35,6 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
@@ -45,8 +43,8 @@ from tacit.base.private_file import open_private
 
 __all__ = [
     "SCHEMA",
-    "Schema",
     "State",
+    "StateSchema",
     "Unavailable",
     "browsers",
     "jobs",
@@ -73,7 +71,7 @@ LOCK = 0x7AC1_7000  # of PostgreSQL's advisory locks: while tables are made or c
 
 
 @dataclass(frozen=True)
-class Schema:
+class StateSchema:
     """The tables of one part of the service; in PostgreSQL several parts share a database.
 
     `steps[n]` turns version n + 1 into n + 2. Tables that are new are made before the steps are taken, so a step
@@ -211,6 +209,7 @@ jobs = Table(
     Column("problem", Text),
     Column("key", Text),  # names the charge: asked again under it, the question is not paid for twice
     Column("seen", BigInteger),  # the last sign of life of the worker that has it
+    Column("share", Float),  # how far it was then, where that is told
 )
 keys = Table(
     "tacit_keys",
@@ -227,7 +226,11 @@ def _jobs_have_keys(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE tacit_jobs ADD COLUMN seen BIGINT"))
 
 
-SCHEMA = Schema("service", metadata, "tacit_people", steps=(_jobs_have_keys,))
+def _jobs_have_progress(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE tacit_jobs ADD COLUMN share FLOAT"))
+
+
+SCHEMA = StateSchema("service", metadata, "tacit_people", steps=(_jobs_have_keys, _jobs_have_progress))
 
 
 class Unavailable(TacitError):  # noqa: N818 - says what is the case, as Denied does
@@ -249,13 +252,12 @@ class State:
             self.engine = create_engine(url, pool_pre_ping=on_server, pool_size=20, max_overflow=40)
         except (ArgumentError, ValueError):
             raise InputError("database is no address: write postgresql://user@host/name") from None
-        self.inline = not on_server  # whether `look` is so short that an event loop may wait for it
+        self.on_server = on_server  # PostgreSQL, which several machines share
         self._writer = self.engine.execution_options(writing=True)
         if not on_server:
             event.listen(self.engine, "connect", _settings)
             event.listen(self.engine, "begin", _begin)
             private_database(Path(where))
-        self._glass = _Glass(Path(where)) if self.inline else None
         try:
             with self.writing() as connection:
                 SCHEMA.prepare(connection)
@@ -273,9 +275,7 @@ class State:
             yield connection
 
     def look(self, query: Select[Any], **values: Any) -> Sequence[Sequence[Any]]:
-        """The rows of a query that was written once, as they are now. Every request looks, so this is made short."""
-        if self._glass is not None:
-            return self._glass.rows(query, values)
+        """The rows of a query, as they are now."""
         with self.reading() as connection:
             return connection.execute(query, values).all()
 
@@ -305,41 +305,7 @@ class State:
             return False
 
     def close(self) -> None:
-        if self._glass is not None:
-            self._glass.close()
         self.engine.dispose()
-
-
-class _Glass:
-    """A connection to SQLite of its own that only looks. SQLAlchemy takes ten times as long for a row."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, threading.Lock()
-        self._raw: sqlite3.Connection | None = None
-        self._texts: dict[Select[Any], tuple[str, list[str]]] = {}
-
-    def rows(self, query: Select[Any], values: dict[str, Any]) -> Sequence[Sequence[Any]]:
-        text, names = self._texts.get(query) or self._text(query)
-        try:
-            with self._lock:
-                if self._raw is None:
-                    self._raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-                    self._raw.execute("PRAGMA query_only = ON")
-                # all rows, so that nothing stays open and the next look sees what was written since
-                return self._raw.execute(text, [values[name] for name in names]).fetchall()
-        except sqlite3.Error:
-            raise _unusable() from None
-
-    def _text(self, query: Select[Any]) -> tuple[str, list[str]]:
-        written = query.compile(dialect=sqlite.dialect(paramstyle="qmark"))
-        self._texts[query] = found = (str(written), list(getattr(written, "positiontup", None) or ()))
-        return found
-
-    def close(self) -> None:
-        with self._lock:
-            if self._raw is not None:
-                self._raw.close()
-                self._raw = None
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from tacit.base import InputError, PolicyError
+from tacit.base import InputError, PolicyError, Problem
 from tacit.policy.declaration import Declaration, key
 from tacit.policy.kind import choice, labels, number, pair, text, whole
 from tacit.survey.choose import choose
@@ -112,27 +112,37 @@ class Question(Declaration):
     def named(cls, name: object) -> str:
         return plain_name(name)
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         listed, ranged = self.kind in (Asked.CHOICE, Asked.SEVERAL), self.kind is Asked.NUMBER
         if listed and not 2 <= len(self.options) <= (MOST_SEVERAL if self.kind is Asked.SEVERAL else MOST_OPTIONS):
             most = MOST_SEVERAL if self.kind is Asked.SEVERAL else MOST_OPTIONS
-            yield f'options must be 2 to {most:,} texts for kind = "{self.kind}", not {len(self.options)}'
+            yield Problem(
+                ("options",), f'options must be 2 to {most:,} texts for kind = "{self.kind}", not {len(self.options)}'
+            )
         if self.options and not listed:
-            yield f'options do not go with kind = "{self.kind}": leave them out, or write kind = "choice"'
+            yield Problem(
+                ("options",), f'options do not go with kind = "{self.kind}": leave them out, or write kind = "choice"'
+            )
         if ranged and self.range is None:
-            yield 'range is missing: kind = "number" needs range = [least, greatest]'
+            told = 'range is missing: kind = "number" needs range = [least, greatest]'
+            yield Problem(("range",), told, short="is needed")
         if self.range is not None and not ranged:
-            yield f'range does not go with kind = "{self.kind}": leave it out, or write kind = "number"'
+            yield Problem(
+                ("range",), f'range does not go with kind = "{self.kind}": leave it out, or write kind = "number"'
+            )
         if ranged and self.range is not None:
             low, high = self.range
             if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high):
-                yield "range must be two numbers, [least, greatest], the second larger"
+                yield Problem(("range",), "range must be two numbers, [least, greatest], the second larger")
         if self.show is Shown.DISTRIBUTION and not ranged:
-            yield f'show = "distribution" does not go with kind = "{self.kind}": it is for kind = "number"'
+            told = f'does not go with kind = "{self.kind}": it is for kind = "number"'
+            yield Problem(("show",), f'show = "distribution" {told}', short=told)
         if not 4 <= self.bins <= MOST_BINS:
-            yield f"bins = {self.bins} must be 4 to {MOST_BINS}"
+            told = f"must be 4 to {MOST_BINS}"
+            yield Problem(("bins",), f"bins = {self.bins} {told}", short=told)
         if self.longest > LONGEST:
-            yield f"longest = {self.longest} must be 1 to {LONGEST}"
+            told = f"must be 1 to {LONGEST}"
+            yield Problem(("longest",), f"longest = {self.longest} {told}", short=told)
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from tacit.base import InputError
+from tacit.base import InputError, Problem
 from tacit.policy.declaration import Declaration, key, listing, number
 from tacit.policy.kind import Kind, choice, text, whole, yes
 from tacit.survey.invitation import Invitations
@@ -93,17 +93,20 @@ class Survey(Declaration):
     )
     file: str = field(default="", compare=False)  # how messages call it
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Problem]:
         if not 1 <= len(self.questions) <= MOST_QUESTIONS:
-            yield f"there must be 1 to {MOST_QUESTIONS} questions: write one as [questions.NAME]"
+            told = f"there must be 1 to {MOST_QUESTIONS} questions: write one as [questions.NAME]"
+            yield Problem(("questions",), told, short="add at least one question")
         if self.opens is not None and self.closes is not None and self.opens >= self.closes:
-            yield "closes must be later than opens"
+            yield Problem(("closes",), "closes must be later than opens")
         own = [q.epsilon for q in self.questions.values() if q.epsilon is not None]
         total, open_ = sum(own, Fraction(0)), len(self.questions) - len(own)
         if total > self.epsilon:
-            yield f"the questions' epsilon add up to {number(total)}, more than epsilon = {number(self.epsilon)}"
+            told = f"the questions' epsilon add up to {number(total)}, more than epsilon = {number(self.epsilon)}"
+            yield Problem(("epsilon",), told)
         elif open_ and total == self.epsilon:
-            yield f"epsilon = {number(self.epsilon)} leaves nothing for the questions without an epsilon of their own"
+            nothing = "leaves nothing for the questions without an epsilon of their own"
+            yield Problem(("epsilon",), f"epsilon = {number(self.epsilon)} {nothing}", short=nothing)
 
     @cached_property
     def spending(self) -> Mapping[str, Fraction]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.base import PolicyError
-from tacit.policy.declaration import instead, keys, part_of, quoted, read_values, required, shown, within
+from tacit.base import PolicyError, Problem
+from tacit.policy.declaration import instead, keys, part_of, quoted, read_values, required, shown
 from tacit.policy.read import read_text, read_toml
 from tacit.policy.reference import tabled
 from tacit.survey.question import Question
@@ -34,17 +34,21 @@ def parse(text: str, *, file: str = "survey.toml") -> Survey:
             return survey
         except PolicyError as error:
             problems = list(error.problems)
-    raise PolicyError(*(f"{file}: {problem}" for problem in problems))
+    raise PolicyError(*(problem.of_file(file) for problem in problems))
 
 
-def _values(part: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _values(part: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
     """The plain values to make a `part` with, and what is wrong with the others."""
     known = {item.name: item for item in keys(part)}
     problems = [
-        f"there is no key {quoted(name)}: {instead(name, known, those='keys')}" for name in data if name not in known
+        Problem((), f"there is no key {quoted(name)}: {instead(name, known, those='keys')}")
+        for name in data
+        if name not in known
     ]
     problems += [
-        f"{item.name} is missing: add {item.name} = {item.metadata['example']}"
+        Problem(
+            (item.name,), f"{item.name} is missing: add {item.name} = {item.metadata['example']}", short="is needed"
+        )
         for item in known.values()
         if required(item) and item.name not in data and not part_of(item)
     ]
@@ -52,15 +56,16 @@ def _values(part: type, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[s
     return values, problems + wrong
 
 
-def _questions(data: Any) -> tuple[dict[str, Question], list[str]]:
+def _questions(data: Any) -> tuple[dict[str, Question], list[Problem]]:
     if not isinstance(data, dict):
-        return {}, [f"questions = {shown(data)} must be written as [questions.NAME]"]
+        return {}, [Problem(("questions",), f"questions = {shown(data)} must be written as [questions.NAME]")]
     found: dict[str, Question] = {}
-    problems: list[str] = []
+    problems: list[Problem] = []
     for name, given in data.items():
         place = f"question {quoted(name)}"
         if not isinstance(given, dict):
-            problems.append(f"{place}: must be written as [questions.{name}] with its keys below")
+            told = f"must be written as [questions.{name}] with its keys below"
+            problems.append(Problem(("questions", name), told, place))
             continue
         values, wrong = _values(Question, given)
         if not wrong:
@@ -68,7 +73,7 @@ def _questions(data: Any) -> tuple[dict[str, Question], list[str]]:
                 found[name] = Question(**values)
             except PolicyError as error:
                 wrong = list(error.problems)
-        problems += within(place, wrong)
+        problems += [problem.within(place, "questions", name) for problem in wrong]
     return found, problems
 
 

@@ -1,4 +1,4 @@
-"""The desk behind every door: what each person may know, rules that change, stops and padding."""
+"""The datasets behind every door: what each person may know, rules that change, stops and padding."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tacit.base import Denied, InputError, OverBudget
 from tacit.engine import Watch
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.policy.account import analyst_holder
-from tacit.server.ask.datasets import Cancelled, Desk, NoDataset
+from tacit.server.ask.datasets import Cancelled, Datasets, NoDataset
 from tacit.server.auth.people import Identity
 from tacit.server.db import Unavailable
 
@@ -27,8 +27,8 @@ def policy(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(policy: Path) -> Iterator[Desk]:
-    found = Desk([policy])
+def datasets(policy: Path) -> Iterator[Datasets]:
+    found = Datasets([policy])
     yield found
     found.close()
 
@@ -39,23 +39,23 @@ def changed(policy: Path, old: str, new: str) -> None:
     policy.write_text(text.replace(old, new))
 
 
-def spent(desk: Desk, who: Identity) -> int:
-    balance = desk.budget(who, "clinic").balance(analyst_holder(who.name))
+def spent(datasets: Datasets, who: Identity) -> int:
+    balance = datasets.budget(who, "clinic").balance(analyst_holder(who.name))
     return 0 if balance is None else balance.spent.spend
 
 
-def test_who_may_know_of_a_dataset(desk: Desk) -> None:
-    assert [desk.datasets(who) for who in (ANA, BEN, CORA, OTTO)] == [["clinic"]] * 4
-    assert desk.datasets(ZOE) == []
-    for call in (desk.policy, desk.budget, desk.left):
+def test_who_may_know_of_a_dataset(datasets: Datasets) -> None:
+    assert [datasets.names(who) for who in (ANA, BEN, CORA, OTTO)] == [["clinic"]] * 4
+    assert datasets.names(ZOE) == []
+    for call in (datasets.policy, datasets.budget, datasets.left):
         with pytest.raises(NoDataset):
             call(ZOE, "clinic")
         with pytest.raises(NoDataset):
             call(ANA, "nowhere")
 
 
-def test_only_declared_facts_and_ones_own_are_told(desk: Desk, policy: Path) -> None:
-    whole, mine = desk.policy(CORA, "clinic"), desk.policy(BEN, "clinic")
+def test_only_declared_facts_and_ones_own_are_told(datasets: Datasets, policy: Path) -> None:
+    whole, mine = datasets.policy(CORA, "clinic"), datasets.policy(BEN, "clinic")
     assert set(whole.tables) == {"visits", "staff"}
     assert set(mine.tables) == {"visits"}
     assert set(mine.analysts) == {"ben"}
@@ -67,20 +67,20 @@ def test_only_declared_facts_and_ones_own_are_told(desk: Desk, policy: Path) -> 
         assert found.folder is None
 
 
-def test_describing_runs_nothing_and_charges_nothing(desk: Desk) -> None:
-    before = desk.standing(CORA, "clinic").seq
+def test_describing_runs_nothing_and_charges_nothing(datasets: Datasets) -> None:
+    before = datasets.standing(CORA, "clinic").seq
     asked = "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward"
-    assert desk.columns(ANA, "clinic", asked) == [("ward", "text"), ("n", "integer"), ("c", "number")]
-    assert desk.quote(ANA, "clinic", asked, epsilon=1).enough
-    assert desk.standing(CORA, "clinic").seq == before
+    assert datasets.columns(ANA, "clinic", asked) == [("ward", "text"), ("n", "integer"), ("c", "number")]
+    assert datasets.quote(ANA, "clinic", asked, epsilon=1).enough
+    assert datasets.standing(CORA, "clinic").seq == before
 
 
-def test_a_list_is_described_as_one(desk: Desk) -> None:
+def test_a_list_is_described_as_one(datasets: Datasets) -> None:
     asked = "SELECT HISTOGRAM(ward) AS h, TOP_K(ward, 2) AS t, MODE(ward) AS m FROM visits"
-    described = desk.columns(ANA, "clinic", asked)
+    described = datasets.columns(ANA, "clinic", asked)
     assert described == [("h", "integer[]"), ("t", "text[]"), ("m", "text")]
-    assert desk.quote(ANA, "clinic", asked, epsilon=0.5).columns == tuple(described)
-    answer = desk.ask(ANA, "clinic", asked, epsilon=0.5).table
+    assert datasets.quote(ANA, "clinic", asked, epsilon=0.5).columns == tuple(described)
+    answer = datasets.ask(ANA, "clinic", asked, epsilon=0.5).table
     assert [str(answer.schema.field(name).type) for name in "htm"] == [
         "list<item: int64>",
         "list<item: string>",
@@ -88,77 +88,87 @@ def test_a_list_is_described_as_one(desk: Desk) -> None:
     ]
 
 
-def test_a_dataset_that_is_not_there_is_told_in_words_for_every_door(desk: Desk) -> None:
+def test_a_dataset_that_is_not_there_is_told_in_words_for_every_door(datasets: Datasets) -> None:
     with pytest.raises(NoDataset) as found:
-        desk.policy(ANA, "nowhere")
+        datasets.policy(ANA, "nowhere")
     assert "/v1" not in str(found.value)
 
 
-def test_a_budget_shows_what_binds_and_nobody_elses(desk: Desk) -> None:
-    desk.ask(ANA, "clinic", COUNT, epsilon=0.5)
-    desk.ask(BEN, "clinic", COUNT, epsilon=0.25)
-    mine = desk.budget(BEN, "clinic")
+def test_a_budget_shows_what_binds_and_nobody_elses(datasets: Datasets) -> None:
+    datasets.ask(ANA, "clinic", COUNT, epsilon=0.5)
+    datasets.ask(BEN, "clinic", COUNT, epsilon=0.25)
+    mine = datasets.budget(BEN, "clinic")
     assert {balance.holder for balance in mine.balances} == {"dataset", "analyst:ben"}
     assert [b.last for b in mine.balances if b.holder == "dataset"] == [None]
     assert mine.claims == ()
-    whole = {balance.holder for balance in desk.budget(OTTO, "clinic").balances}
+    whole = {balance.holder for balance in datasets.budget(OTTO, "clinic").balances}
     assert {"analyst:ana", "analyst:ben"} <= whole
     with pytest.raises(Denied):
-        desk.standing(BEN, "clinic")
+        datasets.standing(BEN, "clinic")
 
 
-def test_an_auditor_does_not_ask(desk: Desk) -> None:
-    for call in (desk.ask, desk.quote):
+def test_an_auditor_does_not_ask(datasets: Datasets) -> None:
+    for call in (datasets.ask, datasets.quote):
         with pytest.raises(Denied, match="auditor"):
             call(OTTO, "clinic", COUNT, epsilon=0.1)
     with pytest.raises(Denied):
-        desk.columns(OTTO, "clinic", COUNT)
+        datasets.columns(OTTO, "clinic", COUNT)
 
 
-def test_a_lowered_limit_binds_the_next_question(desk: Desk, policy: Path) -> None:
-    desk.ask(ANA, "clinic", COUNT, epsilon=0.5)
+def test_a_lowered_limit_binds_the_next_question(datasets: Datasets, policy: Path) -> None:
+    datasets.ask(ANA, "clinic", COUNT, epsilon=0.5)
     changed(policy, "[analysts.ana]\nlimit = 2", "[analysts.ana]\nlimit = 0.6")
-    assert desk.left(ANA, "clinic").epsilon == pytest.approx(0.1)
+    assert datasets.left(ANA, "clinic").epsilon == pytest.approx(0.1)
     with pytest.raises(OverBudget):
-        desk.ask(ANA, "clinic", COUNT, epsilon=0.2)
+        datasets.ask(ANA, "clinic", COUNT, epsilon=0.2)
 
 
-def test_who_is_taken_out_of_the_policy_is_out(desk: Desk, policy: Path) -> None:
+def test_who_is_taken_out_of_the_policy_is_out(datasets: Datasets, policy: Path) -> None:
     changed(policy, "[analysts.ana]", "[analysts.ada]")
     with pytest.raises(NoDataset):
-        desk.quote(ANA, "clinic", COUNT, epsilon=0.1)
+        datasets.quote(ANA, "clinic", COUNT, epsilon=0.1)
 
 
-def test_rules_that_cannot_be_read_answer_nobody_and_say_no_more(desk: Desk, policy: Path) -> None:
+def test_a_question_that_waited_is_answered_by_the_rules_of_then(datasets: Datasets, policy: Path) -> None:
+    waiting = datasets.question(ANA, "clinic", COUNT, epsilon=0.5)
+    policy.write_text(policy.read_text().replace("[analysts.ana]\nlimit = 2", "[analysts.ana]\nlimit = 0.1"))
+    with pytest.raises(Denied):
+        datasets.answer(waiting)
+    policy.write_text(policy.read_text().replace("[analysts.ana]", "[analysts.anna]"))
+    with pytest.raises(NoDataset):
+        datasets.answer(waiting)
+
+
+def test_rules_that_cannot_be_read_answer_nobody_and_say_no_more(datasets: Datasets, policy: Path) -> None:
     good = policy.read_text()
     policy.write_text("[dataset")
     for who in (ANA, CORA):
         with pytest.raises(Unavailable) as told:
-            desk.quote(who, "clinic", COUNT, epsilon=0.1)
+            datasets.quote(who, "clinic", COUNT, epsilon=0.1)
         assert str(policy.parent) not in str(told.value)
-        assert desk.datasets(who) == []
+        assert datasets.names(who) == []
     policy.write_text(good)
-    assert desk.quote(ANA, "clinic", COUNT, epsilon=0.1).enough
+    assert datasets.quote(ANA, "clinic", COUNT, epsilon=0.1).enough
 
 
-def test_a_table_that_moved_is_opened_anew_and_the_account_stays(desk: Desk, policy: Path) -> None:
-    desk.ask(ANA, "clinic", COUNT, epsilon=0.5)
+def test_a_table_that_moved_is_opened_anew_and_the_account_stays(datasets: Datasets, policy: Path) -> None:
+    datasets.ask(ANA, "clinic", COUNT, epsilon=0.5)
     moved = policy.parent / "moved.parquet"
     (policy.parent / "visits.parquet").rename(moved)
     changed(policy, "visits.parquet", "moved.parquet")
-    found = desk.ask(ANA, "clinic", COUNT, epsilon=0.25)
+    found = datasets.ask(ANA, "clinic", COUNT, epsilon=0.25)
     assert found.table.num_rows == 4
-    assert spent(desk, ANA) == 750_000_000_000
+    assert spent(datasets, ANA) == 750_000_000_000
 
 
 def test_two_datasets_of_one_name_are_refused(policy: Path) -> None:
     with pytest.raises(InputError, match="two policies"):
-        Desk([policy, policy])
+        Datasets([policy, policy])
 
 
-def test_a_stop_never_stops_somebody_elses_question(desk: Desk) -> None:
+def test_a_stop_never_stops_somebody_elses_question(datasets: Datasets) -> None:
     """ana's question runs, ben's waits beside it; ben's stop must not reach hers."""
-    opened, ana, ben, outcome = desk._opened["clinic"], Watch(), Watch(), list[str]()
+    opened, ana, ben, outcome = datasets._opened["clinic"], Watch(), Watch(), list[str]()
     begun, done = threading.Event(), threading.Event()
 
     def working(_: object) -> str:
@@ -168,7 +178,7 @@ def test_a_stop_never_stops_somebody_elses_question(desk: Desk) -> None:
 
     def waiting() -> None:
         try:
-            desk.ask(BEN, "clinic", COUNT, epsilon=0.1, watch=ben)
+            datasets.ask(BEN, "clinic", COUNT, epsilon=0.1, watch=ben)
         except Cancelled:
             outcome.append("cancelled")
 
@@ -181,7 +191,7 @@ def test_a_stop_never_stops_somebody_elses_question(desk: Desk) -> None:
     with all_taken(engine, but=1):
         his = threading.Thread(target=waiting)
         his.start()
-        while not spent(desk, BEN):
+        while not spent(datasets, BEN):
             sleep(0.005)
         ben.stop()
         his.join()
@@ -189,56 +199,56 @@ def test_a_stop_never_stops_somebody_elses_question(desk: Desk) -> None:
     hers.join()
     assert outcome == ["cancelled"]
     assert found == ["an answer"]
-    again = desk.ask(BEN, "clinic", COUNT, epsilon=0.1)
+    again = datasets.ask(BEN, "clinic", COUNT, epsilon=0.1)
     assert again.table.num_rows == 4
-    assert spent(desk, BEN) == 100_000_000_000
+    assert spent(datasets, BEN) == 100_000_000_000
 
 
-def test_closing_stops_a_question_and_stores_no_failure(desk: Desk, policy: Path) -> None:
-    opened, outcome = desk._opened["clinic"], []
+def test_closing_stops_a_question_and_stores_no_failure(datasets: Datasets, policy: Path) -> None:
+    opened, outcome = datasets._opened["clinic"], []
 
     def waiting() -> None:
         try:
-            desk.ask(BEN, "clinic", COUNT, epsilon=0.1)
+            datasets.ask(BEN, "clinic", COUNT, epsilon=0.1)
         except Cancelled:
             outcome.append("cancelled")
 
     with all_taken(opened.engine):
         thread = threading.Thread(target=waiting)
         thread.start()
-        while not spent(desk, BEN):
+        while not spent(datasets, BEN):
             sleep(0.005)
-        closing = threading.Thread(target=desk.close)
+        closing = threading.Thread(target=datasets.close)
         closing.start()
-        while not desk._closed:
+        while not datasets._closed:
             sleep(0.005)
     thread.join()
     closing.join()
     assert outcome == ["cancelled"]
-    fresh = Desk([policy])
+    fresh = Datasets([policy])
     assert fresh.ask(BEN, "clinic", COUNT, epsilon=0.1).table.num_rows == 4
     assert spent(fresh, BEN) == 100_000_000_000
     fresh.close()
     with pytest.raises(NoDataset):
-        desk.ask(BEN, "clinic", COUNT, epsilon=0.1)
+        datasets.ask(BEN, "clinic", COUNT, epsilon=0.1)
 
 
-def test_what_is_stopped_before_it_began_is_not_charged(desk: Desk) -> None:
+def test_what_is_stopped_before_it_began_is_not_charged(datasets: Datasets) -> None:
     watch = Watch()
     watch.stop()
     with pytest.raises(Cancelled):
-        desk.ask(ANA, "clinic", COUNT, epsilon=0.1, watch=watch)
-    assert desk.left(ANA, "clinic").epsilon == 2
+        datasets.ask(ANA, "clinic", COUNT, epsilon=0.1, watch=watch)
+    assert datasets.left(ANA, "clinic").epsilon == 2
 
 
 def test_answers_from_the_data_take_whole_steps_of_time(policy: Path) -> None:
-    desk = Desk([policy], padding=1.0)
+    datasets = Datasets([policy], padding=1.0)
     try:
         began = monotonic()
-        desk.ask(ANA, "clinic", COUNT, epsilon=0.1)
+        datasets.ask(ANA, "clinic", COUNT, epsilon=0.1)
         assert monotonic() - began >= 1.0
         watch = Watch()
-        assert desk.ask(ANA, "clinic", COUNT, epsilon=0.1, watch=watch).cached
+        assert datasets.ask(ANA, "clinic", COUNT, epsilon=0.1, watch=watch).cached
         assert not watch.ran  # so nothing is rounded
     finally:
-        desk.close()
+        datasets.close()

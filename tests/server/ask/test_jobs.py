@@ -18,10 +18,10 @@ from tacit.base import Refused
 from tacit.engine import Watch
 from tacit.server.ask import jobs as module
 from tacit.server.ask.datasets import Cancelled
-from tacit.server.ask.jobs import Job, Jobs
+from tacit.server.ask.jobs import Jobs, QueuedQuestion
 from tacit.server.auth.people import Identity
 from tacit.server.db import State, jobs, now
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 ANA, BEN = Identity("ana", "analyst"), Identity("ben", "analyst")
 
@@ -33,7 +33,7 @@ def work(state: State) -> Iterator[Jobs]:
     found.close(0)
 
 
-def ended(work: Jobs, name: str) -> Job:
+def ended(work: Jobs, name: str) -> QueuedQuestion:
     for _ in range(500):
         found = work.find(ANA, name)
         if found.state not in ("queued", "running"):
@@ -78,6 +78,29 @@ def test_progress_is_told_only_where_times_may_be(state: State) -> None:
         work.close(10)
 
 
+def test_progress_is_written_down_for_other_workers_and_later(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BEAT", 0)
+    monkeypatch.setattr(module, "OFTEN", 0.01)
+    work, elsewhere = (Jobs(state, at_once=1, tells=True) for _ in range(2))
+    hold = threading.Event()
+
+    def halfway(watch: Watch) -> str:
+        watch.tell(0.5)
+        hold.wait(30)
+        return "its release"
+
+    name = work.start(ANA, "clinic", halfway)
+    for _ in range(500):
+        if elsewhere.find(ANA, name).share is not None:
+            break
+        sleep(0.01)
+    assert elsewhere.find(ANA, name).share == 0.5
+    hold.set()
+    assert ended(elsewhere, name).share is None
+    work.close(1)
+    elsewhere.close(0)
+
+
 def test_what_is_queued_and_cancelled_is_never_begun(work: Jobs) -> None:
     hold, ran = threading.Event(), threading.Event()
     first = [work.start(ANA, "clinic", lambda _: str(hold.wait(10))) for _ in range(2)]
@@ -106,7 +129,7 @@ def test_a_cancelled_job_stays_so_although_its_work_ends(work: Jobs) -> None:
 
     name = work.start(ANA, "clinic", slow)
     assert begun.wait(10)
-    with pytest.raises(Problem):
+    with pytest.raises(HttpProblem):
         work.cancel(BEN, name)
     work.cancel(ANA, name)
     hold.set()
@@ -120,7 +143,7 @@ def test_one_person_has_only_so_many(work: Jobs, monkeypatch: pytest.MonkeyPatch
     hold = threading.Event()
     for _ in range(2):
         work.start(ANA, "clinic", lambda _: str(hold.wait(10)))
-    with pytest.raises(Problem, match="open jobs"):
+    with pytest.raises(HttpProblem, match="open jobs"):
         work.start(ANA, "clinic", lambda _: "one more")
     work.start(BEN, "clinic", lambda _: "of another")
     hold.set()
@@ -166,7 +189,7 @@ def started(work: Jobs) -> list[str]:
         raise Cancelled("stopped")
 
     found: list[str] = []
-    with suppress(Problem):
+    with suppress(HttpProblem):
         found.extend(work.start(ANA, "clinic", until_stopped) for _ in range(40))
     return found
 

@@ -8,14 +8,14 @@ import pytest
 
 from tacit.engine import Watch
 from tacit.server.ask import running as module
-from tacit.server.ask.running import Running
+from tacit.server.ask.running import RunningQuestions
 from tacit.server.db import State
 
 
 @pytest.fixture
-def here(state: State, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+def here(state: State, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningQuestions]:
     monkeypatch.setattr(module, "OFTEN", 0.05)
-    found = Running(state)
+    found = RunningQuestions(state)
     yield found
     found.close()
 
@@ -27,7 +27,7 @@ def until(holds: Callable[[], object]) -> None:
         sleep(0.01)
 
 
-def test_a_question_is_known_while_it_runs(here: Running) -> None:
+def test_a_question_is_known_while_it_runs(here: RunningQuestions) -> None:
     with here.question("ana", "clinic", "SELECT 1", Watch()):
         (found,) = here.listed("clinic")
         assert (found.owner, found.sql, found.dataset) == ("ana", "SELECT 1", "clinic")
@@ -35,8 +35,8 @@ def test_a_question_is_known_while_it_runs(here: Running) -> None:
     assert here.listed("clinic") == []
 
 
-def test_another_worker_sees_and_stops_it(here: Running, state: State) -> None:
-    there, watch = Running(state), Watch()
+def test_another_worker_sees_and_stops_it(here: RunningQuestions, state: State) -> None:
+    there, watch = RunningQuestions(state), Watch()
     with here.question("ana", "clinic", "SELECT 1", watch):
         until(lambda: there.listed("clinic"))
         (found,) = there.listed("clinic")
@@ -50,7 +50,7 @@ def test_another_worker_sees_and_stops_it(here: Running, state: State) -> None:
     there.close()
 
 
-def test_here_it_is_stopped_at_once_and_alone(here: Running) -> None:
+def test_here_it_is_stopped_at_once_and_alone(here: RunningQuestions) -> None:
     one, two = Watch(), Watch()
     with here.question("ana", "clinic", "SELECT 1", one), here.question("ben", "clinic", "SELECT 2", two):
         anas = next(each for each in here.listed("clinic") if each.owner == "ana")
@@ -58,8 +58,8 @@ def test_here_it_is_stopped_at_once_and_alone(here: Running) -> None:
         assert (one.stopped, two.stopped) == (True, False)
 
 
-def test_a_worker_that_died_is_not_shown(here: Running, state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = Running(state)
+def test_a_worker_that_died_is_not_shown(here: RunningQuestions, state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = RunningQuestions(state)
     with here.question("ana", "clinic", "SELECT 1", Watch()):
         until(lambda: there.listed("clinic"))
         monkeypatch.setattr(module, "LOST", -1)
@@ -69,7 +69,7 @@ def test_a_worker_that_died_is_not_shown(here: Running, state: State, monkeypatc
 
 def test_the_end_takes_away_what_was_written(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "OFTEN", 0.05)
-    here, there, over = Running(state), Running(state), threading.Event()
+    here, there, over = RunningQuestions(state), RunningQuestions(state), threading.Event()
 
     def work() -> None:
         with here.question("ana", "clinic", "SELECT 1", Watch()):

@@ -23,7 +23,7 @@ from tacit.server.auth.oidc import FLOW, person_of
 from tacit.server.auth.oidc_provider import Provider, fetched, safe_address
 from tacit.server.db import Unavailable
 from tacit.server.ops.config import Config
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -256,7 +256,7 @@ def test_an_email_address_counts_if_it_is_verified(provider: Identities, clinic:
     people.add("eve@example.org", "analyst")
     said = {"sub": "e-1", "email": "eve@example.org"}
     for verified in ({}, {"email_verified": "true"}, {"email_verified": False}):
-        with pytest.raises(Problem, match="verified"):
+        with pytest.raises(HttpProblem, match="verified"):
             person_of({**said, **verified}, config, people)
     assert person_of({**said, "email_verified": True}, config, people).name == "eve@example.org"
 

@@ -126,7 +126,7 @@ def test_when_the_budget_is_spent_the_page_says_so(ana: Page, clinic: Running) -
 def test_a_long_question_can_be_stopped_and_costs_no_more_later(ana: Page, clinic: Running) -> None:
     spend(ana, "0.5")
     expect(ana.get_by_role("button", name="Ask for 0.5")).to_be_visible()
-    with all_taken(clinic.service.desk._opened["clinic"].engine):  # somebody else's question has the engine
+    with all_taken(clinic.service.datasets._opened["clinic"].engine):  # somebody else's question has the engine
         ana.get_by_role("button", name="Ask for").click()
         expect(ana.get_by_role("progressbar", name="How far")).to_be_visible()
         expect(ana.locator("#ask")).to_have_attribute("aria-disabled", "true")

@@ -63,7 +63,7 @@ def test_a_window_ends_and_the_lifetime_is_beside_it(chromium: Browser, clinic: 
     path = clinic.service.config.datasets[0]
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("budget = 3\n", 'budget = 3\nreset = "30 days"\nlifetime = 30\n'), encoding="utf-8")
-    opened = clinic.service.desk.opened(Identity("cora", "curator"), "clinic")
+    opened = clinic.service.datasets.find(Identity("cora", "curator"), "clinic")
     opened.ledger.apply(opened.policy.terms())
     clinic.ask("ana", TOTAL, epsilon=0.5).raise_for_status()
     with visit(chromium, clinic, "ana") as page:

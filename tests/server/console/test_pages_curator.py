@@ -113,12 +113,12 @@ def test_limits_are_changed_after_a_look(clinic: Running, chromium: "Browser") -
         dialog = page.get_by_role("dialog")
         dialog.get_by_text("ana: at most 2 → at most 1.5").wait_for()
         dialog.get_by_role("button", name="Leave it").click()
-        assert clinic.service.desk.policy(_cora(clinic), "clinic").analysts["ana"].limit == 2
+        assert clinic.service.datasets.policy(_cora(clinic), "clinic").analysts["ana"].limit == 2
         page.get_by_role("button", name="Look at the change").click()
         page.get_by_role("dialog").get_by_role("button", name="Change it").click()
         page.get_by_role("cell", name="1.5", exact=True).wait_for()
         page.get_by_role("cell", name="ana: at most 2 → at most 1.5").wait_for()
-    assert float(clinic.service.desk.policy(_cora(clinic), "clinic").analysts["ana"].limit or 0) == 1.5
+    assert float(clinic.service.datasets.policy(_cora(clinic), "clinic").analysts["ana"].limit or 0) == 1.5
 
 
 def test_the_ledger_is_seen_and_verified(clinic: Running, chromium: "Browser") -> None:

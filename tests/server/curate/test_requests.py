@@ -7,9 +7,9 @@ import pytest
 
 from tacit.server.auth.people import Identity
 from tacit.server.curate import requests as module
-from tacit.server.curate.requests import Request, Requests
+from tacit.server.curate.requests import AccessRequest, Requests
 from tacit.server.db import State
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 ZOE, CORA, CARL = Identity("zoe", "analyst"), Identity("cora", "curator"), Identity("carl", "curator")
 
@@ -40,7 +40,7 @@ def test_it_is_decided_once_whoever_comes_first(state: State) -> None:
             else:
                 wishes.refuse(who, name, note="")
                 refused.append(name)
-        except Problem as error:
+        except HttpProblem as error:
             late.append(error.name)
 
     threads = [threading.Thread(target=decide, args=(who, yes)) for who in (CORA, CARL) for yes in (True, False, True)]
@@ -57,8 +57,8 @@ def test_a_grant_that_fails_opens_it_again(state: State) -> None:
     wishes = Requests(state)
     name = wishes.ask(ZOE, "shop", amount=None, reason="x").id
 
-    def fails(_: Request) -> None:
-        with pytest.raises(Problem):
+    def fails(_: AccessRequest) -> None:
+        with pytest.raises(HttpProblem):
             wishes.refuse(CARL, name, note="")  # nobody else decides meanwhile
         raise RuntimeError
 
@@ -72,7 +72,7 @@ def test_an_approval_that_died_can_be_taken_up(state: State, monkeypatch: pytest
     wishes = Requests(state)
     name = wishes.ask(ZOE, "shop", amount=None, reason="x").id
     assert wishes._move(name, ("open",), "approving", CORA, "")
-    with pytest.raises(Problem):
+    with pytest.raises(HttpProblem):
         wishes.approve(CARL, name, note="", grant=lambda _: None)
     monkeypatch.setattr(module, "STALE", -1)
     assert wishes.approve(CARL, name, note="", grant=lambda _: None).decider == "carl"
@@ -81,9 +81,9 @@ def test_an_approval_that_died_can_be_taken_up(state: State, monkeypatch: pytest
 def test_nobody_decides_about_themselves(state: State) -> None:
     wishes = Requests(state)
     name = wishes.ask(CORA, "shop", amount=None, reason="x").id
-    with pytest.raises(Problem, match="another curator"):
+    with pytest.raises(HttpProblem, match="another curator"):
         wishes.refuse(CORA, name, note="")
-    with pytest.raises(Problem, match="another curator"):
+    with pytest.raises(HttpProblem, match="another curator"):
         wishes.approve(CORA, name, note="", grant=lambda _: None)
 
 
@@ -95,5 +95,5 @@ def test_lists_by_person_and_state(state: State) -> None:
     assert [each.id for each in wishes.listed(owner="zoe")] == [names[2], names[0]]
     assert [each.id for each in wishes.listed(state="open")] == [names[2], names[1]]
     assert [each.id for each in wishes.listed(after=names[2], limit=1)] == [names[1]]
-    with pytest.raises(Problem):
+    with pytest.raises(HttpProblem):
         wishes.listed(owner="zoe", after=names[1])  # not theirs

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.service import COUNT, Running, running
-from tacit.server.ask.datasets import Desk
+from tacit.server.ask.datasets import Datasets
 from tacit.server.ops.log import Lines
 
 
@@ -84,7 +84,7 @@ def test_a_fault_of_ours_tells_nothing(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("patient 4711 has a secret")
 
-    monkeypatch.setattr(Desk, "quoting", broken)
+    monkeypatch.setattr(Datasets, "question", broken)
     with caplog.at_level(logging.INFO):
         answer = clinic.call("ana", "POST", "/v1/datasets/clinic/quote", json={"sql": COUNT, "epsilon": 1})
         lines = written(caplog, 1)
@@ -139,7 +139,7 @@ def test_an_engine_that_fails_looks_like_one_that_answers_to_whoever_watches(
     def fails(*_: object) -> None:
         raise ValueError("row 17 is odd")
 
-    opened = clinic.service.desk._opened["clinic"]
+    opened = clinic.service.datasets._opened["clinic"]
     monkeypatch.setattr(opened.engine, "run", fails)
     with caplog.at_level(logging.INFO):
         answer = clinic.ask("ana", "SELECT COUNT(*) AS n FROM visits WHERE age > 60", epsilon=0.01)

@@ -1,5 +1,6 @@
 """Quotes, answers, keys and jobs, over a real socket."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -12,7 +13,9 @@ import pytest
 
 from support.seats import all_taken
 from support.service import COUNT, Running, running
+from tacit.policy import Policy
 from tacit.session import Release, Session
+from tacit.sql.plans import Plans
 
 
 @pytest.fixture
@@ -219,7 +222,7 @@ def test_what_is_refused_is_refused_before_it_is_a_job(clinic: Running) -> None:
 
 
 def test_to_cancel_gives_nothing_back_and_asking_again_pays_no_more(clinic: Running) -> None:
-    opened = clinic.service.desk._opened["clinic"]
+    opened = clinic.service.datasets._opened["clinic"]
     with all_taken(opened.engine):  # somebody else's question has the engine
         taken = clinic.ask("ana", headers={"Prefer": "respond-async"})
         for _ in range(500):
@@ -233,3 +236,144 @@ def test_to_cancel_gives_nothing_back_and_asking_again_pays_no_more(clinic: Runn
     again = clinic.ask("ana")
     assert again.status_code == 200, again.text
     assert spent(clinic) == Decimal("0.1")
+
+
+ASK, QUOTE = "/v1/datasets/clinic/ask", "/v1/datasets/clinic/quote"
+BODY = {"sql": COUNT, "epsilon": 0.1}
+
+
+def test_an_answer_again_has_the_same_headers_and_says_that_it_was_known(clinic: Running) -> None:
+    first = clinic.call("ana", "POST", ASK, json=BODY)
+    again = clinic.call("ana", "POST", ASK, json=BODY)
+    assert (first.json()["cached"], again.json()["cached"]) == (False, True)
+    assert {**first.json(), "cached": True} == again.json()
+    assert again.headers["tacit-release"] == first.headers["tacit-release"]
+    assert again.headers["tacit-cached"] == "true"
+    assert again.headers["content-type"] == "application/json"
+    assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
+
+
+def test_data_that_changed_on_the_way_belong_to_no_later_question(
+    clinic: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, times = Session.spend, iter(range(1, 100))
+    data = Path(clinic.service.datasets._opened["clinic"].path).parent / "visits.parquet"
+
+    def moved(self: Session, *given: Any, **more: Any) -> Any:
+        found = first(self, *given, **more)
+        os.utime(data, ns=(1, next(times)))
+        return found
+
+    monkeypatch.setattr(Session, "spend", moved)
+    for _ in range(2):
+        assert clinic.call("ana", "POST", ASK, json=BODY).json()["cached"] is False
+
+
+@pytest.mark.parametrize("path", [ASK, QUOTE])
+def test_a_request_is_planned_and_decided_once(clinic: Running, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    for kind, name in ((Plans, "plan"), (Policy, "decide")):
+        first: Any = getattr(kind, name)
+
+        def noted(*given: Any, _first: Any = first, _name: str = name, **more: Any) -> Any:
+            done.append(_name)
+            return _first(*given, **more)
+
+        monkeypatch.setattr(kind, name, noted)
+    assert clinic.call("ana", "POST", path, json=BODY).status_code == 200
+    assert done == ["plan", "decide"]
+
+
+def test_requests_for_known_answers_are_counted(tmp_path: Path) -> None:
+    with running(tmp_path, rate=5) as clinic:
+        found = [clinic.call("ana", "POST", ASK, json=BODY).status_code for _ in range(7)]
+    assert found == [200] * 5 + [429] * 2
+
+
+def test_a_quote_again_knows_what_was_spent_since(clinic: Running) -> None:
+    before = clinic.call("ana", "POST", QUOTE, json=BODY).json()
+    assert clinic.call("ana", "POST", QUOTE, json=BODY).json() == before
+    clinic.call("ana", "POST", ASK, json=BODY)
+    after = clinic.call("ana", "POST", QUOTE, json=BODY).json()
+    assert float(before["left"]["epsilon"]) - float(after["left"]["epsilon"]) == pytest.approx(0.1)
+    assert (before["answered"], after["answered"]) == (False, True)
+    assert {**after, "left": before["left"], "answered": False} == before
+
+
+def test_a_quote_again_says_when_it_is_too_much(clinic: Running) -> None:
+    large = {"sql": COUNT, "epsilon": 1.9}
+    assert clinic.call("ana", "POST", QUOTE, json=large).json()["enough"]
+    clinic.call("ana", "POST", ASK, json=BODY)
+    clinic.call("ana", "POST", ASK, json={**BODY, "epsilon": 0.05})
+    assert not clinic.call("ana", "POST", QUOTE, json=large).json()["enough"]
+
+
+def test_each_form_and_each_person_has_its_own(clinic: Running) -> None:
+    for _ in range(2):
+        plain = clinic.call("ana", "POST", ASK, json=BODY)
+        table = clinic.call("ana", "POST", ASK, json=BODY, headers={"Accept": "text/csv"})
+        other = clinic.call("ben", "POST", ASK, json=BODY)
+        assert plain.headers["content-type"] == "application/json"
+        assert table.headers["content-type"].startswith("text/csv")
+        assert plain.json()["rows"] != other.json()["rows"]
+        assert str(plain.json()["rows"][0][1]) in table.text
+
+
+@pytest.mark.parametrize("path", [ASK, QUOTE])
+def test_a_token_that_was_revoked_gets_nothing_more(clinic: Running, path: str) -> None:
+    for _ in range(2):
+        assert clinic.call("ana", "POST", path, json=BODY).status_code == 200
+    clinic.service.people.revoke(clinic.tokens["ana"])
+    assert clinic.call("ana", "POST", path, json=BODY).status_code == 401
+
+
+@pytest.mark.parametrize("path", [ASK, QUOTE])
+def test_somebody_who_was_barred_gets_nothing_more(clinic: Running, path: str) -> None:
+    for _ in range(2):
+        assert clinic.call("ana", "POST", path, json=BODY).status_code == 200
+    clinic.service.people.bar("ana")
+    assert clinic.call("ana", "POST", path, json=BODY).status_code == 401
+
+
+@pytest.mark.parametrize("path", [ASK, QUOTE])
+def test_a_policy_that_changed_is_asked_again(clinic: Running, path: str, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert clinic.call("ben", "POST", path, json=BODY).status_code == 200
+    policy = tmp_path / "tacit.toml"
+    policy.write_text(policy.read_text().replace("[analysts.ben]", "[analysts.bertha]"))
+    assert clinic.call("ben", "POST", path, json=BODY).status_code == 404
+
+
+def test_a_limit_that_was_lowered_shows_in_the_next_quote(clinic: Running, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert clinic.call("ana", "POST", QUOTE, json=BODY).json()["left"]["epsilon"] == "1.9"
+    policy = tmp_path / "tacit.toml"
+    policy.write_text(policy.read_text().replace("[analysts.ana]\nlimit = 2", "[analysts.ana]\nlimit = 0.5"))
+    assert clinic.call("ana", "POST", QUOTE, json=BODY).json()["left"]["epsilon"] == "0.4"
+
+
+def test_data_that_changed_are_a_new_question(clinic: Running, tmp_path: Path) -> None:
+    for _ in range(2):
+        clinic.call("ana", "POST", ASK, json=BODY)
+    paid = spent(clinic)
+    os.utime(tmp_path / "visits.parquet", ns=(1, 1))
+    assert clinic.call("ana", "POST", ASK, json=BODY).json()["cached"] is False
+    assert spent(clinic) == 2 * paid
+
+
+def test_a_role_that_may_not_ask_is_told_so(clinic: Running) -> None:
+    assert clinic.call("ana", "POST", ASK, json=BODY).status_code == 200
+    assert clinic.call("otto", "POST", ASK, json=BODY).status_code == 403
+    assert clinic.call(None, "POST", ASK, json=BODY).status_code == 401
+
+
+def test_a_forged_request_of_a_browser_is_refused(clinic: Running) -> None:
+    link = clinic.service.people.link("ana")
+    with clinic.client() as browser:
+        browser.post("/signin", data={"link": link})
+        guard = browser.get("/v1/me").json()["csrf"]
+        for _ in range(2):
+            assert browser.post(ASK, json=BODY, headers={"X-CSRF-Token": guard}).status_code == 200
+        assert browser.post(ASK, json=BODY).status_code == 403
+        evil = {"X-CSRF-Token": guard, "Origin": "https://evil.example"}
+        assert browser.post(ASK, json=BODY, headers=evil).status_code == 403

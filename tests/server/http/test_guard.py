@@ -41,7 +41,7 @@ def asked(clinic: Running, who: str, sql: str, more: bytes = b"") -> socket.sock
 @pytest.mark.parametrize("more", [b"", b"POST / HTTP/1.1\r\nhost: x\r\n\r\n" * 100], ids=["plainly", "with more sent"])
 def test_questions_of_who_hangs_up_leave_their_places(tmp_path: Path, more: bytes) -> None:
     with running(tmp_path, questions_at_once=2) as clinic:
-        engine: Any = clinic.service.desk._opened["clinic"].engine
+        engine: Any = clinic.service.datasets._opened["clinic"].engine
         with endless(engine, only="> (41") as begun:
             for _ in range(2):
                 links = [asked(clinic, who, SLOW, more) for who in ("ana", "ben")]
@@ -56,12 +56,12 @@ def test_questions_of_who_hangs_up_leave_their_places(tmp_path: Path, more: byte
         spent = clinic.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]["epsilon"]
         assert clinic.ask("ana", SLOW, epsilon=0.001).status_code == 200  # under the charge that stands
         assert clinic.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]["epsilon"] == spent
-        assert not clinic.service.asking._inside
+        assert not clinic.service.pool._inside
 
 
 def test_who_waits_behind_others_and_hangs_up_is_forgotten(tmp_path: Path) -> None:
     with running(tmp_path, questions_at_once=2) as clinic:
-        engine: Any = clinic.service.desk._opened["clinic"].engine
+        engine: Any = clinic.service.datasets._opened["clinic"].engine
         with endless(engine, only="> (41") as begun:
             first = asked(clinic, "ana", SLOW)
             assert begun.acquire(timeout=PATIENCE)
@@ -79,13 +79,13 @@ def test_who_waits_behind_others_and_hangs_up_is_forgotten(tmp_path: Path) -> No
 def test_a_question_that_was_stopped_again_and_again_has_failed(tmp_path: Path) -> None:
     """To stop and ask again is free, and so every look at the time it takes would be."""
     with running(tmp_path) as clinic:
-        engine: Any = clinic.service.desk._opened["clinic"].engine
+        engine: Any = clinic.service.datasets._opened["clinic"].engine
         with endless(engine, only="> (41") as begun:
             for _ in range(3):
                 link = asked(clinic, "ana", SLOW)
                 assert begun.acquire(timeout=PATIENCE)
                 link.close()
-                until(lambda: not engine._seats.busy and not clinic.service.asking._inside)
+                until(lambda: not engine._seats.busy and not clinic.service.pool._inside)
         answer = clinic.ask("ana", SLOW, epsilon=0.001)
         assert (answer.status_code, answer.json()["type"]) == (500, "urn:tacit:problem:engine")
 
@@ -93,7 +93,7 @@ def test_a_question_that_was_stopped_again_and_again_has_failed(tmp_path: Path) 
 @pytest.mark.parametrize("extended", [False, True])
 def test_a_closed_connection_of_the_other_door_stops_its_question(tmp_path: Path, extended: bool) -> None:
     with closing(Clinic(tmp_path)) as clinic, Served(clinic) as served:
-        engine: Any = clinic.desk._opened["clinic"].engine
+        engine: Any = clinic.datasets._opened["clinic"].engine
         with endless(engine, only="> (41") as begun:
             connection = served.connect()
             connection.execute("SET tacit.epsilon = 0.25")

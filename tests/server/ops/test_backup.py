@@ -119,7 +119,7 @@ def test_a_copy_that_nothing_was_charged_since_opens_beside_the_marks(tmp_path: 
     with running(fresh(tmp_path)) as service:
         assert service.ask("ana", epsilon=0.5).status_code == 200
         back_up(service.service.config, tmp_path / "copy.tar")
-        original = Path(service.service.desk._opened["clinic"].ledger.store.where)
+        original = Path(service.service.datasets._opened["clinic"].ledger.store.where)
     restore(tmp_path / "copy.tar", tmp_path / "back")
     for ending in ("", "-wal", "-shm"):
         original.with_name(original.name + ending).unlink(missing_ok=True)
@@ -276,7 +276,7 @@ def test_a_damaged_ledger_is_told(tmp_path: Path) -> None:
     with running(fresh(tmp_path)) as service:
         assert service.ask("ana").status_code == 200
         config = service.service.config
-        ledger = Path(service.service.desk._opened["clinic"].ledger.store.where)
+        ledger = Path(service.service.datasets._opened["clinic"].ledger.store.where)
     with closing(sqlite3.connect(ledger)) as base, base:
         base.execute("UPDATE tacit_balances SET spent_spend = '0'")
     assert back_up(config, tmp_path / "copy.tar").findings
@@ -322,10 +322,10 @@ def test_postgresql_by_its_own_tool(postgres: Server, database: str, tmp_path: P
 
 
 def _serves_again(config: Config, token: str) -> None:
-    from tacit.server.ask.datasets import Desk
+    from tacit.server.ask.datasets import Datasets
     from tacit.server.auth.people import Identity
 
-    state, desk = State(config.store), Desk(config.datasets)
+    state, desk = State(config.store), Datasets(config.datasets)
     try:
         assert People(state).by_token(token) is None
         ana = Identity("ana", "analyst")

@@ -78,7 +78,7 @@ def test_an_engine_that_is_stuck_answers_nobody_and_charges_nobody(
 ) -> None:
     """Every place is held by a question that does not end although it was told to."""
     monkeypatch.setattr("tacit.engine.seats.STUCK", 0.0)
-    engine: Any = clinic.service.desk._opened["clinic"].engine
+    engine: Any = clinic.service.datasets._opened["clinic"].engine
     held = [Watch() for _ in range(engine.limits.at_once)]
     for watch in held:
         engine._seats._enter(watch)
@@ -102,7 +102,7 @@ def test_a_database_that_is_away(clinic: Running, monkeypatch: pytest.MonkeyPatc
 def test_many_who_ask_cause_one_look_at_a_time(clinic: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "FRESH", 60.0)
     looks, most, lock = [0], [0], threading.Lock()
-    engine = clinic.service.desk._opened["clinic"].engine
+    engine = clinic.service.datasets._opened["clinic"].engine
 
     def slow() -> None:
         with lock:
@@ -124,13 +124,13 @@ def test_a_look_that_does_not_end_is_a_finding(clinic: Running, monkeypatch: pyt
     over = threading.Event()
     monkeypatch.setattr(health, "LATE", 0.2)
     monkeypatch.setattr(health, "PATIENCE", 0.05)
-    monkeypatch.setattr(clinic.service.desk._opened["clinic"].engine, "ready", lambda: over.wait(60))
+    monkeypatch.setattr(clinic.service.datasets._opened["clinic"].engine, "ready", lambda: over.wait(60))
     until(clinic, wrong("slow"))
     over.set()
 
 
 def test_every_kind_of_failure_counts(clinic: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = clinic.service.desk._opened["clinic"]
+    opened = clinic.service.datasets._opened["clinic"]
     for error, what, word in (
         (EngineError(), opened.engine, "engine"),
         (RuntimeError("patient 4711"), opened.engine, "engine"),

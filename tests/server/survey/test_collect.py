@@ -17,7 +17,7 @@ import pytest
 from support.surveys import SLEEP, sleep, written
 from tacit.base import TacitError
 from tacit.server.db import Unavailable
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 from tacit.server.survey.collect import Collector
 from tacit.server.survey.invited import Refusal
 from tacit.server.survey.store import Delivery, ReportStore
@@ -50,7 +50,7 @@ def test_many_at_once_and_one_of_them_impossible(tmp_path: Path) -> None:
     sent[100] = sent[100]._replace(reports={**sent[100].reports, "slept": b"\x02"})
     sent[200] = sent[199]
     told = collected(store, survey, sent)
-    assert isinstance(told[100], Problem)
+    assert isinstance(told[100], HttpProblem)
     assert "slept" in str(told[100])
     assert sorted([told[199], told[200]], key=bool) == [False, True]
     assert all(each is True for place, each in enumerate(told) if place not in (100, 199, 200))

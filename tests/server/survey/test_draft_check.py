@@ -14,7 +14,7 @@ WHOLE: dict[str, Any] = {"title": "Sleep", "name": "sleep", "epsilon": "2", "que
 def flaws(**changes: Any) -> list[tuple[list[Any], str]]:
     found = check(SurveyDraft(**{**WHOLE, **changes}))
     assert (found.survey is None) == bool(found.problems)
-    return [(list(flaw.place), flaw.text) for flaw in found.problems]
+    return [(list(flaw.path), flaw.text) for flaw in found.problems]
 
 
 def test_a_whole_draft_is_the_survey_of_its_file() -> None:
@@ -25,7 +25,7 @@ def test_a_whole_draft_is_the_survey_of_its_file() -> None:
 
 def test_an_empty_draft_is_told_what_it_needs() -> None:
     found = check(SurveyDraft())
-    assert {flaw.place for flaw in found.problems} == {("title",), ("name",), ("epsilon",), ("questions",)}
+    assert {flaw.path for flaw in found.problems} == {("title",), ("name",), ("epsilon",), ("questions",)}
     assert found.sketch is None
 
 

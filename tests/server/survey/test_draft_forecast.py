@@ -33,7 +33,7 @@ def told(answers: str = "5000", within: str = "2", text: str | None = None) -> t
     survey = sleep() if text is None else parse(text)
     found, flaws = forecast(survey, Trial(survey=SurveyDraft(), answers=answers, within=within))
     json.dumps(found, allow_nan=False)
-    return found, [(flaw.place, flaw.text) for flaw in flaws]
+    return found, [(flaw.path, flaw.text) for flaw in flaws]
 
 
 def test_it_is_the_plan_in_sentences() -> None:

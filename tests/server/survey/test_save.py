@@ -12,8 +12,10 @@ from tacit.server.ops.backup import back_up
 from tacit.server.ops.restore import check
 from tacit.server.ops.service import Service
 from tacit.server.survey.draft import SurveyDraft
-from tacit.server.survey.save import checked
+from tacit.server.survey.save import PEOPLE, checked, seeded
+from tacit.server.survey.store import ReportStore
 from tacit.survey.device import Device
+from tacit.survey.results import results_of
 from tacit.survey.survey_file import load
 
 QUESTIONS: list[dict[str, Any]] = [
@@ -109,7 +111,7 @@ def test_a_name_is_taken_for_ever(clinic: Running) -> None:
 def told(service: Service, questions: list[dict[str, Any]]) -> list[str | int]:
     """The places that are wrong with a draft of the same name."""
     found = checked(service.surveys, SurveyDraft(**draft(questions=questions)))
-    return [step for flaw in found.problems for step in flaw.place]
+    return [step for flaw in found.problems for step in flaw.path]
 
 
 @pytest.mark.parametrize(
@@ -178,3 +180,15 @@ def test_a_backup_has_its_file(clinic: Running, tmp_path: Path) -> None:
     save(clinic)
     back_up(clinic.service.config, tmp_path / "monday.tar")
     assert [part.name for part in check(tmp_path / "monday.tar").parts if part.name.endswith("/sleep.toml")]
+
+
+def test_the_demo_is_filled_the_first_time_alone(tmp_path: Path) -> None:
+    path = seeded(tmp_path / "demo", tmp_path / "surveys.db")
+    assert seeded(tmp_path / "demo", tmp_path / "surveys.db") == path
+    survey, store = load(path), ReportStore(tmp_path / "surveys.db")
+    assert store.size(survey) == PEOPLE
+    counted = store.counted(survey)
+    found = results_of(survey, counted.tallies)
+    assert found.reports + counted.waiting == PEOPLE
+    assert all(finding.lines for finding in found.findings)
+    store.close()

@@ -14,8 +14,8 @@ from support.postgres import Server, postgres
 from support.wire import Served
 from tacit.server.wire.copying import Copy, Form, copied
 from tacit.server.wire.fault import Fault
-from tacit.server.wire.statement import Question, read_statement
-from tacit.server.wire.value import KINDS, Field
+from tacit.server.wire.statement import Ask, read_statement
+from tacit.server.wire.value import KINDS, WireField
 
 __all__ = ["postgres"]
 
@@ -81,7 +81,7 @@ def test_a_fault_is_told_before_anything_comes(served: Served) -> None:
 )
 def test_options_in_both_spellings(options: str, form: Form) -> None:
     found = read_statement(f"COPY (SELECT count(*) FROM visits) TO STDOUT {options}")
-    assert found == Copy(Question("SELECT count(*) FROM visits"), form)
+    assert found == Copy(Ask("SELECT count(*) FROM visits"), form)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_options_that_are_refused(options: str) -> None:
         read_statement(f"COPY (SELECT count(*) FROM visits) TO STDOUT {options}")
 
 
-FIELDS = [Field("a, b", KINDS["text"]), Field("n", KINDS["float8"]), Field("l", KINDS["text[]"])]
+FIELDS = [WireField("a, b", KINDS["text"]), WireField("n", KINDS["float8"]), WireField("l", KINDS["text[]"])]
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8) | st.sampled_from(
     ["", "\\N", "\\.", '"', "a,b", "\r\n", "NULL", "\\", "\t|"]
 )

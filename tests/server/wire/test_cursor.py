@@ -8,8 +8,8 @@ import pytest
 from support.wire import Served
 from tacit.server.wire.cursor import CloseCursor, Cursors, Declare, Fetch
 from tacit.server.wire.fault import Fault
-from tacit.server.wire.statement import Question, read_statement
-from tacit.server.wire.value import KINDS, Field
+from tacit.server.wire.statement import Ask, read_statement
+from tacit.server.wire.value import KINDS, WireField
 
 WARDS = "SELECT ward, count(*) AS n FROM visits WHERE age >= {} GROUP BY ward"
 
@@ -88,10 +88,10 @@ def test_a_question_that_is_refused_is_refused_when_it_is_declared(served: Serve
         ('FETCH FORWARD FROM "A ""b"', Fetch('A "b')),
         ("CLOSE ALL", CloseCursor(None)),
         ("CLOSE c", CloseCursor("c")),
-        ("DECLARE c CURSOR FOR SELECT count(*) FROM visits", Declare("c", Question(" SELECT count(*) FROM visits"))),
+        ("DECLARE c CURSOR FOR SELECT count(*) FROM visits", Declare("c", Ask(" SELECT count(*) FROM visits"))),
         (
             "declare c insensitive no scroll cursor with hold for WITH x AS (SELECT 1 FROM visits) SELECT 1 FROM x",
-            Declare("c", Question(" WITH x AS (SELECT 1 FROM visits) SELECT 1 FROM x"), hold=True),
+            Declare("c", Ask(" WITH x AS (SELECT 1 FROM visits) SELECT 1 FROM x"), hold=True),
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_what_is_none_is_refused(sql: str) -> None:
 
 
 def test_there_is_an_end_to_them() -> None:
-    cursors, fields = Cursors(), [Field("n", KINDS["int8"])]
+    cursors, fields = Cursors(), [WireField("n", KINDS["int8"])]
     for number in range(100):
         cursors.declare(Declare(str(number), None), fields)
     with pytest.raises(Fault, match="100 cursors"):

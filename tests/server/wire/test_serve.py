@@ -15,7 +15,7 @@ import pytest
 
 from support.seats import endless
 from support.wire import SIZE, Clinic, Served, text
-from tacit.server.wire import Limits
+from tacit.server.wire import WireLimits
 
 COUNT = "SELECT count(*) AS n FROM visits"
 
@@ -250,7 +250,7 @@ def test_a_cancel_request_reaches_the_question(clinic: Clinic, served: Served) -
     """The engine is busy; the request to stop comes by its own connection and ends it with the right state."""
     with served.connect() as connection:
         connection.execute("SET tacit.epsilon = 0.25")
-        with endless(clinic.desk._opened["clinic"].engine) as begun:
+        with endless(clinic.datasets._opened["clinic"].engine) as begun:
 
             def stopping() -> None:
                 begun.acquire(timeout=20)
@@ -309,19 +309,19 @@ def patiently(served: Served) -> "psycopg.Connection[Any]":
 
 
 def test_who_is_slow_is_put_out(clinic: Clinic) -> None:
-    with Served(clinic, Limits(startup=0.2)) as served:
+    with Served(clinic, WireLimits(startup=0.2)) as served:
         for sent in (b"", b"\0\0", struct.pack("!ii", 8, 80877103), struct.pack("!ii", 50, 3 << 16) + b"user\0"):
             with socket.create_connection(("127.0.0.1", served.port), timeout=20) as slow:
                 slow.sendall(sent)
                 found = slow.recv(500).removeprefix(b"N") or slow.recv(500)
                 assert b"too long" in found
-    with Served(clinic, Limits(within=0.2)) as served, served.raw() as raw:
+    with Served(clinic, WireLimits(within=0.2)) as served, served.raw() as raw:
         raw.socket.sendall(b"Q" + struct.pack("!i", 100) + b"SELECT")
         assert b"too long" in raw.read()[1]
 
 
 def test_limits_on_size_and_number(clinic: Clinic) -> None:
-    limits = Limits(message=20_000, connections=2, statements=3)
+    limits = WireLimits(message=20_000, connections=2, statements=3)
     with Served(clinic, limits) as served:
         with served.connect() as connection, pytest.raises(psycopg.OperationalError):
             connection.execute("SELECT '" + "x" * 30_000 + "'")
@@ -334,7 +334,7 @@ def test_limits_on_size_and_number(clinic: Clinic) -> None:
 
 
 def test_nobody_takes_all_the_places(clinic: Clinic) -> None:
-    with Served(clinic, Limits(each=1)) as served, served.raw():
+    with Served(clinic, WireLimits(each=1)) as served, served.raw():
         with pytest.raises(psycopg.OperationalError, match="you have 1 open"):
             served.connect()
         with served.connect("bob") as connection:
@@ -360,7 +360,7 @@ def test_what_fails_inside_is_told_without_what_it_was(served: Served, monkeypat
     def broken(*_: object, **__: object) -> None:
         raise OSError("row 17 of the secret file")
 
-    monkeypatch.setattr(served.clinic.desk, "ask", broken)
+    monkeypatch.setattr(served.clinic.datasets, "ask", broken)
     with served.connect() as connection:
         connection.execute("SET tacit.epsilon = 0.1")
         with pytest.raises(psycopg.errors.InternalError_) as caught:

@@ -1,13 +1,13 @@
-"""The one desk behind every door: each dataset is opened once, and everybody asks through it.
+"""What stands behind every door: each dataset is opened once, and everybody asks through it.
 
 Whoever asks sees the datasets whose policy names them, and in those the tables they may ask; a dataset that is not
 theirs does not exist for them. A policy is read again when its file changes, and if that fails nobody is answered.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from logging import WARNING
 from math import ceil
 from pathlib import Path
@@ -21,18 +21,19 @@ from tacit.ledger import Standing
 from tacit.loss import Cost
 from tacit.policy import Policy
 from tacit.policy.account import DATASET, analyst_holder, group_holder
-from tacit.server.ask.opened import Basis, Opened, catalog_of, holder_of, known_to, places_of, read_policy, stamp_of
-from tacit.server.ask.running import Running
+from tacit.server.ask.dataset import OpenDataset, catalog_of, holder_of, known_to, read_quietly
+from tacit.server.ask.running import RunningQuestions
 from tacit.server.auth.people import Identity
 from tacit.server.curate.sources import Folder
 from tacit.server.db import Unavailable
 from tacit.server.ops.log import event
-from tacit.session import Quote, Release
+from tacit.session import Quote, Release, Session
 from tacit.sql import lower, parse
 from tacit.sql.expect import columns_of
+from tacit.sql.job import Query
 from tacit.sql.offer import Terms
 
-__all__ = ["Cancelled", "Desk", "NoDataset"]
+__all__ = ["Cancelled", "Datasets", "NoDataset", "PricedQuestion"]
 
 PATIENCE = 10.0  # seconds that closing waits for questions to stop
 AT_ONCE = 4  # questions of one dataset
@@ -46,7 +47,27 @@ class Cancelled(TacitError):  # noqa: N818 - says what is the case, as Denied do
     """The question was stopped. What was charged for it stays charged."""
 
 
-class Desk:
+@dataclass(frozen=True)
+class PricedQuestion:
+    """One person's question with its plan and its price, to be quoted and answered."""
+
+    who: Identity
+    sql: str
+    terms: Terms
+    opened: OpenDataset
+    session: Session
+    job: Query
+
+    def quote(self) -> Quote:
+        """What it costs, the error to expect, and what would be left. Free; nothing is looked at."""
+        return self.session.quote(self.job)
+
+    def key(self) -> ChargeKey:
+        """The name of the charge that it would make now, for whoever wants to ask it again under it."""
+        return self.session.key(self.job)
+
+
+class Datasets:
     """Open datasets by name. Thread safe; close it when the service ends.
 
     `padding` in seconds: the time of an answer for which data was read is rounded up to a multiple of it, where no
@@ -61,13 +82,13 @@ class Desk:
         padding: float = 0.0,
         folder: Path | None = None,
         limits: Limits | None = None,
-        running: Running | None = None,
+        running: RunningQuestions | None = None,
     ) -> None:
         self.padding, self.limits, self._running = padding, limits or Limits(at_once=AT_ONCE), running
         self._folder = Folder(folder)
         self._lock = threading.Lock()
-        self._opened: dict[str, Opened] = {}
-        self._retired: list[Opened] = []
+        self._opened: dict[str, OpenDataset] = {}
+        self._retired: list[OpenDataset] = []
         self._door, self._asking, self._closed = threading.Condition(), set[Watch](), False
         try:
             for path in policies:
@@ -100,7 +121,7 @@ class Desk:
             return there.get(path) or self._take(path)
 
     def _take(self, path: Path) -> str:
-        opened = Opened(path, self.limits)
+        opened = OpenDataset(path, self.limits)
         name = opened.policy.dataset.name
         if self._closed or name in self._opened:
             opened.close()
@@ -114,9 +135,9 @@ class Desk:
         with self._lock:
             return {name: opened.policy for name, opened in self._opened.items()}
 
-    def every(self) -> list[tuple[str, Opened | None]]:
+    def every(self) -> list[tuple[str, OpenDataset | None]]:
         """Every dataset by name; None where its rules cannot be read now."""
-        found: list[tuple[str, Opened | None]] = []
+        found: list[tuple[str, OpenDataset | None]] = []
         for name in sorted(self._opened):
             try:
                 found.append((name, self._current(name)))
@@ -141,84 +162,65 @@ class Desk:
 
     # --- what there is
 
-    def datasets(self, who: Identity) -> list[str]:
+    def names(self, who: Identity) -> list[str]:
         """The datasets that this person may know of."""
         self._notice()
         found = []
         for name in sorted(self._opened):
             with suppress(NoDataset, Unavailable):  # one whose rules are broken hides no other
-                self.opened(who, name)
+                self.find(who, name)
                 found.append(name)
         return found
 
-    def opened(self, who: Identity, dataset: str) -> Opened:
+    def find(self, who: Identity, dataset: str) -> OpenDataset:
         """The dataset as its policy says now, if this person may know of it."""
         opened = self._current(dataset)
         if opened is None or (who.role == "analyst" and holder_of(opened.policy, who.name) is None):
             raise NoDataset(f'there is no dataset "{dataset}" that you may ask: a curator can add you to its policy')
         return opened
 
-    def _current(self, dataset: str) -> Opened | None:
+    def _current(self, dataset: str) -> OpenDataset | None:
         opened = self._opened.get(dataset)
         if opened is None:
             self._notice()
             opened = self._opened.get(dataset)
-        if opened is None or stamp_of(opened.path) == opened.stamp:
+        if opened is None or not opened.file.changed():
             return opened
         with self._lock:
             opened = self._opened.get(dataset)
-            if opened is None:
-                return None
-            stamp = stamp_of(opened.path)
-            if stamp != opened.stamp:
-                try:
-                    self._opened[dataset] = self._renewed(opened, stamp)
-                except TacitError:
-                    pass
-                else:
-                    return self._opened[dataset]
-                raise Unavailable(f'the policy of "{dataset}" cannot be read now: ask its curator to run `tacit check`')
-            return opened
+            if opened is None or not opened.file.changed():
+                return opened
+            with suppress(TacitError):
+                fresh = self._opened[dataset] = self._renewed(opened)
+                return fresh
+        raise Unavailable(f'the policy of "{dataset}" cannot be read now: ask its curator to run `tacit check`')
 
-    def _renewed(self, opened: Opened, stamp: tuple[int, ...]) -> Opened:
-        policy = read_policy(opened.path)
-        if policy.dataset.name != opened.policy.dataset.name:
+    def _renewed(self, opened: OpenDataset) -> OpenDataset:
+        file = read_quietly(opened.path)
+        if file.policy.dataset.name != opened.policy.dataset.name:
             raise PolicyError("the dataset has another name now: start the service again")
-        if places_of(policy) == opened.places():
-            return opened.renewed(policy, stamp)
-        fresh = Opened(opened.path, self.limits)
+        if file.places == opened.file.places:
+            return opened.renewed(file)
+        fresh = OpenDataset(opened.path, self.limits)
         self._retired.append(opened)  # somebody may be using it: it is closed at the end
         return fresh
 
     def policy(self, who: Identity, dataset: str) -> Policy:
         """What is declared, as far as this person may know: no places, no hidden columns, nobody else's limits."""
-        return known_to(who, self.opened(who, dataset).policy)
+        return known_to(who, self.find(who, dataset).policy)
 
     # --- asking
 
-    def quote(
-        self,
-        who: Identity,
-        dataset: str,
-        sql: str,
-        **terms: Unpack[Terms],
-    ) -> Quote:
-        """What `ask` would cost and how well it would be answered. Free; nothing is looked at."""
-        return self.quoting(who, dataset, sql, **terms)()
-
-    def quoting(
-        self,
-        who: Identity,
-        dataset: str,
-        sql: str,
-        **terms: Unpack[Terms],
-    ) -> Callable[[], Quote]:
-        """The same to be taken again, while the dataset is `opened` as it is now."""
+    def question(self, who: Identity, dataset: str, sql: str, **terms: Unpack[Terms]) -> PricedQuestion:
+        """A question of this person's, planned and priced once. Free; nothing is looked at."""
         _may_ask(who)
-        opened = self.opened(who, dataset)
+        opened = self.find(who, dataset)
         session = opened.session(who.name, catalog_of(who, opened.policy))
-        job = session.job(sql, **terms)
-        return lambda: session.quote(job)
+        return PricedQuestion(who, sql, terms, opened, session, session.job(sql, **terms))
+
+    def quote(self, who: Identity, dataset: str, sql: str, **terms: Unpack[Terms]) -> Quote:
+        """What `ask` would cost and how well it would be answered. Free; nothing is looked at."""
+        return self.question(who, dataset, sql, **terms).quote()
 
     def ask(
         self,
@@ -230,18 +232,23 @@ class Desk:
         watch: Watch | None = None,
         **terms: Unpack[Terms],
     ) -> Release:
-        """The answer, after it is paid for. `watch` can stop it, and is told how far it is."""
-        _may_ask(who)
-        began, watch = monotonic(), watch or Watch()
+        """The answer to a question, after it is paid for."""
+        return self.answer(self.question(who, dataset, sql, **terms), key=key, watch=watch)
+
+    def answer(self, question: PricedQuestion, *, key: str | None = None, watch: Watch | None = None) -> Release:
+        """The answer, after it is paid for, under the rules as they are now. `watch` can stop it, and is told how far
+        it is."""
+        began, watch, who = monotonic(), watch or Watch(), question.who
         watch.owner = who.name
-        opened = self.opened(who, dataset)
-        session = opened.session(who.name, catalog_of(who, opened.policy))
-        padding = 0.0 if opened.policy.privacy.deadline is not None else self.padding
+        name = question.opened.policy.dataset.name
+        if self.find(who, name) is not question.opened:  # it was planned under other rules
+            question = self.question(who, name, question.sql, **question.terms)
+        padding = 0.0 if question.opened.policy.privacy.deadline is not None else self.padding
         release = None
         try:
             if not watch.stopped:
-                with self._inside(who, dataset, sql, watch):
-                    release = session.ask(sql, key=key, watch=watch, **terms)
+                with self._inside(who, name, question.sql, watch):
+                    release = question.session.spend(question.job, key=key, watch=watch)
         except Stopped:
             pass
         finally:
@@ -254,38 +261,6 @@ class Desk:
         raise Cancelled(
             "this question was stopped: what was charged stays charged, and under the same key is not again"
         )
-
-    def key(
-        self,
-        who: Identity,
-        dataset: str,
-        sql: str,
-        **terms: Unpack[Terms],
-    ) -> ChargeKey:
-        """The name of the charge that this question would make now, for whoever wants to ask it again under it."""
-        _may_ask(who)
-        opened = self.opened(who, dataset)
-        session = opened.session(who.name, catalog_of(who, opened.policy))
-        return session.key(sql, **terms)
-
-    def basis(
-        self,
-        who: Identity,
-        dataset: str,
-        sql: str,
-        **terms: Unpack[Terms],
-    ) -> Basis:
-        """What an answer to this question would rest on now."""
-        _may_ask(who)
-        opened = self.opened(who, dataset)
-        session = opened.session(who.name, catalog_of(who, opened.policy))
-        program = session.job(sql, **terms).program
-        return Basis(opened=opened, tables=program.tables, version=session.desk.version(program))
-
-    def inline(self, dataset: str) -> bool:
-        """Whether looking at this dataset's account and version takes no time worth another thread."""
-        opened = self._opened.get(dataset)
-        return opened is not None and opened.inline
 
     @contextmanager
     def _inside(self, who: Identity, dataset: str, sql: str, watch: Watch) -> Iterator[None]:
@@ -307,7 +282,7 @@ class Desk:
         """Names and types of the answer's columns, from the plan: nothing runs and nothing is charged. A list's type
         ends in `[]`."""
         _may_ask(who)
-        question = lower(parse(sql), catalog_of(who, self.opened(who, dataset).policy))
+        question = lower(parse(sql), catalog_of(who, self.find(who, dataset).policy))
         return list(columns_of(question))
 
     # --- what was spent
@@ -315,14 +290,14 @@ class Desk:
     def left(self, who: Identity, dataset: str) -> Cost:
         """What this person may still spend; `Denied` if the policy lets them spend nothing."""
         _may_ask(who)
-        opened = self.opened(who, dataset)
+        opened = self.find(who, dataset)
         return opened.session(who.name, catalog_of(who, opened.policy)).left()
 
     def standing(self, who: Identity, dataset: str) -> Standing:
         """The whole account, for those who watch over it."""
         if who.role == "analyst":
             raise Denied("only curators and auditors see what others spent")
-        opened = self.opened(who, dataset)
+        opened = self.find(who, dataset)
         return opened.ledger.standing(opened.policy.dataset.identity)
 
     def budget(self, who: Identity, dataset: str) -> Standing:
@@ -330,7 +305,7 @@ class Desk:
 
         What others spent together shows in the dataset's own balance, which everybody is bound by.
         """
-        opened = self.opened(who, dataset)
+        opened = self.find(who, dataset)
         whole = opened.ledger.standing(opened.policy.dataset.identity)
         if who.role != "analyst":
             return whole

@@ -26,9 +26,9 @@ from tacit.server.auth.people import Identity
 from tacit.server.auth.tokens import short_name
 from tacit.server.db import State, jobs, locked, now
 from tacit.server.http.guard import asking
-from tacit.server.problem import Problem, problem_of
+from tacit.server.problem import HttpProblem, problem_of
 
-__all__ = ["Asking", "Job", "Jobs"]
+__all__ = ["Jobs", "QuestionPool", "QueuedQuestion"]
 
 OPEN = ("queued", "running")
 MOST = 20  # open jobs of one person, in all workers together
@@ -45,8 +45,8 @@ BROKEN = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
-    """A job as its owner may see it. `share` is how far it is, where that is told at all."""
+class QueuedQuestion:
+    """A job as its owner may see it. `share` is how far it is, or was when its worker was lost, where that is told."""
 
     id: str
     dataset: str
@@ -81,7 +81,7 @@ class Jobs:
         with self.state.writing() as connection:
             locked(connection, LOCK)
             if self._open(connection, (jobs.c.owner == who.name) & jobs.c.state.in_(OPEN)) >= MOST:
-                raise Problem(429, "jobs", "Too many questions at once", f"you have {MOST} open jobs: wait for one")
+                raise HttpProblem(429, "jobs", "Too many questions at once", f"you have {MOST} open jobs: wait for one")
             values = {"id": name, "owner": who.name, "dataset": dataset, "state": "queued", "created": time}
             connection.execute(insert(jobs).values(process=self.process, key=key, seen=time, **values))
         with self._lock:
@@ -115,7 +115,9 @@ class Jobs:
                     mine[name].stop()
             if now() - told > BEAT:
                 with suppress(TacitError), self.state.writing() as connection:
-                    connection.execute(update(jobs).where(jobs.c.id.in_(list(mine))).values(seen=now()))
+                    for name, watch in mine.items():
+                        share = watch.share if self.tells else None
+                        connection.execute(update(jobs).where(jobs.c.id == name).values(seen=now(), share=share))
                     told = now()
 
     def _run(self, name: str, watch: Watch, work: Callable[[Watch], str]) -> None:
@@ -155,21 +157,21 @@ class Jobs:
             found = connection.execute(update(jobs).where(jobs.c.id == name, jobs.c.state.in_(before)).values(**values))
             return bool(found.rowcount)
 
-    def find(self, who: Identity, name: str) -> Job:
+    def find(self, who: Identity, name: str) -> QueuedQuestion:
         """A job of this person's own."""
         with self.state.reading() as connection:
             row = connection.execute(select(jobs).where(jobs.c.id == name, jobs.c.owner == who.name)).one_or_none()
         if row is None:
-            raise Problem(404, "no-job", "There is no such job", "you have no job with this id")
+            raise HttpProblem(404, "no-job", "There is no such job", "you have no job with this id")
         return self._seen(row)
 
-    def listed(self, who: Identity, *, limit: int = 100) -> list[Job]:
+    def listed(self, who: Identity, *, limit: int = 100) -> list[QueuedQuestion]:
         """This person's newest jobs."""
         query = select(jobs).where(jobs.c.owner == who.name).order_by(jobs.c.number.desc()).limit(limit)
         with self.state.reading() as connection:
             return [self._seen(row) for row in connection.execute(query)]
 
-    def cancel(self, who: Identity, name: str) -> Job:
+    def cancel(self, who: Identity, name: str) -> QueuedQuestion:
         """Stop a job that is not done. Nothing is given back."""
         self.find(who, name)
         self._move(name, OPEN, state="cancelled")
@@ -178,10 +180,11 @@ class Jobs:
             watch.stop()
         return self.find(who, name)
 
-    def _seen(self, row: "Row[Any]") -> Job:
+    def _seen(self, row: "Row[Any]") -> QueuedQuestion:
         watch = self._watches.get(row.id)
+        share = row.share if watch is None or watch.share is None else watch.share
         state = "lost" if row.state in OPEN and self._lost(row.process, row.seen, row.created) else row.state
-        return Job(
+        return QueuedQuestion(
             id=row.id,
             dataset=row.dataset,
             state=state,
@@ -189,7 +192,7 @@ class Jobs:
             release=row.release,
             problem=None if row.problem is None else json.loads(row.problem),
             key=row.key,
-            share=watch.share if watch is not None and self.tells else None,
+            share=share if self.tells and state in (*OPEN, "lost") else None,
         )
 
     def _lost(self, process: str, seen: int | None, created: int) -> bool:
@@ -234,7 +237,7 @@ THREADS = 256  # most of them wait: for a place at an engine, or for a clock
 EACH = 24  # of one person, so that nobody can take them all
 
 
-class Asking:
+class QuestionPool:
     """A place for each question that is being answered."""
 
     def __init__(self) -> None:
@@ -248,13 +251,13 @@ class Asking:
         with self._lock:
             if self._inside[who] >= EACH:
                 detail = f"{EACH} of your questions are being answered: wait for one, or send `Prefer: respond-async`"
-                raise Problem(429, "asking", "Too many questions at once", detail, {"Retry-After": "2"})
+                raise HttpProblem(429, "asking", "Too many questions at once", detail, {"Retry-After": "2"})
             self._inside[who] += 1
         try:
             future = self._pool.submit(work, watch)
         except RuntimeError:
             self._left(who)
-            raise Problem(503, "unavailable", "The service is stopping", "ask again in a moment") from None
+            raise HttpProblem(503, "unavailable", "The service is stopping", "ask again in a moment") from None
         future.add_done_callback(lambda _: self._left(who))
         async with asking(gone, watch):
             return await asyncio.wrap_future(future)
@@ -266,5 +269,5 @@ class Asking:
                 del self._inside[who]
 
     def close(self) -> None:
-        """Let nobody else in. Those inside were stopped, and waited for, by the desk."""
+        """Let nobody else in. Those inside were stopped, and waited for, by `Datasets`."""
         self._pool.shutdown(wait=False, cancel_futures=True)

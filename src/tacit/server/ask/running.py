@@ -16,7 +16,7 @@ from tacit.engine import Watch
 from tacit.server.auth.tokens import short_name
 from tacit.server.db import State, metadata, now
 
-__all__ = ["Running", "RunningQuestion"]
+__all__ = ["RunningQuestion", "RunningQuestions"]
 
 OFTEN = 0.5  # seconds between two looks at what others wish, and until a question is written down
 LOST = 60_000_000  # µs without a sign of life, after which a worker is taken for dead
@@ -48,7 +48,7 @@ class RunningQuestion:
     watch: Watch | None = field(default=None, compare=False, repr=False)
 
 
-class Running:
+class RunningQuestions:
     """Those of this worker, and sight of all others."""
 
     def __init__(self, state: State) -> None:

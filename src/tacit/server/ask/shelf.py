@@ -13,17 +13,17 @@ from sqlalchemy import ColumnElement, Row, select, update
 
 from tacit.server.auth.people import Identity
 from tacit.server.db import State, now, releases
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 from tacit.session import Release
 
-__all__ = ["Laid", "Shelf"]
+__all__ = ["Shelf", "ShelvedRelease"]
 
 May = Callable[[str, set[str]], bool]
 """Whether whoever reads may ask these tables of this dataset."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laid:
+class ShelvedRelease:
     """One release and whose it is."""
 
     id: str
@@ -54,7 +54,7 @@ class Shelf:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def lay(self, who: Identity, dataset: str, sql: str, release: Release) -> str:
+    def put(self, who: Identity, dataset: str, sql: str, release: Release) -> str:
         """Keep a release; its name. The same one again has the same name."""
         ledger = release.facts["ledger"]
         told = [who.name, dataset, ledger["id"], ledger["entry"], sql, release.confidence]
@@ -68,38 +68,40 @@ class Shelf:
         self.state.insert_once(releases, **values, **content)
         return name
 
-    def find(self, who: Identity, name: str, may: May) -> Laid:
+    def find(self, who: Identity, name: str, may: May) -> ShelvedRelease:
         """A release that this person may see. One that is not theirs looks like one that is not there."""
         with self.state.reading() as connection:
             row = connection.execute(select(releases).where(releases.c.id == name)).one_or_none()
         if row is None or not (row.owner == who.name or (row.shared and may(row.dataset, set(json.loads(row.tables))))):
             raise _missing()
-        return _laid(row)
+        return _shelved(row)
 
-    def listed(self, who: Identity, *, after: str | None, limit: int) -> list[Laid]:
+    def listed(self, who: Identity, *, after: str | None, limit: int) -> list[ShelvedRelease]:
         """This person's own releases, the newest first, from behind the one called `after`."""
         return self._page(who, releases.c.owner == who.name, after, limit, lambda _, __: True)
 
-    def shared(self, who: Identity, may: May, *, after: str | None, limit: int) -> list[Laid]:
+    def shared(self, who: Identity, may: May, *, after: str | None, limit: int) -> list[ShelvedRelease]:
         """What others share with this person, the newest first."""
         return self._page(who, releases.c.shared & (releases.c.owner != who.name), after, limit, may)
 
-    def _page(self, who: Identity, where: ColumnElement[bool], after: str | None, limit: int, may: May) -> list[Laid]:
-        found: list[Laid] = []
+    def _page(
+        self, who: Identity, where: ColumnElement[bool], after: str | None, limit: int, may: May
+    ) -> list[ShelvedRelease]:
+        found: list[ShelvedRelease] = []
         with self.state.reading() as connection:
             below = None
             if after is not None:
                 place = select(releases.c.number).where(releases.c.id == after, where)
                 below = connection.execute(place).scalar_one_or_none()
                 if below is None:
-                    raise Problem(
+                    raise HttpProblem(
                         422, "cursor", "There is no such page", "use the `next` of an earlier page as `cursor`"
                     )
             query = select(releases).where(where).order_by(releases.c.number.desc())
             query = query if below is None else query.where(releases.c.number < below)
             for row in connection.execute(query.execution_options(yield_per=limit)):
                 if may(row.dataset, set(json.loads(row.tables))):
-                    found.append(_laid(row))
+                    found.append(_shelved(row))
                 if len(found) == limit:
                     break
         return found
@@ -113,12 +115,12 @@ class Shelf:
                 raise _missing()
 
 
-def _missing() -> Problem:
-    return Problem(404, "no-release", "There is no such release", "you have no release with this id")
+def _missing() -> HttpProblem:
+    return HttpProblem(404, "no-release", "There is no such release", "you have no release with this id")
 
 
-def _laid(row: "Row[Any]") -> Laid:
-    return Laid(
+def _shelved(row: "Row[Any]") -> ShelvedRelease:
+    return ShelvedRelease(
         id=row.id,
         owner=row.owner,
         dataset=row.dataset,

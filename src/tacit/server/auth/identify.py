@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from tacit.server.auth.people import Identity, Role
 from tacit.server.auth.tokens import digest
 from tacit.server.ops.service import Service
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 __all__ = [
     "COOKIE",
@@ -63,7 +63,9 @@ def allowed(right: Right) -> Callable[[Request], Identity]:
         service.rate.take(who.name)
         if who.role not in RIGHTS[right]:
             roles = " or ".join(sorted(RIGHTS[right]))
-            raise Problem(403, "role", "Your role does not allow this", f"ask a {roles}: your role here is {who.role}")
+            raise HttpProblem(
+                403, "role", "Your role does not allow this", f"ask a {roles}: your role here is {who.role}"
+            )
         return who
 
     return identified
@@ -76,7 +78,7 @@ Governs = Annotated[Identity, Depends(allowed("govern"))]
 
 
 def recognised(request: Request, service: Service) -> Identity | None:
-    """Whoever shows a token or a session that is good now; a `Problem` if a browser was made to send it."""
+    """Whoever shows a token or a session that is good now; a `HttpProblem` if a browser was made to send it."""
     header, session = request.headers.get("authorization"), request.cookies.get(COOKIE)
     if header is not None:
         scheme, _, token = header.partition(" ")
@@ -95,7 +97,7 @@ def _known(request: Request, service: Service) -> Identity:
         if "authorization" in request.headers:
             # only who shows a wrong token is counted and held up: others at the same address may be on their way in
             service.failures.take(request.client.host if request.client else "?")
-        raise Problem(
+        raise HttpProblem(
             401,
             "who",
             "You are not signed in",
@@ -113,7 +115,7 @@ def guard_of(session: str) -> str:
 def _not_forged(request: Request, session: str) -> None:
     sent = request.headers.get(GUARD, "")
     if not (hmac.compare_digest(sent.encode(), guard_of(session).encode()) and same_site(request)):
-        raise Problem(
+        raise HttpProblem(
             403,
             "forged",
             "This did not come from our own pages",

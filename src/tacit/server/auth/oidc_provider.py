@@ -20,7 +20,7 @@ import jwt
 from tacit.base import InputError
 from tacit.server.db import Unavailable
 from tacit.server.ops.config import Config
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 __all__ = ["ALGORITHMS", "CALLBACK", "Provider", "claims_of", "fetched", "key_name", "refusal", "safe_address"]
 
@@ -96,9 +96,9 @@ OLDEST = 600.0  # seconds from the token's making to its use
 NEEDED = ["iss", "sub", "aud", "exp", "iat", "nonce"]
 
 
-def refusal(detail: str) -> Problem:
+def refusal(detail: str) -> HttpProblem:
     """Nobody is let in. What was in the token is not repeated."""
-    return Problem(403, "oidc", "The sign-in failed", f"{detail}: try again, or ask a curator for a link")
+    return HttpProblem(403, "oidc", "The sign-in failed", f"{detail}: try again, or ask a curator for a link")
 
 
 def key_name(token: str) -> tuple[str | None, str]:

@@ -17,7 +17,7 @@ from tacit.policy.privacy import ANYBODY, name_of
 from tacit.server.auth.tokens import ITERATIONS, SALT, Keys, Token, Verifier, digest, random_bytes, scram_keys, secret
 from tacit.server.db import State, browsers, links, now, people, tokens
 
-__all__ = ["ROLES", "Identity", "Issued", "People", "Role"]
+__all__ = ["ROLES", "Identity", "IssuedToken", "People", "Role"]
 
 Role = Literal["curator", "analyst", "auditor"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -37,7 +37,7 @@ class Identity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Issued:
+class IssuedToken:
     """What may be told about a token after it was shown: everything but the token."""
 
     prefix: str
@@ -124,15 +124,15 @@ class People:
             )
         return token
 
-    def issued(self, name: str) -> list[Issued]:
+    def issued(self, name: str) -> list[IssuedToken]:
         """The tokens of this person, the newest first."""
         query = select(tokens).where(tokens.c.person == name).order_by(tokens.c.created.desc(), tokens.c.prefix)
         with self.state.reading() as connection:
             rows = connection.execute(query).all()
         fields = ("prefix", "person", "label", "created", "expires", "revoked")
-        return [Issued(**{field: getattr(row, field) for field in fields}) for row in rows]
+        return [IssuedToken(**{field: getattr(row, field) for field in fields}) for row in rows]
 
-    def revoke(self, prefix: str) -> Issued:
+    def revoke(self, prefix: str) -> IssuedToken:
         """A token that works no more. The first 12 digits name it; the whole token does too."""
         token = Token.read(prefix)
         place = prefix if token is None else token.prefix

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from tacit.server.auth.identify import COOKIE, Looks, Serving, guard_of, same_site
 from tacit.server.auth.people import BROWSER_LIFE
 from tacit.server.console.pages import door_page
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 __all__ = ["router"]
 
@@ -27,14 +27,14 @@ def door(request: Request, link: Annotated[str, Query(max_length=100)] = "") -> 
 async def sign_in(request: Request, service: Serving) -> Response:
     """A session for whoever has a link that was not used. Its name is new, whatever cookie came along."""
     if not same_site(request):
-        raise Problem(403, "forged", "This did not come from our own pages", "open the sign-in link itself")
+        raise HttpProblem(403, "forged", "This did not come from our own pages", "open the sign-in link itself")
     sent = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5)
     link, old = (sent.get("link") or [""])[0], request.cookies.get(COOKIE)
     address = request.client.host if request.client else "?"
     session = await run_in_threadpool(service.people.sign_in, link, instead_of=old)
     if session is None:
         await run_in_threadpool(service.failures.take, address)
-        raise Problem(
+        raise HttpProblem(
             403, "link", "This link does not work", "ask a curator for a new one: this link was used or has expired"
         )
     answer = RedirectResponse("/", status_code=303)

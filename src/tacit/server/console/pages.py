@@ -11,7 +11,7 @@ from tacit.server.auth.identify import RIGHTS, Asks, Governs, Looks, Serving, Wa
 from tacit.server.auth.people import ROLES, Identity
 from tacit.server.console.render import page
 from tacit.server.ops.service import Service
-from tacit.server.problem import Problem, problem_of
+from tacit.server.problem import HttpProblem, problem_of
 
 __all__ = ["door_page", "problem_page", "router"]
 
@@ -63,7 +63,7 @@ def declare(request: Request, who: Governs, service: Serving) -> Response:
 @router.get("/curator/datasets/{dataset}")
 def one_dataset(dataset: str, request: Request, who: Watches, service: Serving) -> Response:
     """Who may ask one dataset and how much; its ledger, and what was changed."""
-    service.desk.opened(who, dataset)
+    service.datasets.find(who, dataset)
     return page(request, who, "curator_dataset.html", title=dataset, dataset=dataset)
 
 
@@ -90,7 +90,7 @@ def requests(request: Request, who: Looks, service: Serving) -> Response:
     """One's own wishes; those who watch have a page of everybody's."""
     if who.role in RIGHTS["watch"]:
         return RedirectResponse("/curator/requests", status_code=303)
-    return page(request, who, "curator_requests.html", title="Requests", datasets=service.desk.datasets(who))
+    return page(request, who, "curator_requests.html", title="Requests", datasets=service.datasets.names(who))
 
 
 @router.get("/surveys")
@@ -126,7 +126,7 @@ def door_page(
 def problem_page(request: Request, error: TacitError) -> HTMLResponse:
     """The same status and words as `application/problem+json` has; somebody unknown is told how to come in."""
     told = problem_of(error)
-    headers = dict(error.headers) if isinstance(error, Problem) else {}
+    headers = dict(error.headers) if isinstance(error, HttpProblem) else {}
     detail = str(told["detail"])
     message = detail[:1].upper() + detail[1:] + ("" if detail.endswith((".", "!", "?")) else ".")
     if told["status"] == 401:

@@ -16,12 +16,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tacit.base import TacitError
 from tacit.server.auth.identify import COOKIE, RIGHTS, Right, guard_of
 from tacit.server.auth.people import Identity
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
-__all__ = ["NAVIGATION", "Entry", "page", "router", "wants_page"]
+__all__ = ["NAVIGATION", "MenuEntry", "page", "router", "wants_page"]
 
 
-class Entry(NamedTuple):
+class MenuEntry(NamedTuple):
     """A place in the navigation, shown to whoever has the right."""
 
     path: str
@@ -30,11 +30,11 @@ class Entry(NamedTuple):
 
 
 NAVIGATION = (
-    Entry("/ask", "Ask", "ask"),
-    Entry("/budget", "Budget", "look"),
-    Entry("/surveys", "Surveys", "look"),
-    Entry("/curator", "Curator", "watch"),
-    Entry("/lab", "Lab", "look"),
+    MenuEntry("/ask", "Ask", "ask"),
+    MenuEntry("/budget", "Budget", "look"),
+    MenuEntry("/surveys", "Surveys", "look"),
+    MenuEntry("/curator", "Curator", "watch"),
+    MenuEntry("/lab", "Lab", "look"),
 )
 
 _templates = Environment(
@@ -90,7 +90,7 @@ def vega(request: Request) -> Response:
         return kept(request, script(), KINDS["js"])
     except (ImportError, TacitError):
         detail = "charts need more on the service: pip install 'tacit[plot]'"
-        raise Problem(501, "no-plot", "No charts here", detail) from None
+        raise HttpProblem(501, "no-plot", "No charts here", detail) from None
 
 
 @router.get("/static/{name}")
@@ -99,7 +99,7 @@ def static(name: str, request: Request) -> Response:
     found = NAME.fullmatch(name)
     path = FOLDER / name
     if found is None or not path.is_file():
-        raise Problem(404, "no-route", "There is nothing here", "there is no such file")
+        raise HttpProblem(404, "no-route", "There is nothing here", "there is no such file")
     return kept(request, path.read_bytes(), KINDS[found[1]])
 
 

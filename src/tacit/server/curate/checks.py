@@ -65,7 +65,7 @@ class Checks:
             nonlocal counted
             counted += more
             if self._closing:
-                raise _Stopped
+                raise _Halt
             self._note(name, entries=counted)
 
         with suppress(TacitError):  # the service's own database is away: the check will look lost
@@ -96,7 +96,7 @@ class Checks:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-class _Stopped(Exception):  # noqa: N818 - says what is the case
+class _Halt(Exception):  # noqa: N818 - says what is the case
     """The service ends."""
 
 

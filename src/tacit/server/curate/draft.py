@@ -14,27 +14,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.base import PolicyError, PrivacyWarning
+from tacit.base import PolicyError, PrivacyWarning, Problem
 from tacit.policy import Policy, blanks, notes, parse
-from tacit.policy.column import Column
-from tacit.policy.dataset import Dataset
-from tacit.policy.declaration import keys, quoted
+from tacit.policy.declaration import quoted
 from tacit.policy.kind import ColumnType
-from tacit.policy.privacy import Analyst, Privacy
-from tacit.policy.table import Table
 from tacit.policy.write import bare, quote
-from tacit.server.curate.sources import Found
+from tacit.server.curate.sources import DataSource
 
 __all__ = [
     "AnalystDraft",
-    "Checked",
+    "CheckedDraft",
     "ColumnDraft",
     "Draft",
-    "Problem",
     "Source",
     "TableDraft",
     "check",
-    "placed",
+    "flagged",
     "promised",
     "toml",
 ]
@@ -214,23 +209,13 @@ def _point(text: str, kind: str) -> str:
     return quote(text)
 
 
-FILE = "policy"
-Place = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is wrong or missing, and where: ("tables", "visits", "columns", "age", "bounds")."""
-
-    place: Place
-    text: str
-
-    def json(self) -> dict[str, Any]:
-        return {"place": list(self.place), "text": self.text}
+def flagged(problem: Problem) -> dict[str, Any]:
+    """A problem as a form is told of it."""
+    return {"place": list(problem.path), "text": problem.text}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class CheckedDraft:
     """A draft that was looked through; `policy` is there if nothing is wrong, blanks or no blanks."""
 
     text: str
@@ -243,15 +228,15 @@ class Checked:
     def json(self) -> dict[str, Any]:
         return {
             "valid": self.policy is not None,
-            "problems": [problem.json() for problem in self.problems],
-            "blanks": [blank.json() for blank in self.blanks],
+            "problems": [flagged(problem) for problem in self.problems],
+            "blanks": [flagged(blank) for blank in self.blanks],
             "notes": list(self.notes),
             "promise": self.promise,
             "toml": self.text,
         }
 
 
-def check(draft: Draft, found: Found, *, ledger: str, folder: Path) -> Checked:
+def check(draft: Draft, found: DataSource, *, ledger: str, folder: Path) -> CheckedDraft:
     """Everything that is wrong with a draft of this source, at once."""
     text = toml(draft, engine=found.schema.engine, source=found.source, sources=found.sources, ledger=ledger)
     problems = [*_twice(draft), *_strange(draft, found)]
@@ -260,18 +245,17 @@ def check(draft: Draft, found: Found, *, ledger: str, folder: Path) -> Checked:
         if not problems:
             policy = _parsed(text, folder)
     except PolicyError as error:
-        problems += [placed(problem.removeprefix(f"{FILE}: "), draft) for problem in error.problems]
+        problems += error.problems
     if policy is None:
-        return Checked(text=text, policy=None, problems=tuple(problems), promise=_alone(draft, found, folder))
-    open_ = [
-        Problem(placed(f"{b.place}: {b.what}", draft).place, f"{b.what}: needed for {b.prevents}")
-        for b in blanks(policy)
-    ]
+        return CheckedDraft(text=text, policy=None, problems=tuple(problems), promise=_alone(draft, found, folder))
+    open_ = [Problem(blank.path, f"{blank.what}: needed for {blank.prevents}") for blank in blanks(policy)]
     told = tuple(notes(policy))
-    return Checked(text=text, policy=policy, problems=(), blanks=tuple(open_), notes=told, promise=promised(policy))
+    return CheckedDraft(
+        text=text, policy=policy, problems=(), blanks=tuple(open_), notes=told, promise=promised(policy)
+    )
 
 
-def _alone(draft: Draft, found: Found, folder: Path) -> Mapping[str, Any] | None:
+def _alone(draft: Draft, found: DataSource, folder: Path) -> Mapping[str, Any] | None:
     """What the budget means, if that part of the draft is right, whatever else is not."""
     bare = draft.model_copy(update={"tables": [], "analysts": []})
     try:
@@ -283,7 +267,7 @@ def _alone(draft: Draft, found: Found, folder: Path) -> Mapping[str, Any] | None
 def _parsed(text: str, folder: Path) -> Policy:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # told among the notes
-        return parse(text, file=FILE, folder=folder)
+        return parse(text, folder=folder)
 
 
 def _twice(draft: Draft) -> Iterable[Problem]:
@@ -299,7 +283,7 @@ def _twice(draft: Draft) -> Iterable[Problem]:
             yield Problem(("tables", table.name, "columns", name), f"{quoted(name)} is there twice: keep one")
 
 
-def _strange(draft: Draft, found: Found) -> Iterable[Problem]:
+def _strange(draft: Draft, found: DataSource) -> Iterable[Problem]:
     """Tables and columns that the source does not have, and bounds with one end."""
     for table in draft.tables:
         columns = found.schema.tables.get(table.name)
@@ -309,38 +293,11 @@ def _strange(draft: Draft, found: Found) -> Iterable[Problem]:
         if table.whose == "unit" and table.unit not in columns:
             yield Problem(("tables", table.name, "unit"), "choose the column that names the person")
         for column in table.columns:
-            place: Place = ("tables", table.name, "columns", column.name)
+            path = ("tables", table.name, "columns", column.name)
             if column.name not in columns:
-                yield Problem(place, f"there is no column {quoted(column.name)} in this table")
+                yield Problem(path, f"there is no column {quoted(column.name)} in this table")
             if bool(column.low) != bool(column.high):
-                yield Problem((*place, "bounds"), "bounds have two ends: fill in both, or none")
-
-
-def placed(problem: str, draft: Draft) -> Problem:
-    """A problem as the policy words it, with the place it names. Names are the draft's own, so nothing is guessed."""
-    for section, part in (("dataset", Dataset), ("privacy", Privacy)):
-        if problem.startswith(f"[{section}]: "):
-            return _at((section,), problem.removeprefix(f"[{section}]: "), part)
-    for table in draft.tables:
-        start = f"table {quoted(table.name)}"
-        for column in table.columns:
-            inner = f"{start}, column {quoted(column.name)}: "
-            if problem.startswith(inner):
-                return _at(("tables", table.name, "columns", column.name), problem.removeprefix(inner), Column)
-        if problem.startswith(f"{start}: "):
-            return _at(("tables", table.name), problem.removeprefix(f"{start}: "), Table)
-    for analyst in draft.analysts:
-        start = f"analyst {quoted(analyst.name)}: "
-        if problem.startswith(start):
-            return _at(("analysts", analyst.name), problem.removeprefix(start), Analyst)
-    found = re.match(r"\[(\w+)\]: ", problem)
-    return Problem((found[1],), problem[found.end() :]) if found else Problem((), problem)
-
-
-def _at(place: Place, text: str, part: type) -> Problem:
-    word = re.match(r"\w+", text)
-    known = word is not None and word[0] in {item.name for item in keys(part)}
-    return Problem((*place, word[0]) if word is not None and known else place, text)
+                yield Problem((*path, "bounds"), "bounds have two ends: fill in both, or none")
 
 
 def promised(policy: Policy) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from tacit.policy import Policy, parse
 from tacit.policy.declaration import number, quoted
 from tacit.policy.privacy import ANYBODY, Analyst, name_of
 from tacit.server.auth.tokens import short_name
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 __all__ = [
     "Edit",
@@ -80,7 +80,7 @@ def without_analyst(policy: Policy, name: str) -> Edit:
     """Let somebody ask no more. What they spent stays in the ledger."""
     plain = _name(name)
     if plain not in policy.analysts:
-        raise Problem(404, "no-analyst", "Nobody of this name", f"{quoted(name)} is not named in the policy")
+        raise HttpProblem(404, "no-analyst", "Nobody of this name", f"{quoted(name)} is not named in the policy")
 
     def alter(document: Any) -> None:
         del document["analysts"][plain]
@@ -115,7 +115,7 @@ def edited(text: str, edit: Edit, path: Path) -> str:
     except (TOMLKitError, PolicyError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         same, found = False, ""
     if not same:
-        raise Problem(
+        raise HttpProblem(
             409,
             "by-hand",
             "This file is changed by hand",
@@ -215,7 +215,7 @@ def create(tried: Path, path: Path) -> None:
     try:
         os.link(tried, path)
     except FileExistsError:
-        raise Problem(409, "file-exists", "There is such a file", f"{path.name} exists already") from None
+        raise HttpProblem(409, "file-exists", "There is such a file", f"{path.name} exists already") from None
     _settle(path.parent)
 
 
@@ -223,7 +223,7 @@ def replace_text(path: Path, tried: Path, *, before: str) -> None:
     """Put a tried file in the place of the policy that says `before`; whoever may read it stays the same."""
     found = path.stat()
     if path.read_text(encoding="utf-8-sig") != before:
-        raise Problem(
+        raise HttpProblem(
             409, "policy-changed", "Somebody else changed it", "the policy is another now: look, and try again"
         )
     tried.chmod(found.st_mode & 0o777)

@@ -14,9 +14,9 @@ from sqlalchemy import BigInteger, Column, Index, Row, Table, Text, func, insert
 from tacit.server.auth.people import Identity
 from tacit.server.auth.tokens import short_name
 from tacit.server.db import Number, State, locked, metadata, now
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
-__all__ = ["Request", "Requests", "requests"]
+__all__ = ["AccessRequest", "Requests", "requests"]
 
 MOST = 20  # open wishes of one person
 LOCK = 0x7AC1_7002  # while wishes are counted
@@ -41,7 +41,7 @@ requests = Table(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class AccessRequest:
     """One wish and what became of it."""
 
     id: str
@@ -65,7 +65,7 @@ class Requests:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def ask(self, who: Identity, dataset: str, *, amount: Decimal | None, reason: str) -> Request:
+    def ask(self, who: Identity, dataset: str, *, amount: Decimal | None, reason: str) -> AccessRequest:
         """Take a wish. Whether there is such a dataset is not looked up."""
         values: dict[str, Any] = {"id": short_name(), "owner": who.name, "dataset": dataset, "created": now()}
         values |= {"amount": "" if amount is None else f"{amount:f}", "reason": reason, "state": "open"}
@@ -73,11 +73,13 @@ class Requests:
             locked(connection, LOCK)
             mine = (requests.c.owner == who.name) & (requests.c.state == "open")
             if connection.execute(select(func.count()).select_from(requests).where(mine)).scalar_one() >= MOST:
-                raise Problem(429, "requests", "Too many requests at once", f"{MOST} of yours are open: wait for one")
+                raise HttpProblem(
+                    429, "requests", "Too many requests at once", f"{MOST} of yours are open: wait for one"
+                )
             connection.execute(insert(requests).values(**values))
         return self.find(values["id"])
 
-    def find(self, name: str) -> Request:
+    def find(self, name: str) -> AccessRequest:
         with self.state.reading() as connection:
             row = connection.execute(select(requests).where(requests.c.id == name)).one_or_none()
         if row is None:
@@ -86,7 +88,7 @@ class Requests:
 
     def listed(
         self, *, owner: str | None = None, state: str | None = None, after: str | None = None, limit: int = 50
-    ) -> list[Request]:
+    ) -> list[AccessRequest]:
         """Wishes of one person or of all, the newest first, from behind the one called `after`."""
         query = select(requests).order_by(requests.c.number.desc()).limit(limit)
         if owner is not None:
@@ -100,13 +102,13 @@ class Requests:
                 place = place if owner is None else place.where(requests.c.owner == owner)
                 below = connection.execute(place).scalar_one_or_none()
                 if below is None:
-                    raise Problem(
+                    raise HttpProblem(
                         422, "cursor", "There is no such page", "use the `next` of an earlier page as `cursor`"
                     )
                 query = query.where(requests.c.number < below)
             return [_request(row) for row in connection.execute(query)]
 
-    def withdraw(self, who: Identity, name: str) -> Request:
+    def withdraw(self, who: Identity, name: str) -> AccessRequest:
         """Take one's own wish back."""
         found = self.find(name)
         if found.owner != who.name:
@@ -115,14 +117,14 @@ class Requests:
             raise decided()
         return self.find(name)
 
-    def refuse(self, who: Identity, name: str, *, note: str) -> Request:
+    def refuse(self, who: Identity, name: str, *, note: str) -> AccessRequest:
         """Say no."""
         _another(who, self.find(name))
         if not self._move(name, ("open",), "refused", who, note):
             raise decided()
         return self.find(name)
 
-    def approve(self, who: Identity, name: str, *, note: str, grant: Callable[[Request], None]) -> Request:
+    def approve(self, who: Identity, name: str, *, note: str, grant: Callable[[AccessRequest], None]) -> AccessRequest:
         """Say yes: `grant` changes the policy. If it fails the wish is open again; nobody decides meanwhile."""
         found = self.find(name)
         _another(who, found)
@@ -145,21 +147,23 @@ class Requests:
             return bool(connection.execute(update(requests).where(mine).values(**values)).rowcount)
 
 
-def _another(who: Identity, request: Request) -> None:
+def _another(who: Identity, request: AccessRequest) -> None:
     if request.owner == who.name:
-        raise Problem(
+        raise HttpProblem(
             409, "yourself", "You cannot do this yourself", "ask another curator to decide about your request"
         )
 
 
-def missing() -> Problem:
-    return Problem(404, "no-request", "There is no such request", "there is no request with this id that you may see")
+def missing() -> HttpProblem:
+    return HttpProblem(
+        404, "no-request", "There is no such request", "there is no request with this id that you may see"
+    )
 
 
-def decided() -> Problem:
-    return Problem(409, "decided", "It was decided already", "somebody has decided about this request: look again")
+def decided() -> HttpProblem:
+    return HttpProblem(409, "decided", "It was decided already", "somebody has decided about this request: look again")
 
 
-def _request(row: "Row[Any]") -> Request:
+def _request(row: "Row[Any]") -> AccessRequest:
     fields = ("id", "owner", "dataset", "amount", "reason", "created", "state", "decided", "decider", "note")
-    return Request(**{field: getattr(row, field) for field in fields})
+    return AccessRequest(**{field: getattr(row, field) for field in fields})

@@ -21,17 +21,17 @@ from tacit.policy import Policy, parse
 from tacit.policy.account import DATASET
 from tacit.policy.declaration import quoted
 from tacit.policy.source import overlap
-from tacit.server.ask.datasets import Desk
-from tacit.server.ask.opened import Opened
+from tacit.server.ask.dataset import OpenDataset
+from tacit.server.ask.datasets import Datasets
 from tacit.server.auth.people import Identity
-from tacit.server.curate.draft import Checked, Draft, Source, check
+from tacit.server.curate.draft import CheckedDraft, Draft, Source, check
 from tacit.server.curate.edit import Edit, changes, create, edited, file_name, locked, replace_text, trial
-from tacit.server.curate.sources import Found, Sources
+from tacit.server.curate.sources import DataSource, Sources
 from tacit.server.db import Number, State, metadata, now
 from tacit.server.ops.config import Config
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
-__all__ = ["Curating", "Journal", "change_log"]
+__all__ = ["Curation", "Journal", "change_log"]
 
 change_log = Table(
     "tacit_changes",
@@ -70,17 +70,17 @@ class Journal:
 FRESH = 60.0  # seconds that a schema is remembered for while a draft is being filled in
 
 
-class Curating:
+class Curation:
     """Drafts become policies, and policies are edited; safe to share between threads."""
 
-    def __init__(self, config: Config, desk: Desk, journal: Journal) -> None:
+    def __init__(self, config: Config, datasets: Datasets, journal: Journal) -> None:
         self.sources = Sources(config)
-        self.folder, self.ledger, self.desk, self.journal = config.policy_folder, config.ledger, desk, journal
-        self._lock, self._found = threading.Lock(), dict[tuple[str | None, str | None], tuple[float, Found]]()
+        self.folder, self.ledger, self.datasets, self.journal = config.policy_folder, config.ledger, datasets, journal
+        self._lock, self._found = threading.Lock(), dict[tuple[str | None, str | None], tuple[float, DataSource]]()
 
     # --- a new dataset
 
-    def schema(self, source: Source, *, fresh: bool = True) -> Found:
+    def schema(self, source: Source, *, fresh: bool = True) -> DataSource:
         """Names and types; while a draft is filled in, those of a moment ago are good enough."""
         place, time = (source.file, source.database), monotonic()
         with self._lock:
@@ -93,7 +93,7 @@ class Curating:
             self._found[place] = (time, found)
         return found
 
-    def check(self, draft: Draft, *, fresh: bool = False) -> Checked:
+    def check(self, draft: Draft, *, fresh: bool = False) -> CheckedDraft:
         """What is wrong with a draft, and what is missing."""
         return check(draft, self.schema(draft.source, fresh=fresh), ledger=self.ledger, folder=self.folder)
 
@@ -102,20 +102,22 @@ class Curating:
         checked = self.check(draft, fresh=True)
         if checked.policy is None:
             told = "; ".join(problem.text for problem in checked.problems[:5])
-            raise Problem(422, "draft", "The draft is not complete", told)
+            raise HttpProblem(422, "draft", "The draft is not complete", told)
         name = checked.policy.dataset.name
         try:
             private_folder(self.folder)
         except OSError as error:
             raise InputError(f"the folder of policies cannot be made: {error.strerror}") from None
         with locked(self.folder), trial(self.folder, checked.text) as tried:
-            if name in self.desk.known():
-                raise Problem(
+            if name in self.datasets.known():
+                raise HttpProblem(
                     409, "dataset-exists", "There is such a dataset", f"{quoted(name)} exists: choose another"
                 )
             self._nobody_elses(checked.policy)
             import_tables(checked.policy)  # whoever declares is the curator: text is read here, strictly, once
-            opened = Opened(tried, self.desk.limits)  # with its engine: types that do not suit the data are found here
+            opened = OpenDataset(
+                tried, self.datasets.limits
+            )  # with its engine: types that do not suit the data are found here
             try:
                 opened.ledger.apply(opened.policy.terms())
             finally:
@@ -123,7 +125,7 @@ class Curating:
             path = self.folder / file_name(name)
             create(tried, path)
             try:
-                self.desk.add(path)
+                self.datasets.add(path)
             except BaseException:
                 path.unlink()
                 raise
@@ -133,9 +135,9 @@ class Curating:
     def _nobody_elses(self, policy: Policy) -> None:
         """The same data in two ledgers would be paid for twice over: one ledger would not know of the other."""
         wanted, place = claims_of(policy), policy.ledger()
-        for name, other in self.desk.known().items():
+        for name, other in self.datasets.known().items():
             if other.ledger() != place and any(overlap(mine, its) for its in claims_of(other) for mine in wanted):
-                raise Problem(
+                raise HttpProblem(
                     409,
                     "declared-already",
                     "This data is served already",
@@ -149,7 +151,7 @@ class Curating:
         self, who: Identity, dataset: str, wanted: Callable[[Policy], Edit], *, preview: bool = False
     ) -> list[str]:
         """Change a policy's file and record its limits in the ledger; what changed, in words. A preview only says."""
-        path = self.desk.opened(who, dataset).path.resolve()
+        path = self.datasets.find(who, dataset).path.resolve()
         with locked(path.parent):
             text = _text(path)
             with warnings.catch_warnings():
@@ -167,13 +169,13 @@ class Curating:
 
     def apply(self, who: Identity, dataset: str) -> int:
         """Record in the ledger what the policy says now, as `tacit ledger apply` does; how many entries that made."""
-        opened = self.desk.opened(who, dataset)
+        opened = self.datasets.find(who, dataset)
         try:
             made = len(opened.ledger.apply(opened.policy.terms()))
         except LedgerError:
             raise
         except TacitError as error:
-            raise Problem(409, "not-recorded", "The ledger does not take it", str(error)) from None
+            raise HttpProblem(409, "not-recorded", "The ledger does not take it", str(error)) from None
         if made:
             self.journal.write(
                 who, dataset, f"recorded the policy in the ledger, with {made} entr{'y' if made == 1 else 'ies'}"
@@ -182,7 +184,7 @@ class Curating:
 
     def differences(self, who: Identity, dataset: str) -> list[str]:
         """Where the policy and the ledger say different things, so that the smaller limit binds."""
-        opened = self.desk.opened(who, dataset)
+        opened = self.datasets.find(who, dataset)
         standing = opened.ledger.standing(opened.policy.dataset.identity)
         return list(_differences(standing, opened.policy))
 

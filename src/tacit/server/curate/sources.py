@@ -19,17 +19,17 @@ from tacit.engine.source.listing import DATABASES
 from tacit.engine.source.reading import propose_types
 from tacit.policy.declaration import quoted
 from tacit.policy.kind import ColumnType, decimals, understood
-from tacit.server.ask.opened import stamp_of
+from tacit.policy.read import stamp_of
 from tacit.server.ops.config import Config
 
-__all__ = ["Folder", "Found", "Sources"]
+__all__ = ["DataSource", "Folder", "Sources"]
 
 FILES = (".parquet", *DELIMITERS, *DATABASES)
 MOST = 500  # files that are listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class DataSource:
     """A source and its schema, as a policy writes them: where everything is, and where single tables are."""
 
     schema: Schema
@@ -107,7 +107,7 @@ class Sources:
             raise InputError(f"{quoted(name)} has a link that leads elsewhere in it: remove it, or name a single file")
         return found
 
-    def schema(self, *, file: str | None = None, database: str | None = None) -> Found:
+    def schema(self, *, file: str | None = None, database: str | None = None) -> DataSource:
         """Names and types of one source; exactly one is named."""
         if (file is None) == (database is None):
             raise InputError("name a file or a database: one of the two")
@@ -115,14 +115,14 @@ class Sources:
             path = self.file(file)
             schema = read_schema(path)
             whole = None if schema.files else str(path)
-            return Found(schema=schema, source=whole, sources={**schema.sources, **schema.files})
+            return DataSource(schema=schema, source=whole, sources={**schema.sources, **schema.files})
         url = self.environment.get(database or "", "")
         if database not in self.variables or not url:
             raise InputError(f"there is no database {quoted(database or '')} among the `sources` of the service")
         if not url.startswith("postgres"):
             raise InputError(f"{database} holds no postgresql:// address: set it in the environment of the service")
         schema = read_schema(url)
-        return Found(schema=schema, source=f"${{{database}}}", sources=schema.sources)
+        return DataSource(schema=schema, source=f"${{{database}}}", sources=schema.sources)
 
 
 def _column(name: str, native: str) -> dict[str, Any]:

@@ -22,15 +22,13 @@ from tacit.server.console.render import wants_page
 from tacit.server.http import ask, curate, data, people, release, survey
 from tacit.server.http.guard import Guard
 from tacit.server.http.rate import BodyLimit
-from tacit.server.lane import Lane
 from tacit.server.ops.listen import secured
 from tacit.server.ops.log import event
 from tacit.server.ops.service import Service
-from tacit.server.problem import MEDIA, Problem, response
+from tacit.server.problem import MEDIA, HttpProblem, response
 from tacit.server.survey import pages as survey_pages
-from tacit.server.survey.lane import ReportLane
 from tacit.server.wire import serve_wire
-from tacit.server.wire.tally import Tally
+from tacit.server.wire.tally import WireTally
 
 __all__ = ["application"]
 
@@ -113,8 +111,6 @@ def application(service: Service, *, wire: Sequence[socket] | None = None) -> Fa
     app.add_exception_handler(TacitError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _framework)
-    app.add_middleware(Lane, service=service)
-    app.add_middleware(ReportLane, surveys=service.surveys)
     app.add_middleware(BodyLimit, most=service.config.body)
     app.add_middleware(Guard, metrics=service.metrics, secure=service.config.secure)  # last added is outermost
     return app
@@ -125,11 +121,11 @@ async def _wire(service: Service, sockets: Sequence[socket] | None) -> list[asyn
     config, place = service.config, service.config.wire_address
     if place is None:
         return []
-    tally = Tally(service.rate, service.failures, service.metrics)
+    tally = WireTally(service.rate, service.failures, service.metrics)
     host, port, guarded = *place, secured(config)
 
     def served(**where: Any) -> Awaitable[asyncio.Server]:
-        return serve_wire(service.desk, service.people, ssl=guarded, shelf=service.shelf, tally=tally, **where)
+        return serve_wire(service.datasets, service.people, ssl=guarded, shelf=service.shelf, tally=tally, **where)
 
     if sockets is None:
         return [await served(host=host, port=port)]
@@ -147,8 +143,8 @@ async def healthz(service: Serving) -> JSONResponse:
 def metrics(who: Watches, service: Serving) -> PlainTextResponse:
     """Counters in Prometheus' text format, for curators and auditors. Nothing in them depends on data."""
     spent = {}
-    for dataset in service.desk.datasets(who):
-        standing = service.desk.standing(who, dataset)
+    for dataset in service.datasets.names(who):
+        standing = service.datasets.standing(who, dataset)
         balance = standing.balance(DATASET)
         if balance is not None:
             scale = 10**standing.currency.decimals
@@ -166,11 +162,11 @@ async def _malformed(request: Request, error: Exception) -> Response:
     """What was wrong with a request, by place; what was sent is not repeated."""
     assert isinstance(error, RequestValidationError)
     found = ["/".join(str(step) for step in one["loc"]) + ": " + one["msg"] for one in error.errors()[:10]]
-    return await _refused(request, Problem(422, "request", "The request is malformed", "; ".join(found)))
+    return await _refused(request, HttpProblem(422, "request", "The request is malformed", "; ".join(found)))
 
 
 async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     names = {404: ("no-route", "There is nothing here"), 405: ("method", "This method is not allowed here")}
     name, title = names.get(error.status_code, ("request", "The request cannot be read"))
-    return await _refused(request, Problem(error.status_code, name, title, title.lower(), error.headers))
+    return await _refused(request, HttpProblem(error.status_code, name, title, title.lower(), error.headers))

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from functools import partial
@@ -15,20 +14,19 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
-from tacit.base import Number, TacitError
-from tacit.desk import ChargeKey
+from tacit.base import TacitError
 from tacit.engine import Watch
-from tacit.server.ask.jobs import Job
-from tacit.server.ask.opened import Basis
+from tacit.server.ask.datasets import PricedQuestion
+from tacit.server.ask.jobs import QueuedQuestion
 from tacit.server.auth.identify import Asks, Looks, Serving
 from tacit.server.auth.people import Identity
 from tacit.server.db import keys
-from tacit.server.memory import Answered, Quoted
 from tacit.server.ops.service import Service
-from tacit.server.problem import Problem
-from tacit.session import Quote, Release
+from tacit.server.problem import HttpProblem
+from tacit.session import Release
+from tacit.sql.offer import Terms
 
-__all__ = ["ANSWERED", "ARROW", "CSV", "HTML", "JSON", "Question", "answered", "media", "quoted", "router"]
+__all__ = ["ANSWERED", "ARROW", "CSV", "HTML", "JSON", "Question", "answered", "media", "router"]
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 HTML = "text/html"
@@ -53,9 +51,10 @@ class Question(BaseModel):
     error: Positive | None = None
     confidence: Share = Decimal("0.95")
 
-    def offer(self) -> dict[str, Number | None]:
-        """The arguments of `quote` and `ask`."""
-        return {"epsilon": self.epsilon, "rho": self.rho, "error": self.error}
+    def priced(self, service: Service, who: Identity, dataset: str) -> PricedQuestion:
+        """This question as somebody asks it of a dataset."""
+        offer: Terms = {"epsilon": self.epsilon, "rho": self.rho, "error": self.error, "confidence": self.confidence}
+        return service.datasets.question(who, dataset, self.sql, **offer)
 
 
 ANSWERED: dict[int | str, dict[str, Any]] = {
@@ -97,7 +96,7 @@ def media(request: Request, forms: tuple[str, ...] = (JSON, CSV, ARROW)) -> str:
         if offered and quality > weight:
             best, weight = offered[0], quality
     if not best:
-        raise Problem(406, "accept", "This format is not offered", f"accept {' or '.join(forms)}")
+        raise HttpProblem(406, "accept", "This format is not offered", f"accept {' or '.join(forms)}")
     return best
 
 
@@ -165,30 +164,16 @@ TAKEN: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/datasets/{dataset}/quote", responses=QUOTED, tags=["ask"])
-def quote(dataset: str, question: Question, request: Request, who: Asks, service: Serving) -> JSONResponse:
+def quote(dataset: str, question: Question, who: Asks, service: Serving) -> JSONResponse:
     """What a question would cost. Free: nothing is looked at."""
-    opened = service.desk.opened(who, dataset)
-    take = service.desk.quoting(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
-    key = partial(_key, service, who, dataset, question)
-    if (place := getattr(request.state, "place", None)) is not None:
-        with suppress(Problem):
-            service.memory.keep((who, media(request), *place), Quoted(opened=opened, take=take, key=key))
-    return quoted(service, dataset, take, key)
-
-
-def quoted(service: Service, dataset: str, take: Callable[[], Quote], key: Callable[[], ChargeKey]) -> JSONResponse:
-    """A quote as it is sent, with the name of the charge; without where the data cannot be reached now."""
-    found = take()
+    asked = question.priced(service, who, dataset)
+    found = asked.quote()
     more: dict[str, Any] = {"columns": [{"name": name, "type": kind} for name, kind in found.columns]}
-    with suppress(TacitError):
-        named = key()
-        more |= {"key": named.name, "answered": named.answered, "versioned": named.versioned}
+    with suppress(TacitError):  # the data cannot be reached now: the charge has no name
+        key = asked.key()
+        more |= {"key": key.name, "answered": key.answered, "versioned": key.versioned}
     service.metrics.question(dataset, "quoted")
     return JSONResponse({**found.json(), **more})
-
-
-def _key(service: Service, who: Identity, dataset: str, question: Question) -> ChargeKey:
-    return service.desk.key(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
 
 
 @router.post("/datasets/{dataset}/ask", responses={**ANSWERED, **TAKEN}, tags=["ask"])
@@ -204,7 +189,7 @@ async def ask(
     """The answer, after it is paid for. While the data are known to be the same, asked again it is free, with the same
     noise; under the same key it is always free."""
     work = partial(_ask, dataset, question, request, who, service, key, prefer)
-    return await service.asking.run(who.name, work, getattr(request.state, "gone", lambda: False))
+    return await service.pool.run(who.name, work, getattr(request.state, "gone", lambda: False))
 
 
 def _ask(
@@ -218,50 +203,30 @@ def _ask(
     watch: Watch,
 ) -> Response:
     form = media(request)
-    service.desk.opened(who, dataset)
-    charge = _charge(service, who, dataset, key, question)
-    request.state.key = charge  # told with whatever comes of it
+    service.datasets.find(who, dataset)
+    if key is not None and not OURS.fullmatch(key):
+        _claim(service, who, dataset, key, question)  # from now on it belongs to this very question
+        request.state.key = charge = key  # told with whatever comes of it
+        asked = question.priced(service, who, dataset)
+    else:
+        asked = question.priced(service, who, dataset)
+        name = asked.key().name  # the same for everything that is spelled another way and means the same
+        if key is not None and key != name:
+            _claim(service, who, dataset, key, question)
+        request.state.key = charge = key or name
 
     def work(watch: Watch) -> tuple[str, Release]:
-        found = service.desk.ask(
-            who, dataset, question.sql, **question.offer(), confidence=question.confidence, key=charge, watch=watch
-        )
-        return service.shelf.lay(who, dataset, question.sql, found), found
+        found = service.datasets.answer(asked, key=charge, watch=watch)
+        return service.shelf.put(who, dataset, question.sql, found), found
 
     service.metrics.question(dataset, "asked")
     if prefer is not None and "respond-async" in [part.strip().lower() for part in prefer.split(",")]:
-        service.desk.quote(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
+        asked.quote()  # what is refused is refused now
         name = service.jobs.start(who, dataset, lambda watch: work(watch)[0], key=charge)
         headers = {"Location": f"/v1/jobs/{name}", "Preference-Applied": "respond-async"}
         return JSONResponse(_job(service.jobs.find(who, name)), status_code=202, headers=headers)
-    place = getattr(request.state, "place", None) if key is None and service.desk.inline(dataset) else None
-    basis = None if place is None else _basis(service, who, dataset, question)
     name, found = work(watch)
-    if place is not None and basis is not None and basis == _basis(service, who, dataset, question):
-        again = answered(found, form, name=name, cached=True, key=charge)
-        kept = Answered(basis=basis, body=bytes(again.body), headers=tuple(again.raw_headers))
-        service.memory.keep((who, form, *place), kept)
     return answered(found, form, name=name, cached=found.cached, key=charge)
-
-
-def _charge(service: Service, who: Identity, dataset: str, key: str | None, question: Question) -> str:
-    """The name of the charge: the caller's, which then belongs to this very question; or ours, which is the same for
-    everything that is spelled another way and means the same."""
-    if key is not None and not OURS.fullmatch(key):
-        _claim(service, who, dataset, key, question)
-        return key
-    name = _key(service, who, dataset, question).name
-    if key is not None and key != name:
-        _claim(service, who, dataset, key, question)
-    return key or name
-
-
-def _basis(service: Service, who: Identity, dataset: str, question: Question) -> Basis | None:
-    """What the answer rests on. Taken before and after: data that changed on the way belong to neither state."""
-    try:
-        return service.desk.basis(who, dataset, question.sql, **question.offer(), confidence=question.confidence)
-    except TacitError:
-        return None  # asking says what is wrong
 
 
 def _claim(service: Service, who: Identity, dataset: str, key: str, question: Question) -> None:
@@ -273,7 +238,7 @@ def _claim(service: Service, who: Identity, dataset: str, key: str, question: Qu
     with service.state.reading() as connection:
         first = connection.execute(select(keys.c.question).where(place)).scalar_one()
     if first != asked:
-        raise Problem(
+        raise HttpProblem(
             422,
             "key-reused",
             "This key is another question's",
@@ -300,7 +265,7 @@ def cancel_job(job: str, who: Looks, service: Serving) -> JSONResponse:
     return JSONResponse(_job(service.jobs.cancel(who, job)))
 
 
-def _job(job: Job) -> dict[str, Any]:
+def _job(job: QueuedQuestion) -> dict[str, Any]:
     found: dict[str, Any] = {"id": job.id, "dataset": job.dataset, "state": job.state, "created": job.created}
     if job.key is not None:
         found["key"] = job.key

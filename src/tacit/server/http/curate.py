@@ -12,15 +12,15 @@ from tacit.policy import Policy
 from tacit.policy.declaration import duration, number
 from tacit.policy.privacy import Group
 from tacit.policy.source import with_password
-from tacit.server.ask.opened import Opened
+from tacit.server.ask.dataset import OpenDataset
 from tacit.server.ask.running import RunningQuestion
 from tacit.server.auth.identify import Asks, Governs, Looks, Serving, Watches
 from tacit.server.auth.people import Identity
 from tacit.server.curate.draft import Draft, Source, promised
 from tacit.server.curate.edit import limits, with_analyst, without_analyst
-from tacit.server.curate.requests import Request
+from tacit.server.curate.requests import AccessRequest
 from tacit.server.http.ask import Positive
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 
 __all__ = ["ledger_router", "requests_router", "router", "running_router"]
 
@@ -50,34 +50,34 @@ class Limits(BaseModel):
 @router.get("/sources")
 def list_sources(who: Governs, service: Serving) -> JSONResponse:
     """Files and databases that can be declared, by name."""
-    return JSONResponse(service.curating.sources.listed())
+    return JSONResponse(service.curation.sources.listed())
 
 
 @router.post("/sources/schema")
 def read_source(source: Source, who: Governs, service: Serving) -> JSONResponse:
     """Tables and columns of a source: names and types. Those of a text file are proposed from its values."""
-    return JSONResponse(service.curating.schema(source).json())
+    return JSONResponse(service.curation.schema(source).json())
 
 
 @router.post("/policies/check")
 def check_policy(draft: Draft, who: Governs, service: Serving) -> JSONResponse:
     """What is wrong with a draft, at which field; what is missing; and what its budget means."""
-    return JSONResponse(service.curating.check(draft).json())
+    return JSONResponse(service.curation.check(draft).json())
 
 
 @router.post("/policies", status_code=201)
 def save_policy(draft: Draft, who: Governs, service: Serving) -> JSONResponse:
     """Write the policy of a new dataset and serve it from now on."""
-    name = service.curating.save(who, draft)
+    name = service.curation.save(who, draft)
     return JSONResponse({"name": name}, status_code=201)
 
 
 @router.get("/datasets/{dataset}/policy")
 def one_policy(dataset: str, who: Watches, service: Serving) -> JSONResponse:
     """Who may ask a dataset and how much, and where its policy and its ledger disagree."""
-    opened = service.desk.opened(who, dataset)
+    opened = service.datasets.find(who, dataset)
     found = _policy(opened.policy)
-    found["differences"] = service.curating.differences(who, dataset)
+    found["differences"] = service.curation.differences(who, dataset)
     found["toml"] = _text(opened) if who.role == "curator" else None
     return JSONResponse(found)
 
@@ -88,7 +88,7 @@ def set_analyst(dataset: str, name: str, allowance: Allowance, who: Governs, ser
     given = _given(allowance)
     if "tables" in given and given["tables"] is not None:
         given["tables"] = tuple(given["tables"])
-    told = service.curating.edit(
+    told = service.curation.edit(
         who, dataset, lambda policy: with_analyst(policy, name, given), preview=allowance.preview
     )
     return JSONResponse({"changes": told, "applied": not allowance.preview})
@@ -97,7 +97,7 @@ def set_analyst(dataset: str, name: str, allowance: Allowance, who: Governs, ser
 @router.delete("/datasets/{dataset}/analysts/{name}")
 def remove_analyst(dataset: str, name: str, who: Governs, service: Serving) -> JSONResponse:
     """Let somebody ask no more. What they spent stays spent."""
-    told = service.curating.edit(who, dataset, lambda policy: without_analyst(policy, name))
+    told = service.curation.edit(who, dataset, lambda policy: without_analyst(policy, name))
     return JSONResponse({"changes": told, "applied": True})
 
 
@@ -105,14 +105,14 @@ def remove_analyst(dataset: str, name: str, who: Governs, service: Serving) -> J
 def set_limits(dataset: str, wish: Limits, who: Governs, service: Serving) -> JSONResponse:
     """Change what everybody together may spend: in the policy's file and in the ledger."""
     given = _given(wish)
-    told = service.curating.edit(who, dataset, lambda policy: limits(policy, given), preview=wish.preview)
+    told = service.curation.edit(who, dataset, lambda policy: limits(policy, given), preview=wish.preview)
     return JSONResponse({"changes": told, "applied": not wish.preview})
 
 
 @router.post("/datasets/{dataset}/apply")
 def apply_policy(dataset: str, who: Governs, service: Serving) -> JSONResponse:
     """Record in the ledger what the policy's file says now."""
-    return JSONResponse({"entries": service.curating.apply(who, dataset)})
+    return JSONResponse({"entries": service.curation.apply(who, dataset)})
 
 
 def _given(body: BaseModel) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _number(value: Fraction | None) -> str | None:
     return None if value is None else number(value)
 
 
-def _text(opened: Opened) -> str | None:
+def _text(opened: OpenDataset) -> str | None:
     """The file itself, unless a password stands in it."""
     dataset = opened.policy.dataset
     sources = [dataset.source, dataset.ledger, *(table.source for table in opened.policy.tables.values())]
@@ -171,14 +171,14 @@ ledger_router = APIRouter(prefix="/v1/datasets", tags=["curate"])
 @ledger_router.post("/{dataset}/verification", status_code=202)
 def start_verification(dataset: str, who: Watches, service: Serving) -> JSONResponse:
     """Walk the whole ledger in the background: every hash, every balance. `GET` tells how far it is."""
-    opened = service.desk.opened(who, dataset)
+    opened = service.datasets.find(who, dataset)
     return JSONResponse(service.checks.start(who, dataset, opened.policy.ledger()), status_code=202)
 
 
 @ledger_router.get("/{dataset}/verification")
 def last_verification(dataset: str, who: Watches, service: Serving) -> JSONResponse:
     """The newest verification: running, whole, damaged, failed or lost; `null` if there was none."""
-    service.desk.opened(who, dataset)
+    service.datasets.find(who, dataset)
     return JSONResponse({"last": service.checks.last(dataset)})
 
 
@@ -191,8 +191,8 @@ def list_changes(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> JSONResponse:
     """What curators changed through the service, the newest first."""
-    service.desk.opened(who, dataset)
-    items = service.curating.journal.page(dataset, before=before, limit=limit)
+    service.datasets.find(who, dataset)
+    items = service.curation.journal.page(dataset, before=before, limit=limit)
     return JSONResponse({"items": items, "next": items[-1]["number"] if len(items) == limit else None})
 
 
@@ -224,7 +224,9 @@ class Decision(BaseModel):
 def make_request(dataset: str, wish: Wish, who: Asks, service: Serving) -> JSONResponse:
     """Ask for access to a dataset, or for more of its budget. The answer does not say whether there is one."""
     if len(dataset) > 200 or not dataset.isprintable() or "\0" in wish.reason:
-        raise Problem(422, "input", "An argument is wrong", "a name or a reason is too long, or has strange characters")
+        raise HttpProblem(
+            422, "input", "An argument is wrong", "a name or a reason is too long, or has strange characters"
+        )
     return JSONResponse(service.requests.ask(who, dataset, amount=wish.amount, reason=wish.reason).json(), 202)
 
 
@@ -256,19 +258,19 @@ def decide_request(request: str, decision: Decision, who: Governs, service: Serv
     if not decision.approve:
         return JSONResponse(service.requests.refuse(who, request, note=decision.note).json())
     if decision.limit is None:
-        raise Problem(422, "input", "An argument is wrong", "limit is missing: what may the analyst spend in all?")
+        raise HttpProblem(422, "input", "An argument is wrong", "limit is missing: what may the analyst spend in all?")
     given = {"limit": Fraction(decision.limit)}
     if decision.each is not None:
         given["each"] = Fraction(decision.each)
     tables = {} if decision.tables is None else {"tables": tuple(decision.tables)}
 
-    def grant(wish: Request) -> None:
-        service.curating.edit(who, wish.dataset, lambda policy: with_analyst(policy, wish.owner, {**given, **tables}))
+    def grant(wish: AccessRequest) -> None:
+        service.curation.edit(who, wish.dataset, lambda policy: with_analyst(policy, wish.owner, {**given, **tables}))
 
     return JSONResponse(service.requests.approve(who, request, note=decision.note, grant=grant).json())
 
 
-def _shown(request: Request, who: Identity) -> dict[str, object]:
+def _shown(request: AccessRequest, who: Identity) -> dict[str, object]:
     """An approval on its way is open to whoever waits for it."""
     told = request.json()
     if who.role == "analyst" and told["state"] == "approving":
@@ -283,18 +285,18 @@ running_router = APIRouter(prefix="/v1/datasets", tags=["curate"])
 def list_running(dataset: str, who: Governs, service: Serving) -> JSONResponse:
     """Questions that are being answered: who asked which, and since when (µs). For curators alone: how long a question
     takes depends on the data."""
-    service.desk.opened(who, dataset)
+    service.datasets.find(who, dataset)
     return JSONResponse({"items": [_question_shown(each) for each in service.running.listed(dataset)]})
 
 
 @running_router.delete("/{dataset}/running/{question}")
 def stop_running(dataset: str, question: str, who: Governs, service: Serving) -> JSONResponse:
     """Stop one, soon. What was charged for it stays charged, and whoever asked is told that it was stopped."""
-    service.desk.opened(who, dataset)
+    service.datasets.find(who, dataset)
     found = service.running.stop(dataset, question)
     if found is None:
-        raise Problem(404, "no-question", "There is no such question", "no question of this name runs now")
-    service.curating.journal.write(who, dataset, f"stopped a question of {found.owner}")
+        raise HttpProblem(404, "no-question", "There is no such question", "no question of this name runs now")
+    service.curation.journal.write(who, dataset, f"stopped a question of {found.owner}")
     return JSONResponse(_question_shown(found))
 
 

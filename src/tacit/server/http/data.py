@@ -16,7 +16,7 @@ from tacit.ledger.checkpoint import fingerprint
 from tacit.loss import ZCDP, Approx, Loss, Meaning, Pure
 from tacit.policy import Amount, Column, Currency, Limit, Policy, Table
 from tacit.policy.decide import holder_of, limits_of
-from tacit.server.ask.opened import tables_of
+from tacit.server.ask.dataset import tables_of
 from tacit.server.auth.identify import Looks, Serving, Watches
 from tacit.server.auth.people import Identity
 from tacit.server.http.ask import Positive
@@ -66,23 +66,23 @@ SCHEMA: dict[int | str, dict[str, Any]] = {
 @router.get("", tags=["datasets"])
 def list_datasets(who: Looks, service: Serving) -> JSONResponse:
     """The datasets you may know of."""
-    return JSONResponse({"items": [{"name": name} for name in service.desk.datasets(who)]})
+    return JSONResponse({"items": [{"name": name} for name in service.datasets.names(who)]})
 
 
 @router.get("/{dataset}", responses=SCHEMA, tags=["datasets"])
 def one_dataset(dataset: str, who: Looks, service: Serving) -> JSONResponse:
     """What is declared of a dataset: tables, columns, types, bounds, keys. Nothing is read from the data."""
-    return JSONResponse(schema_json(service.desk.policy(who, dataset)))
+    return JSONResponse(schema_json(service.datasets.policy(who, dataset)))
 
 
 @router.get("/{dataset}/budget", tags=["budget"])
 def budget(dataset: str, who: Looks, service: Serving) -> JSONResponse:
     """What was spent and what is left: for analysts the limits that bind them, for curators and auditors all."""
-    opened = service.desk.opened(who, dataset)
-    standing = service.desk.budget(who, dataset)
+    opened = service.datasets.find(who, dataset)
+    standing = service.datasets.budget(who, dataset)
     found = budget_json(standing, opened.policy, who)
     try:
-        found["left"] = service.desk.left(who, dataset).json()
+        found["left"] = service.datasets.left(who, dataset).json()
     except Denied:
         found["left"] = None  # this name may spend nothing
     return JSONResponse(found)
@@ -97,7 +97,7 @@ def ledger(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> JSONResponse:
     """The entries of the dataset's chain, in order, as they were hashed: for curators and auditors."""
-    opened = service.desk.opened(who, dataset)
+    opened = service.datasets.find(who, dataset)
     people = opened.policy.dataset.identity
     entries = list(islice(opened.ledger.log(people, after=after, limit=limit), limit))
     items = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": e.body, "digest": e.digest.hex()} for e in entries]
@@ -223,7 +223,7 @@ MOST = 2000  # entries that are looked through
 @history_router.get("/{dataset}/history")
 def history(dataset: str, who: Looks, service: Serving) -> JSONResponse:
     """The newest charges in their order: for analysts their own, for curators and auditors everybody's."""
-    opened = service.desk.opened(who, dataset)
+    opened = service.datasets.find(who, dataset)
     people = opened.policy.dataset.identity
     standing = opened.ledger.standing(people)
     first = max(0, standing.seq - MOST)
@@ -264,7 +264,7 @@ def meaning(
     prior: Prior = Decimal("0.5"),
 ) -> JSONResponse:
     """What spending so much, as `epsilon` or `rho`, means for one person in the data. Nothing is looked at."""
-    policy = service.desk.opened(who, dataset).policy
+    policy = service.datasets.find(who, dataset).policy
     found = meaning_of(policy, epsilon=_exactly(epsilon), rho=_exactly(rho), delta=Fraction(delta), prior=prior)
     return JSONResponse({**found.json(), "words": str(found).splitlines()[1:]})
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.engine import Watch
 from tacit.server.ops.log import Metrics, event, outcome_of
-from tacit.server.problem import Problem, response
+from tacit.server.problem import HttpProblem, response
 
 __all__ = ["Guard", "asking", "hung_up"]
 
@@ -75,7 +75,7 @@ class Guard:
 
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
-FAULT = Problem(
+FAULT = HttpProblem(
     500,
     "internal",
     "The service failed",

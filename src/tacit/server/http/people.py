@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.server.auth.identify import Governs, Looks, Serving
-from tacit.server.auth.people import Identity, Issued
-from tacit.server.problem import Problem
+from tacit.server.auth.people import Identity, IssuedToken
+from tacit.server.problem import HttpProblem
 
 __all__ = ["router"]
 
@@ -50,7 +50,7 @@ def add_person(person: Person, who: Governs, service: Serving) -> JSONResponse:
 def bar_person(name: str, who: Governs, service: Serving) -> JSONResponse:
     """Let somebody in no more. The name stays theirs."""
     if name == who.name:
-        raise Problem(409, "yourself", "You cannot do this to yourself", "ask another curator to do it")
+        raise HttpProblem(409, "yourself", "You cannot do this to yourself", "ask another curator to do it")
     service.people.bar(name)
     return JSONResponse({"name": name, "may_come_in": False})
 
@@ -74,7 +74,7 @@ def revoke_token(name: str, prefix: str, who: Looks, service: Serving) -> JSONRe
     """Make a token useless, at once: your own, or as a curator anybody's."""
     _own(who, name)
     if prefix not in [token.prefix for token in service.people.issued(name)]:
-        raise Problem(404, "no-token", "There is no such token", "name it by the 12 characters after tacit_")
+        raise HttpProblem(404, "no-token", "There is no such token", "name it by the 12 characters after tacit_")
     return JSONResponse(_issued(service.people.revoke(prefix)))
 
 
@@ -86,9 +86,9 @@ def sign_in_link(name: str, who: Governs, service: Serving) -> JSONResponse:
 
 def _own(who: Identity, name: str) -> None:
     if name != who.name and who.role != "curator":
-        raise Problem(403, "role", "Your role does not allow this", "only curators see other people's tokens")
+        raise HttpProblem(403, "role", "Your role does not allow this", "only curators see other people's tokens")
 
 
-def _issued(token: Issued) -> dict[str, Any]:
+def _issued(token: IssuedToken) -> dict[str, Any]:
     times = {"created": token.created, "expires": token.expires, "revoked": token.revoked}
     return {"prefix": token.prefix, "person": token.person, "label": token.label, **times}

@@ -11,20 +11,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.server.db import State, metadata, now
-from tacit.server.problem import Problem, response
+from tacit.server.problem import HttpProblem, response
 
-__all__ = ["BodyLimit", "Rate", "SharedRate", "rates"]
+__all__ = ["BodyLimit", "RateLimit", "SharedRateLimit", "rates"]
 
 MOST = 50_000  # callers that are remembered
 
 
-class Rate:
+class RateLimit:
     """A bucket for each caller, filled evenly: `per_minute` requests, and as many at once after a minute of silence.
 
     It is in this process's memory: the limit of a service that is one process.
     """
-
-    inline = True  # whether `take` is so short that an event loop may wait for it
 
     def __init__(
         self, per_minute: int, clock: Callable[[], float] = monotonic, *, told: str = "at most {} requests a minute"
@@ -34,11 +32,11 @@ class Rate:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what is left, and when that was so
 
     def take(self, caller: str) -> None:
-        """Count a request; a `Problem` if there were too many."""
+        """Count a request; a `HttpProblem` if there were too many."""
         seconds = self._wait(caller)
         if seconds is not None:
             wait = max(1, round(seconds + 0.5))
-            raise Problem(
+            raise HttpProblem(
                 429,
                 "rate",
                 "Too many requests",
@@ -94,9 +92,9 @@ class BodyLimit:
             if not begun:
                 await response(self._refusal())(scope, receive, send)
 
-    def _refusal(self) -> Problem:
+    def _refusal(self) -> HttpProblem:
         detail = f"send less: a request may have at most {self.most:,} bytes"
-        return Problem(413, "body", "The request is too large", detail, {"Connection": "close"})
+        return HttpProblem(413, "body", "The request is too large", detail, {"Connection": "close"})
 
 
 class _TooLarge(BaseException):
@@ -114,10 +112,8 @@ rates = Table(
 )
 
 
-class SharedRate(Rate):
-    """The same as `Rate`, for all workers together."""
-
-    inline = False
+class SharedRateLimit(RateLimit):
+    """The same as `RateLimit`, for all workers together."""
 
     def __init__(self, state: State, what: str, per_minute: int, *, told: str = "at most {} requests a minute") -> None:
         super().__init__(per_minute, told=told)
@@ -125,7 +121,7 @@ class SharedRate(Rate):
 
     def _wait(self, caller: str) -> float | None:
         time, each = now(), MINUTE // self.per_minute
-        made: Any = (sqlite if self.state.inline else postgresql).insert(rates)
+        made: Any = (postgresql if self.state.on_server else sqlite).insert(rates)
         made = made.values(what=self.what, caller=caller, full=time + each)
         # more than a minute ahead it cannot be, unless a clock was set back: then it counts for nothing
         there = case((rates.c.full > time + MINUTE, time), (rates.c.full < time, time), else_=rates.c.full)

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict
 from tacit.base import Denied, InputError
 from tacit.desk.certificate.page import CONTENT_POLICY
 from tacit.ledger.chain import genesis
-from tacit.server.ask.opened import Opened, tables_of
-from tacit.server.ask.shelf import Laid, May
+from tacit.server.ask.dataset import OpenDataset, tables_of
+from tacit.server.ask.shelf import May, ShelvedRelease
 from tacit.server.auth.identify import Asks, Looks, Serving
 from tacit.server.auth.people import Identity
 from tacit.server.http.ask import ANSWERED, HTML, JSON, answered, media
 from tacit.server.ops.service import Service
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 from tacit.session import Release
 
 __all__ = ["release_of", "router"]
@@ -60,15 +60,17 @@ def list_releases(
     else:
         found = service.shelf.listed(who, after=cursor, limit=limit)
     more = found[-1].id if len(found) == limit else None
-    return JSONResponse({"items": [laid.head() for laid in found], "next": more})
+    return JSONResponse({"items": [shelved.head() for shelved in found], "next": more})
 
 
 @router.get("/{release}", responses=ANSWERED)
 def one_release(release: str, request: Request, who: Looks, service: Serving) -> Response:
     """An answer again, as JSON, CSV or Arrow. Free."""
     form = media(request)
-    laid = release_of(service, who, release)
-    return answered(laid.release, form, name=laid.id, cached=True, sql=laid.sql, shared=laid.shared, owner=laid.owner)
+    shelved = release_of(service, who, release)
+    return answered(
+        shelved.release, form, name=shelved.id, cached=True, sql=shelved.sql, shared=shelved.shared, owner=shelved.owner
+    )
 
 
 @router.get("/{release}/certificate", responses=CERTIFIED)
@@ -78,13 +80,13 @@ def certificate(release: str, request: Request, who: Looks, service: Serving) ->
     It is always the same for the same release and key, and `tacit verify` checks it without a network.
     """
     form = media(request, (JSON, HTML))
-    laid = release_of(service, who, release)
-    opened = _paid_from(service, who, laid)
-    named = replace(laid.release, name=laid.id)
+    shelved = release_of(service, who, release)
+    opened = _paid_from(service, who, shelved)
+    named = replace(shelved.release, name=shelved.id)
     try:
-        made = named.certificate(ledger=opened.ledger, key=service.signer, sql=laid.sql)
+        made = named.certificate(ledger=opened.ledger, key=service.signer, sql=shelved.sql)
     except InputError as error:
-        raise Problem(409, "no-certificate", "This cannot be certified", str(error)) from None
+        raise HttpProblem(409, "no-certificate", "This cannot be certified", str(error)) from None
     if form == HTML:
         page = {"Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'", "Vary": "Accept"}
         return HTMLResponse(made.html(), headers=page)
@@ -98,16 +100,20 @@ def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
     SHA-256 of `before`, `seq`, `time` and the hash of `body` is `digest`; whoever keeps the digest can later ask an
     auditor whether the chain still has it.
     """
-    laid = release_of(service, who, release)
-    if laid.owner != who.name:
-        raise Problem(403, "not-yours", "Not your release", "only its owner sees the proof of a charge")
-    opened = _paid_from(service, who, laid)
+    shelved = release_of(service, who, release)
+    if shelved.owner != who.name:
+        raise HttpProblem(403, "not-yours", "Not your release", "only its owner sees the proof of a charge")
+    opened = _paid_from(service, who, shelved)
     people = opened.policy.dataset.identity
-    entries = list(opened.ledger.log(people, after=max(0, laid.entry - 2), limit=2))
-    own = next((entry for entry in entries if entry.seq == laid.entry), None)
+    entries = list(opened.ledger.log(people, after=max(0, shelved.entry - 2), limit=2))
+    own = next((entry for entry in entries if entry.seq == shelved.entry), None)
     if own is None or json.loads(own.body).get("analyst") != who.name:
-        raise Problem(409, "no-entry", "Not in the ledger", "the ledger has no such charge of yours: tell an auditor")
-    before = next((e.digest for e in entries if e.seq == laid.entry - 1), genesis(opened.ledger.store.ledger, people))
+        raise HttpProblem(
+            409, "no-entry", "Not in the ledger", "the ledger has no such charge of yours: tell an auditor"
+        )
+    before = next(
+        (e.digest for e in entries if e.seq == shelved.entry - 1), genesis(opened.ledger.store.ledger, people)
+    )
     head = opened.ledger.standing(people)
     found: dict[str, Any] = {"ledger": opened.ledger.store.ledger, "people": people, "seq": own.seq, "time": own.time}
     found |= {"body": own.body, "before": before.hex(), "digest": own.digest.hex()}
@@ -117,31 +123,33 @@ def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
 @router.put("/{release}/sharing")
 def share(release: str, wish: Sharing, who: Asks, service: Serving) -> JSONResponse:
     """Show your release to everybody who may ask the tables it was made from, or no longer."""
-    laid = release_of(service, who, release)
-    if laid.owner != who.name:
-        raise Problem(403, "not-yours", "Not your release", "only its owner can share a release")
-    tables = _tables(service, who, laid) if wish.shared else set()
+    shelved = release_of(service, who, release)
+    if shelved.owner != who.name:
+        raise HttpProblem(403, "not-yours", "Not your release", "only its owner can share a release")
+    tables = _tables(service, who, shelved) if wish.shared else set()
     service.shelf.share(who, release, shared=wish.shared, tables=tables)
     return JSONResponse({"id": release, "shared": wish.shared})
 
 
-def release_of(service: Service, who: Identity, release: str) -> Laid:
+def release_of(service: Service, who: Identity, release: str) -> ShelvedRelease:
     """A release that this person may see."""
     return service.shelf.find(who, release, _may(service, who))
 
 
-def _paid_from(service: Service, who: Identity, laid: Laid) -> Opened:
+def _paid_from(service: Service, who: Identity, shelved: ShelvedRelease) -> OpenDataset:
     """The dataset of a release, if it still has the ledger that the release was paid from."""
-    opened = service.desk.opened(who, laid.dataset)
-    if laid.release.facts.get("ledger", {}).get("id") != opened.ledger.store.ledger:
-        raise Problem(409, "other-ledger", "Paid for elsewhere", "the dataset has another ledger now than it had then")
+    opened = service.datasets.find(who, shelved.dataset)
+    if shelved.release.facts.get("ledger", {}).get("id") != opened.ledger.store.ledger:
+        raise HttpProblem(
+            409, "other-ledger", "Paid for elsewhere", "the dataset has another ledger now than it had then"
+        )
     return opened
 
 
 def _may(service: Service, who: Identity) -> May:
     def may(dataset: str, tables: set[str]) -> bool:
         try:
-            policy = service.desk.opened(who, dataset).policy
+            policy = service.datasets.find(who, dataset).policy
         except Denied:
             return False
         return who.role != "analyst" or tables <= tables_of(policy, who.name)
@@ -149,17 +157,17 @@ def _may(service: Service, who: Identity) -> May:
     return may
 
 
-def _tables(service: Service, who: Identity, laid: Laid) -> set[str]:
+def _tables(service: Service, who: Identity, shelved: ShelvedRelease) -> set[str]:
     """The tables a release was made from, as the ledger has them in the program that was paid for."""
-    opened = service.desk.opened(who, laid.dataset)
-    entries = opened.ledger.log(opened.policy.dataset.identity, after=laid.entry - 1, limit=1)
+    opened = service.datasets.find(who, shelved.dataset)
+    entries = opened.ledger.log(opened.policy.dataset.identity, after=shelved.entry - 1, limit=1)
     own = next(iter(entries), None)
     try:
         if own is not None:
             return {str(table) for table in json.loads(own.body)["program"]["tables"]}
     except (KeyError, TypeError, ValueError):
         pass
-    raise Problem(409, "no-entry", "Not in the ledger", "the ledger does not say what this release was made from")
+    raise HttpProblem(409, "no-entry", "Not in the ledger", "the ledger does not say what this release was made from")
 
 
 Width = Annotated[int, Query(ge=200, le=2000, description="Pixels, with the labels.")]
@@ -173,7 +181,7 @@ def chart(
     """Each noisy number with the interval that covers its noise. Free: it is made from the release alone."""
     found = release_of(service, who, release).release
     if not found.intervals or not found.table.num_rows:
-        raise Problem(404, "no-chart", "Nothing to draw", "this answer has no rows, or no noisy numbers in it")
+        raise HttpProblem(404, "no-chart", "Nothing to draw", "this answer has no rows, or no noisy numbers in it")
     return JSONResponse(_drawn(found, width, f"#{accent}", f"#{ink}"))
 
 
@@ -182,7 +190,7 @@ def _drawn(found: Release, width: int, accent: str, ink: str) -> dict[str, objec
         from tacit.plot.answers import fitted
     except ImportError as missing:
         detail = f"charts need {missing.name}, which is not installed on the service: pip install 'tacit[plot]'"
-        raise Problem(501, "no-plot", "No charts here", detail) from None
+        raise HttpProblem(501, "no-plot", "No charts here", detail) from None
     rows = [
         {name: str(value) if isinstance(value, list) else value for name, value in row.items()} for row in found.rows()
     ]

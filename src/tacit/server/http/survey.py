@@ -8,12 +8,13 @@ from starlette.concurrency import run_in_threadpool
 
 from tacit.policy.declaration import number
 from tacit.server.auth.identify import Governs, Looks, Serving, allowed, service_of
+from tacit.server.curate.draft import flagged
 from tacit.server.http.ask import CSV, JSON, media
 from tacit.server.ops.service import Service
 from tacit.server.survey.collect import EXCHANGE, SCHEMA
 from tacit.server.survey.draft import Count, SurveyDraft, Trial, forecast
-from tacit.server.survey.opened import Surveys
 from tacit.server.survey.save import checked, save
+from tacit.server.survey.surveys import Surveys
 from tacit.survey.certificate import certificate_of
 from tacit.survey.invitation import Invitations
 from tacit.survey.survey import Survey
@@ -90,7 +91,7 @@ def try_survey(asked: Trial, who: Governs, service: Serving) -> JSONResponse:
     """
     found = checked(service.surveys, asked.survey)
     told, problems = (None, []) if found.sketch is None else forecast(found.sketch, asked)
-    every = [problem.json() for problem in (*found.problems, *problems)]
+    every = [flagged(problem) for problem in (*found.problems, *problems)]
     return JSONResponse({"valid": found.survey is not None, "problems": every, "toml": found.text, "forecast": told})
 
 
@@ -125,6 +126,7 @@ async def report(survey: str, request: Request) -> Response:
 
     It is on disk when this answers. The same `id` again is thanked again and counted once: `counted` is false then.
     """
+    request.state.unlogged = True  # a line of the log would say when somebody answered
     surveys = service_of(request).surveys
     address = request.client.host if request.client else "?"
     return Response(await surveys.take(survey, await request.body(), address=address), media_type=JSON)

@@ -34,7 +34,7 @@ from tacit.ledger.reader import on_server, reading
 from tacit.ledger.schema import metadata
 from tacit.ledger.sqlite.file import Watermark
 from tacit.ledger.verify import Report, verify
-from tacit.server.ask.opened import read_policy
+from tacit.server.ask.dataset import read_quietly
 from tacit.server.db import metadata as of_state
 from tacit.server.db import now, versions
 from tacit.server.ops.config import Config
@@ -43,9 +43,9 @@ from tacit.server.survey.store import metadata as of_surveys
 __all__ = [
     "FORMAT",
     "MANIFEST",
+    "Backup",
+    "BackupPart",
     "Heads",
-    "Made",
-    "Part",
     "back_up",
     "copy_database",
     "copy_file",
@@ -226,7 +226,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class BackupPart:
     """A file in a backup: what it is, where it was (no passwords), and how to tell that it is the same."""
 
     kind: str  # state, ledger, policy, config or key
@@ -238,21 +238,21 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class Backup:
     """What was copied, and what is wrong with the ledgers, here as there."""
 
-    parts: Sequence[Part]
+    parts: Sequence[BackupPart]
     findings: Sequence[tuple[str, LedgerFinding]]
 
 
-def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = False) -> Made:
+def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = False) -> Backup:
     """Copy everything into a new file, and verify each ledger's copy. `keys` adds private keys and secrets."""
     with _new(to) as (folder, archive):
-        parts: list[Part] = []
+        parts: list[BackupPart] = []
         findings: list[tuple[str, LedgerFinding]] = []
 
         def add(kind: str, name: str, origin: str, path: Path, heads: list[dict[str, Any]] | None = None) -> None:
-            part = Part(
+            part = BackupPart(
                 kind=kind,
                 name=name,
                 origin=origin,
@@ -264,7 +264,7 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
             archive.add(path, name, recursive=False, filter=_anonymous)
 
         policies = [path for path in _policies(config) if path.is_file()]
-        ledgers = list(dict.fromkeys(read_policy(path).ledger() for path in policies))
+        ledgers = list(dict.fromkeys(read_quietly(path).policy.ledger() for path in policies))
         _state(config, folder, add)
         for number, place in enumerate(ledgers, 1):
             copy, origin = folder / str(number), without_password(place)
@@ -286,7 +286,7 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
         for number, path in enumerate(_keys(config) if keys else (), 1):
             add("key", f"keys/{number}/{path.name}", str(path.absolute()), path)
         _manifest(archive, folder, parts)
-    return Made(parts=parts, findings=findings)
+    return Backup(parts=parts, findings=findings)
 
 
 def _state(config: Config, folder: Path, add: Any) -> None:
@@ -339,7 +339,7 @@ def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-def _manifest(archive: tarfile.TarFile, folder: Path, parts: Sequence[Part]) -> None:
+def _manifest(archive: tarfile.TarFile, folder: Path, parts: Sequence[BackupPart]) -> None:
     path = folder / MANIFEST
     content = {"tacit_backup": FORMAT, "made": now(), "version": version("tacit"), "parts": [asdict(p) for p in parts]}
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")

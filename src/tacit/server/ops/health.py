@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
 
-from tacit.server.ask.datasets import Desk
+from tacit.server.ask.datasets import Datasets
 from tacit.server.db import State
 from tacit.server.ops.log import event
 
@@ -25,8 +25,8 @@ LATE = 30.0  # seconds after which a look that does not end is a finding of its 
 class Health:
     """What is wrong: "database", "rules", "engine", "ledger"; "slow" if finding that out does not end."""
 
-    def __init__(self, state: State, desk: Desk) -> None:
-        self._state, self._desk = state, desk
+    def __init__(self, state: State, datasets: Datasets) -> None:
+        self._state, self._datasets = state, datasets
         self._lock = threading.Lock()
         self._found: tuple[str, ...] = ("slow",)  # until it is known
         self._at = self._begun = float("-inf")
@@ -65,7 +65,7 @@ class Health:
     def _wrong(self) -> Iterator[str]:
         if not self._state.ready():
             yield "database"
-        for name, opened in self._desk.every():
+        for name, opened in self._datasets.every():
             if opened is None:
                 yield _noted(name, "rules")
             elif _fails(opened.engine.ready):

@@ -19,10 +19,10 @@ from sqlalchemy.pool import NullPool
 from tacit.base import InputError, LedgerError
 from tacit.base.private_file import open_private, private_folder
 from tacit.server.db import SCHEMA, now
-from tacit.server.ops.backup import FORMAT, MANIFEST, Part, digest_of, report_of
+from tacit.server.ops.backup import FORMAT, MANIFEST, BackupPart, digest_of, report_of
 from tacit.server.survey import store as collect_store
 
-__all__ = ["Checked", "check", "restore"]
+__all__ = ["CheckedBackup", "check", "restore"]
 
 NAME = re.compile(r"(?:state|config|ledgers/\d+|policies/\d+|keys/\d+)/[^/\\\0]+")
 MOST = 1 << 24  # bytes of a manifest
@@ -30,12 +30,12 @@ IN_SCHEMA = re.compile(r"^COPY ([^.]+)\.tacit_tokens ", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class CheckedBackup:
     """A backup that was read: when it was made, by which version, and what is wrong with it, by part."""
 
     made: int
     version: str
-    parts: tuple[Part, ...]
+    parts: tuple[BackupPart, ...]
     findings: tuple[tuple[str, str], ...]
 
     @property
@@ -43,13 +43,13 @@ class Checked:
         return not self.findings
 
 
-def check(file: Path) -> Checked:
+def check(file: Path) -> CheckedBackup:
     """Read all of it: every part is there as it was, and every ledger verifies up to the entries noted at the time."""
     with _unpacked(file, file.absolute().parent) as (folder, found):
         return found_out(folder, found)
 
 
-def found_out(folder: Path, content: dict[str, Any]) -> Checked:
+def found_out(folder: Path, content: dict[str, Any]) -> CheckedBackup:
     parts, findings = _parts(content), list[tuple[str, str]]()
     for part in parts:
         path = folder / part.name
@@ -64,10 +64,10 @@ def found_out(folder: Path, content: dict[str, Any]) -> Checked:
     if not any(part.kind == "ledger" for part in parts):
         findings.append((MANIFEST, "names no ledger: what was spent is not in this backup"))
     made, version = int(content["made"]), str(content.get("version"))
-    return Checked(made=made, version=version, parts=parts, findings=tuple(findings))
+    return CheckedBackup(made=made, version=version, parts=parts, findings=tuple(findings))
 
 
-def restore(file: Path, into: Path, *, keep_tokens: bool = False) -> Checked:
+def restore(file: Path, into: Path, *, keep_tokens: bool = False) -> CheckedBackup:
     """Unpack into a new folder, if the backup is whole. Sessions and links end, and tokens too unless they are kept:
     what was revoked since the copy was made would work again."""
     if into.exists() and any(into.iterdir()):
@@ -86,7 +86,7 @@ def restore(file: Path, into: Path, *, keep_tokens: bool = False) -> Checked:
     return found
 
 
-def _ledger(path: Path, part: Part) -> list[str]:
+def _ledger(path: Path, part: BackupPart) -> list[str]:
     try:
         report = report_of(path, None, part.heads)
     except LedgerError as error:
@@ -165,10 +165,10 @@ def _read(archive: tarfile.TarFile) -> dict[str, Any]:
     return content
 
 
-def _parts(content: dict[str, Any]) -> tuple[Part, ...]:
-    names = {each.name for each in fields(Part)}
+def _parts(content: dict[str, Any]) -> tuple[BackupPart, ...]:
+    names = {each.name for each in fields(BackupPart)}
     try:
-        parts = tuple(Part(**{name: part[name] for name in names}) for part in content["parts"])
+        parts = tuple(BackupPart(**{name: part[name] for name in names}) for part in content["parts"])
         good = all(NAME.fullmatch(part.name) and part.name.rpartition("/")[2] not in (".", "..") for part in parts)
     except (KeyError, TypeError, AttributeError):
         good = False
@@ -177,7 +177,7 @@ def _parts(content: dict[str, Any]) -> tuple[Part, ...]:
     return parts
 
 
-def _take(archive: tarfile.TarFile, part: Part, folder: Path) -> None:
+def _take(archive: tarfile.TarFile, part: BackupPart, folder: Path) -> None:
     """One file, whatever else the archive says of it: no links, no owners, no places outside."""
     try:
         entry = archive.getmember(part.name)

@@ -3,22 +3,21 @@
 from dataclasses import dataclass, field
 
 from tacit.ledger.checkpoint import Signer
-from tacit.server.ask.datasets import Desk
-from tacit.server.ask.jobs import Asking, Jobs
-from tacit.server.ask.running import Running
+from tacit.server.ask.datasets import Datasets
+from tacit.server.ask.jobs import Jobs, QuestionPool
+from tacit.server.ask.running import RunningQuestions
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.oidc_provider import Provider
 from tacit.server.auth.people import People
 from tacit.server.curate.checks import Checks
 from tacit.server.curate.requests import Requests
-from tacit.server.curate.save import Curating, Journal
+from tacit.server.curate.save import Curation, Journal
 from tacit.server.db import State
-from tacit.server.http.rate import Rate, SharedRate
-from tacit.server.memory import Memory
+from tacit.server.http.rate import RateLimit, SharedRateLimit
 from tacit.server.ops.config import Config
 from tacit.server.ops.health import Health
 from tacit.server.ops.log import Metrics
-from tacit.server.survey.opened import Surveys
+from tacit.server.survey.surveys import Surveys
 
 __all__ = ["Service"]
 
@@ -30,32 +29,31 @@ class Service:
     config: Config
     state: State
     people: People
-    desk: Desk
-    running: Running
+    datasets: Datasets
+    running: RunningQuestions
     health: Health
     shelf: Shelf
     jobs: Jobs
     metrics: Metrics
-    rate: Rate
-    failures: Rate
-    curating: Curating
+    rate: RateLimit
+    failures: RateLimit
+    curation: Curation
     requests: Requests
     checks: Checks
     surveys: Surveys
     oidc: Provider | None = None
     signer: Signer | None = None
-    memory: Memory = field(default_factory=Memory)
-    asking: Asking = field(default_factory=Asking)
+    pool: QuestionPool = field(default_factory=QuestionPool)
 
     @classmethod
     def open(cls, config: Config) -> "Service":
         provider = Provider.of(config)
         state = State(config.store)
-        surveys, running = None, Running(state)
+        surveys, running = None, RunningQuestions(state)
         try:
             signer = _signer(config)
             surveys = _surveys(config)
-            desk = Desk(
+            datasets = Datasets(
                 config.datasets,
                 padding=config.padding,
                 folder=config.policy_folder,
@@ -71,15 +69,15 @@ class Service:
             config=config,
             state=state,
             people=People(state),
-            desk=desk,
+            datasets=datasets,
             running=running,
-            health=Health(state, desk),
+            health=Health(state, datasets),
             shelf=Shelf(state),
             jobs=Jobs(state, at_once=config.jobs, tells=not config.padding),
             metrics=Metrics(),
             rate=_rate(config, state, "requests", config.rate, "at most {} requests of one person a minute"),
             failures=_rate(config, state, "failures", config.failures, WRONG),
-            curating=Curating(config, desk, Journal(state)),
+            curation=Curation(config, datasets, Journal(state)),
             requests=Requests(state),
             checks=Checks(state),
             oidc=provider,
@@ -92,8 +90,8 @@ class Service:
         self.jobs.close(self.config.grace)
         self.checks.close()
         self.surveys.close()
-        self.desk.close()
-        self.asking.close()
+        self.datasets.close()
+        self.pool.close()
         self.running.close()
         self.state.close()
 
@@ -101,11 +99,11 @@ class Service:
 WRONG = "at most {} wrong tokens or links a minute from one address; right ones are let in at any time"
 
 
-def _rate(config: Config, state: State, what: str, per_minute: int, told: str) -> Rate:
+def _rate(config: Config, state: State, what: str, per_minute: int, told: str) -> RateLimit:
     """A limit of the whole service: in memory where it is one process, else in the database that all share."""
     if config.workers > 1 or config.database:
-        return SharedRate(state, what, per_minute, told=told)
-    return Rate(per_minute, told=told)
+        return SharedRateLimit(state, what, per_minute, told=told)
+    return RateLimit(per_minute, told=told)
 
 
 def _signer(config: Config) -> Signer | None:

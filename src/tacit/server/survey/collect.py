@@ -17,7 +17,7 @@ from typing import Any
 
 from tacit.base import InputError, TacitError
 from tacit.server.db import Unavailable
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 from tacit.server.survey.invited import Refusal
 from tacit.server.survey.store import Delivery, ReportStore
 from tacit.survey.invitation import BITS, Invitations, code_digest
@@ -79,14 +79,16 @@ EXCHANGE: dict[str, Any] = {
 
 
 def delivery_of(survey: Survey, body: bytes, genuine: Genuine) -> Delivery:
-    """A body as a delivery, or a `Problem`. Whether a device can have made its reports is asked of many at once."""
+    """A body as a delivery, or a `HttpProblem`. Whether a device can have made its reports is asked of many at once."""
     asks = survey.invitations is not Invitations.NONE
     found = _object(body, {"id", "version", "reports"}, {"invitation"} if asks else set())
     name, reports = found["id"], found["reports"]
     if not isinstance(name, str) or not ID.fullmatch(name):
         raise _malformed("id is 32 hexadecimal digits")
     if found["version"] != survey.version:
-        raise Problem(409, "version", "The survey has changed", "load the survey again: its questions are others now")
+        raise HttpProblem(
+            409, "version", "The survey has changed", "load the survey again: its questions are others now"
+        )
     if not isinstance(reports, dict) or reports.keys() != survey.questions.keys():
         raise _malformed("reports has one entry for each question, and no other")
     admits = _admitting(survey, found.get("invitation"), genuine) if asks else None
@@ -133,8 +135,8 @@ def exchange_of(survey: Survey, body: bytes) -> tuple[bytes, str]:
     return _code(survey, found["code"]), found["hidden"]
 
 
-def uninvited() -> Problem:
-    return Problem(
+def uninvited() -> HttpProblem:
+    return HttpProblem(
         403,
         "not-invited",
         "This survey is by invitation",
@@ -142,8 +144,8 @@ def uninvited() -> Problem:
     )
 
 
-def used_up() -> Problem:
-    return Problem(
+def used_up() -> HttpProblem:
+    return HttpProblem(
         403, "invitation-used", "This invitation was used", "somebody has answered with this code, and it works once"
     )
 
@@ -155,9 +157,9 @@ def _report(survey: Survey, question: str, text: Any) -> bytes:
     return bytes.fromhex(text)
 
 
-def impossible(survey: Survey, deliveries: Sequence[Delivery]) -> dict[int, Problem]:
+def impossible(survey: Survey, deliveries: Sequence[Delivery]) -> dict[int, HttpProblem]:
     """Which of these hold a report that no device can make. All are looked at together, since that is much faster."""
-    found: dict[int, Problem] = {}
+    found: dict[int, HttpProblem] = {}
     for question, protocol in survey.protocols.items():
         if _readable(protocol, b"".join(each.reports[question] for each in deliveries)):
             continue
@@ -175,8 +177,8 @@ def _readable(protocol: Protocol, data: bytes) -> bool:
     return True
 
 
-def _malformed(detail: str) -> Problem:
-    return Problem(422, "report", "This is no report of the survey", detail)
+def _malformed(detail: str) -> HttpProblem:
+    return HttpProblem(422, "report", "This is no report of the survey", detail)
 
 
 LARGEST = 4096  # of a heap that is written at once
@@ -184,7 +186,7 @@ MOST = 50_000  # that may wait
 
 
 @dataclass(frozen=True)
-class _Sent:
+class _Waiting:
     survey: Survey
     delivery: Delivery
     loop: asyncio.AbstractEventLoop
@@ -196,7 +198,7 @@ class Collector:
 
     def __init__(self, store: ReportStore) -> None:
         self.store = store
-        self._heap: list[_Sent] = []
+        self._heap: list[_Waiting] = []
         self._wake = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="tacit-collector", daemon=True)
@@ -205,12 +207,12 @@ class Collector:
     async def submit(self, survey: Survey, delivery: Delivery) -> bool | Refusal:
         """Wait until this is on disk; whether it was new, or why it is not admitted."""
         loop = asyncio.get_running_loop()
-        sent = _Sent(survey, delivery, loop, loop.create_future())
+        sent = _Waiting(survey, delivery, loop, loop.create_future())
         with self._wake:
             if self._closed:
                 raise Unavailable("the service is ending: send the same again later")
             if len(self._heap) >= MOST:
-                raise Problem(
+                raise HttpProblem(
                     503, "busy", "Too many at once", "send the same again in a few seconds", {"Retry-After": "5"}
                 )
             self._heap.append(sent)
@@ -231,13 +233,13 @@ class Collector:
                 heap, self._heap = self._heap[:LARGEST], self._heap[LARGEST:]
             if not heap:
                 return
-            by_survey: dict[str, list[_Sent]] = defaultdict(list)
+            by_survey: dict[str, list[_Waiting]] = defaultdict(list)
             for sent in heap:
                 by_survey[sent.survey.name].append(sent)
             for some in by_survey.values():
                 self._write(some)
 
-    def _write(self, some: list[_Sent]) -> None:
+    def _write(self, some: list[_Waiting]) -> None:
         survey = some[0].survey
         bad = impossible(survey, [sent.delivery for sent in some])
         for place, problem in bad.items():
@@ -254,9 +256,9 @@ class Collector:
             _tell(some, new)
 
 
-def _tell(some: list[_Sent], outcome: list[bool | Refusal] | TacitError) -> None:
+def _tell(some: list[_Waiting], outcome: list[bool | Refusal] | TacitError) -> None:
     """Wake each loop once for all of its waiters."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Sent, bool | Refusal | TacitError]]] = defaultdict(list)
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting, bool | Refusal | TacitError]]] = defaultdict(list)
     for place, sent in enumerate(some):
         by_loop[sent.loop].append((sent, outcome if isinstance(outcome, TacitError) else outcome[place]))
     for loop, told in by_loop.items():
@@ -264,7 +266,7 @@ def _tell(some: list[_Sent], outcome: list[bool | Refusal] | TacitError) -> None
             loop.call_soon_threadsafe(_wake, told)
 
 
-def _wake(told: list[tuple[_Sent, bool | Refusal | TacitError]]) -> None:
+def _wake(told: list[tuple[_Waiting, bool | Refusal | TacitError]]) -> None:
     for sent, result in told:
         if sent.done.done():
             continue  # the caller went away; the report stays

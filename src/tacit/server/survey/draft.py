@@ -4,32 +4,27 @@
 for the survey itself to say what is wrong. Nothing that was typed can become syntax.
 """
 
-import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from tacit.base import InputError, PolicyError
-from tacit.policy.declaration import keys, quoted, shown
+from tacit.base import InputError, PolicyError, Problem
 from tacit.policy.kind import number, whole
 from tacit.policy.write import bare, quote
 from tacit.server.curate.draft import NUMBER, Short, Strict, Words
 from tacit.survey.plan import Forecast, plan
-from tacit.survey.question import Question, plain_name
+from tacit.survey.question import plain_name
 from tacit.survey.results import meaning
 from tacit.survey.survey import Survey
 from tacit.survey.survey_file import parse
 
 __all__ = [
-    "Checked",
+    "CheckedSurvey",
     "Count",
-    "Flaw",
     "QuestionDraft",
     "SurveyDraft",
     "Trial",
@@ -154,24 +149,11 @@ def _number(text: str) -> str:
     return text if NUMBER.fullmatch(text) else quote(text)
 
 
-FILE = "survey"
 NEEDED = "is needed"
-Place = tuple[str | int, ...]
-
-
-@dataclass(frozen=True)
-class Flaw:
-    """What is wrong, and where: ("questions", 0, "options"). No place is the whole survey."""
-
-    place: Place
-    text: str
-
-    def json(self) -> dict[str, Any]:
-        return {"place": list(self.place), "text": self.text}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class CheckedSurvey:
     """A draft that was looked through. `survey` is there if nothing is wrong, and is what `text` says.
 
     `sketch` has something in the place of titles and names that are not there yet: enough for a forecast.
@@ -180,34 +162,34 @@ class Checked:
     text: str
     survey: Survey | None
     sketch: Survey | None
-    problems: tuple[Flaw, ...]
+    problems: tuple[Problem, ...]
 
 
-def check(draft: SurveyDraft) -> Checked:
+def check(draft: SurveyDraft) -> CheckedSurvey:
     """Everything that is wrong with a draft by itself, at once."""
     problems = [*_blank(draft), *_untimely(draft)]
     filled = _filled(draft)
     text, sketch = toml(filled), None
     try:
-        sketch = parse(text, file=FILE)
+        sketch = parse(text)
     except PolicyError as error:
-        told = {problem.place for problem in problems}
-        found = [_placed(problem.removeprefix(f"{FILE}: "), filled, text) for problem in error.problems]
-        problems += [problem for problem in found if problem.place not in told]
-    return Checked(text=toml(draft), survey=None if problems else sketch, sketch=sketch, problems=tuple(problems))
+        told = {problem.path for problem in problems}
+        found = [_numbered(problem, filled) for problem in error.problems]
+        problems += [problem for problem in found if problem.path not in told]
+    return CheckedSurvey(text=toml(draft), survey=None if problems else sketch, sketch=sketch, problems=tuple(problems))
 
 
-def _blank(draft: SurveyDraft) -> Iterator[Flaw]:
+def _blank(draft: SurveyDraft) -> Iterator[Problem]:
     for key in ("title", "name", "epsilon"):
         if not getattr(draft, key):
-            yield Flaw((key,), NEEDED)
+            yield Problem((key,), NEEDED)
     if not draft.questions:
-        yield Flaw(("questions",), "add at least one question")
+        yield Problem(("questions",), "add at least one question")
     for at, question in enumerate(draft.questions):
         if not question.ask:
-            yield Flaw(("questions", at, "ask"), NEEDED)
+            yield Problem(("questions", at, "ask"), NEEDED)
         if (wrong := _misnamed(draft, at)) is not None:
-            yield Flaw(("questions", at, "name"), wrong)
+            yield Problem(("questions", at, "name"), wrong)
 
 
 def _misnamed(draft: SurveyDraft, at: int) -> str | None:
@@ -220,11 +202,11 @@ def _misnamed(draft: SurveyDraft, at: int) -> str | None:
     return f"question {before.index(name) + 1} is called so: choose another" if name in before else None
 
 
-def _untimely(draft: SurveyDraft) -> Iterator[Flaw]:
+def _untimely(draft: SurveyDraft) -> Iterator[Problem]:
     for key in ("opens", "closes"):
         text = getattr(draft, key)
         if text and typed_time(text) is None:
-            yield Flaw((key,), "must be a date or a time in UTC, such as 2026-05-01 or 2026-05-01T08:00")
+            yield Problem((key,), "must be a date or a time in UTC, such as 2026-05-01 or 2026-05-01T08:00")
 
 
 def _filled(draft: SurveyDraft) -> SurveyDraft:
@@ -242,36 +224,13 @@ def _filled(draft: SurveyDraft) -> SurveyDraft:
     return draft.model_copy(update={**texts, **times, "questions": questions})
 
 
-def _placed(problem: str, draft: SurveyDraft, text: str) -> Flaw:
-    """A problem as the survey words it, with the place it names. Names are the draft's own, so nothing is guessed."""
-    data = _data(text)
-    for at, question in enumerate(draft.questions):
-        start = f"question {quoted(question.name)}: "
-        if problem.startswith(start):
-            given = data.get("questions", {}).get(question.name, {})
-            return _at(("questions", at), problem.removeprefix(start), Question, given)
-    if problem.startswith("there must be"):
-        return Flaw(("questions",), "add at least one question")
-    if problem.startswith("the questions' epsilon"):
-        return Flaw(("epsilon",), problem)
-    return _at((), problem, Survey, data)
-
-
-def _at(place: Place, text: str, part: type, given: dict[str, Any]) -> Flaw:
-    word = re.match(r"\w+", text)
-    if word is None or word[0] not in {item.name for item in keys(part)}:
-        return Flaw(place, text)
-    name = word[0]
-    if text.startswith(f"{name} is missing: "):
-        return Flaw((*place, name), NEEDED)
-    return Flaw((*place, name), text.removeprefix(f"{name} = {shown(given.get(name))} "))
-
-
-def _data(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text, parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError):
-        return {}
+def _numbered(problem: Problem, draft: SurveyDraft) -> Problem:
+    """A problem of the survey's file at its field, where a question goes by its number."""
+    path = problem.path
+    if len(path) > 1 and path[0] == "questions":
+        names = [question.name for question in draft.questions]
+        path = ("questions", names.index(str(path[1])), *path[2:])
+    return Problem(path, problem.short or problem.text)
 
 
 MOST = 10**12
@@ -279,25 +238,25 @@ POINTS = number(above=0, below=100)
 FORMS = {"share": "± {} points", "number": "± {} % of the range", "text": "texts that {} % give"}
 
 
-def forecast(survey: Survey, asked: Trial) -> tuple[dict[str, Any], list[Flaw]]:
+def forecast(survey: Survey, asked: Trial) -> tuple[dict[str, Any], list[Problem]]:
     """The plan of a survey as JSON, and what is wrong with how it was asked for. Nothing is told without answers."""
     problems = []
     answers, within = None, None
     try:
         answers = None if not asked.answers else min(whole.read(asked.answers), MOST)
     except InputError as error:
-        problems.append(Flaw(("answers",), str(error)))
+        problems.append(Problem(("answers",), str(error)))
     try:
         within = None if not asked.within else POINTS.read(asked.within)
     except InputError as error:
-        problems.append(Flaw(("within",), str(error)))
+        problems.append(Problem(("within",), str(error)))
     told: dict[str, Any] = {"meaning": meaning(float(survey.epsilon)), "answers": answers, "questions": []}
     if answers is None:
         return told, problems
     try:
         found = plan(survey, answers=answers, within=None if within is None else within / 100)
     except (InputError, ArithmeticError):  # bars too wide for a number
-        return told, [*problems, Flaw(("epsilon",), "is too small: the answers would say nothing")]
+        return told, [*problems, Problem(("epsilon",), "is too small: the answers would say nothing")]
     told["questions"] = [_told(each, answers, within) for each in found.forecasts]
     return told, problems
 

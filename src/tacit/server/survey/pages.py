@@ -15,7 +15,7 @@ import tacit.survey
 from tacit.server.auth.identify import Serving
 from tacit.server.console.render import KINDS, kept
 from tacit.server.http.survey import Asked, seen
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 from tacit.survey.question import Question
 from tacit.survey.results import QuestionResult, meaning
 
@@ -127,7 +127,7 @@ def static(name: str, request: Request) -> Response:
     found = NAME.fullmatch(name)
     path = next((place / name for place in (OWN, DEVICE) if found and (place / name).is_file()), None)
     if found is None or path is None:
-        raise Problem(404, "no-route", "There is nothing here", "there is no such file")
+        raise HttpProblem(404, "no-route", "There is nothing here", "there is no such file")
     return kept(request, path.read_bytes(), KINDS[found[1]])
 
 

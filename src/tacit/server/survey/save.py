@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.base import InputError, PolicyError
+from tacit.base import InputError, PolicyError, Problem
 from tacit.noise import rng_or_default
 from tacit.server.auth.people import Identity
 from tacit.server.curate.edit import create, locked, trial
 from tacit.server.ops.log import event
-from tacit.server.problem import Problem
-from tacit.server.survey.draft import Checked, Flaw, SurveyDraft, check
-from tacit.server.survey.opened import Surveys
+from tacit.server.problem import HttpProblem
+from tacit.server.survey.draft import CheckedSurvey, SurveyDraft, check
 from tacit.server.survey.store import Delivery, ReportStore
+from tacit.server.survey.surveys import Surveys
 from tacit.survey.demo import DEMO, simulate
 from tacit.survey.protocol import Array
 from tacit.survey.survey_file import load
@@ -23,20 +23,20 @@ __all__ = ["checked", "save", "seeded"]
 TAKEN = "a survey has or had this name, and its reports do not mix with these: choose another"
 
 
-def checked(surveys: Surveys, draft: SurveyDraft) -> Checked:
+def checked(surveys: Surveys, draft: SurveyDraft) -> CheckedSurvey:
     """Everything that is wrong with a draft, alone and beside the surveys that there are."""
     found = check(draft)
-    more: list[Flaw] = []
+    more: list[Problem] = []
     if draft.name in surveys.every():
-        more.append(Flaw(("name",), TAKEN))
+        more.append(Problem(("name",), TAKEN))
     if found.sketch is not None:
         try:
             surveys.fits(found.sketch)
         except PolicyError as error:
-            more.append(Flaw(("questions",), str(error)))
+            more.append(Problem(("questions",), str(error)))
     if found.survey is not None and not more:
         before = surveys.store.entered(found.survey.name)
-        more += [Flaw(("name",), TAKEN)] if before not in (None, found.survey.version) else []
+        more += [Problem(("name",), TAKEN)] if before not in (None, found.survey.version) else []
     return replace(found, survey=None, problems=(*found.problems, *more)) if more else found
 
 
@@ -52,7 +52,7 @@ def save(surveys: Surveys, who: Identity, draft: SurveyDraft) -> str:
         found = checked(surveys, draft)  # now that nobody else can take the name
         if found.survey is None:
             told = "; ".join(_named(each) for each in found.problems[:5])
-            raise Problem(422, "draft", "The draft is not complete", told)
+            raise HttpProblem(422, "draft", "The draft is not complete", told)
         path = folder / f"{found.survey.name}.toml"
         with trial(folder, found.text) as tried:
             create(tried, path)
@@ -65,9 +65,9 @@ def save(surveys: Surveys, who: Identity, draft: SurveyDraft) -> str:
     return found.survey.name
 
 
-def _named(found: Flaw) -> str:
+def _named(found: Problem) -> str:
     """A problem with its place before it, for whoever has no form to look at."""
-    place = " ".join(str(step + 1) if isinstance(step, int) else step for step in found.place)
+    place = " ".join(str(step + 1) if isinstance(step, int) else step for step in found.path)
     return f"{place}: {found.text}" if place else found.text
 
 

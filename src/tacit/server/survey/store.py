@@ -30,14 +30,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from tacit.base import InputError
 from tacit.noise import rng_or_default
-from tacit.server.db import Schema, Unavailable, private_database
+from tacit.server.db import StateSchema, Unavailable, private_database
 from tacit.server.survey import invited as collect_invited
 from tacit.server.survey.invited import Refusal, metadata
 from tacit.survey.invitation import Invitations
 from tacit.survey.protocol import Tally
 from tacit.survey.survey import Survey
 
-__all__ = ["SCHEMA", "Counted", "Delivery", "ReportStore", "metadata"]
+__all__ = ["SCHEMA", "CountedReports", "Delivery", "ReportStore", "metadata"]
 
 surveys = Table(
     "tacit_surveys",
@@ -73,7 +73,7 @@ tallies = Table(
     sqlite_with_rowid=False,
 )
 INVITATIONS = (lambda connection: None,)  # new tables only, with version 2
-SCHEMA = Schema("surveys", metadata, "tacit_surveys", INVITATIONS)
+SCHEMA = StateSchema("surveys", metadata, "tacit_surveys", INVITATIONS)
 KEY = 16
 AT_ONCE = 500  # names that are looked up in one query
 
@@ -87,7 +87,7 @@ class Delivery(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedReports:
     """The tallies that results may show, and how many reports wait for a batch to be full."""
 
     tallies: Mapping[str, Tally]
@@ -225,13 +225,13 @@ class ReportStore:
             shown, held = shown + held, like
         return _bytes(shown), shown.reports, _bytes(held), held.reports
 
-    def counted(self, survey: Survey) -> Counted:
+    def counted(self, survey: Survey) -> CountedReports:
         """What results may show now."""
         with self._reading() as connection:
             found = connection.execute(select(tallies).where(tallies.c.survey == survey.name)).all()
         rows = {row.question: row for row in found}
         shown = {name: _tally(_empty(survey, name), rows[name].counts, rows[name].reports) for name in survey.questions}
-        return Counted(shown, max(row.waiting for row in found))
+        return CountedReports(shown, max(row.waiting for row in found))
 
     def reports(self, survey: Survey, question: str) -> Iterator[bytes]:
         """The reports on one question, in the order of their bytes."""

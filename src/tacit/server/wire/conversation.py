@@ -12,7 +12,7 @@ from tacit.server.http.guard import asking
 from tacit.server.wire import message as reply
 from tacit.server.wire.copying import Copy
 from tacit.server.wire.cursor import Declare
-from tacit.server.wire.enter import Call, Entered
+from tacit.server.wire.enter import Call, WireGuest
 from tacit.server.wire.fault import Fault, fault_of
 from tacit.server.wire.lex import filled, places, split
 from tacit.server.wire.link import Link
@@ -31,11 +31,11 @@ from tacit.server.wire.message import (
     broken,
     read,
 )
-from tacit.server.wire.portal import Portal, Prepared
+from tacit.server.wire.portal import Portal, PreparedStatement
 from tacit.server.wire.setting import REPORTED, alarm
 from tacit.server.wire.statement import Command, Statement, read_statement
-from tacit.server.wire.tally import Tally
-from tacit.server.wire.value import Field, decoded, encoded, literal, samples
+from tacit.server.wire.tally import WireTally
+from tacit.server.wire.value import WireField, decoded, encoded, literal, samples
 
 __all__ = ["Conversation"]
 
@@ -49,7 +49,9 @@ IDLE, INSIDE, FAILED = "I", "T", "E"
 class Conversation:
     """What the client says, in its order. `call` runs what may block, elsewhere."""
 
-    def __init__(self, link: Link, entered: Entered, people: People, call: Call, tally: Tally | None = None) -> None:
+    def __init__(
+        self, link: Link, entered: WireGuest, people: People, call: Call, tally: WireTally | None = None
+    ) -> None:
         self._tally = tally
         self._link, self._door, self._token, self._people, self._call = (
             link,
@@ -58,7 +60,7 @@ class Conversation:
             people,
             call,
         )
-        self._statements: dict[str, Prepared] = {}
+        self._statements: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
         self._status = IDLE
         self._skipping = False
@@ -149,7 +151,7 @@ class Conversation:
         if not texts:
             self._link.put(reply.EMPTY_QUERY)
         for text in texts:
-            portal = Portal(Prepared(text, ()), await self._call(partial(read_statement, text)), ())
+            portal = Portal(PreparedStatement(text, ()), await self._call(partial(read_statement, text)), ())
             await self._run(portal)
             if portal.fields is not None:
                 self._link.put(reply.row_description(portal.fields, _formats((), portal.fields)))
@@ -188,7 +190,7 @@ class Conversation:
             raise Fault("54000", f"a statement has at most {MOST_PLACES} parameters")
         self._room(self._statements, message.name)
         kinds = message.kinds + (0,) * (count - len(message.kinds))
-        self._statements[message.name] = Prepared(sql, kinds)
+        self._statements[message.name] = PreparedStatement(sql, kinds)
 
     def _room(self, held: dict[str, Any], name: str) -> None:
         if name not in held and len(held) >= self._link.limits.statements:
@@ -213,7 +215,7 @@ class Conversation:
         self._portals[message.portal] = portal
 
     async def _describe(self, message: Describe) -> None:
-        fields: Sequence[Field] | None
+        fields: Sequence[WireField] | None
         formats: Sequence[int]
         if message.portal and message.name not in self._portals and message.name in self._door.cursors:
             fields, formats = self._door.cursors.fields(message.name), ()
@@ -232,7 +234,7 @@ class Conversation:
         else:
             self._link.put(reply.row_description(fields, _formats(formats, fields)))
 
-    async def _sample(self, prepared: Prepared) -> Portal:
+    async def _sample(self, prepared: PreparedStatement) -> Portal:
         """The statement with values that fit, so that its columns are known; if none do, why the first did not."""
         first: TacitError | None = None
         for values in samples(prepared.kinds):
@@ -246,7 +248,7 @@ class Conversation:
         assert first is not None  # there is always one to try
         raise first
 
-    def _prepared(self, name: str) -> Prepared:
+    def _prepared(self, name: str) -> PreparedStatement:
         if name not in self._statements:
             raise Fault("26000", "there is no prepared statement of that name")
         return self._statements[name]
@@ -393,5 +395,5 @@ def _spread(forms: Sequence[int], count: int) -> Sequence[int]:
     return forms
 
 
-def _formats(forms: Sequence[int], fields: Sequence[Field]) -> Sequence[int]:
+def _formats(forms: Sequence[int], fields: Sequence[WireField]) -> Sequence[int]:
     return _spread(forms, len(fields))

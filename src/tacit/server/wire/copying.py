@@ -8,7 +8,7 @@ from typing import Any
 from tacit.server.wire import message as reply
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.lex import Piece
-from tacit.server.wire.value import Field, encoded
+from tacit.server.wire.value import WireField, encoded
 
 __all__ = ["Copy", "Form", "copied", "read_copy"]
 
@@ -98,14 +98,14 @@ def _string(piece: Piece) -> str:
     return inside
 
 
-def copied(form: Form, fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
+def copied(form: Form, fields: Sequence[WireField], rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     """The messages: what comes, the rows, and the end."""
     binary = form.format == "binary"
     lines = _binary(fields, rows) if binary else _lines(form, fields, rows)
     return [reply.copy_out(int(binary), len(fields)), *(reply.copy_data(line) for line in lines), reply.COPY_DONE]
 
 
-def _binary(fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
+def _binary(fields: Sequence[WireField], rows: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
     """A row each; the signature comes with the first, as PostgreSQL sends it and clients expect."""
     before = SIGNATURE
     for row in rows:
@@ -117,7 +117,7 @@ def _binary(fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> Iterato
     yield before + struct.pack("!h", -1)
 
 
-def _lines(form: Form, fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
+def _lines(form: Form, fields: Sequence[WireField], rows: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
     csv = form.format == "csv"
     sign = form.delimiter or ("," if csv else "\t")
     null = form.null if form.null is not None else "" if csv else "\\N"

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.lex import Piece
-from tacit.server.wire.value import Field
+from tacit.server.wire.value import WireField
 
 __all__ = ["CloseCursor", "Cursors", "Declare", "Fetch", "read_close", "read_declare", "read_fetch"]
 
@@ -99,7 +99,7 @@ def read_close(found: Sequence[Piece]) -> CloseCursor:
 class _Open:
     inner: Any
     hold: bool
-    fields: Sequence[Field]
+    fields: Sequence[WireField]
     rows: list[tuple[Any, ...]] | None = None
     place: int = 0
 
@@ -110,7 +110,7 @@ class Cursors:
     def __init__(self) -> None:
         self._open: dict[str, _Open] = {}
 
-    def declare(self, declared: Declare, fields: Sequence[Field]) -> None:
+    def declare(self, declared: Declare, fields: Sequence[WireField]) -> None:
         if declared.name in self._open:
             raise Fault("42P03", "there is a cursor of that name already")
         if len(self._open) >= MOST:
@@ -130,7 +130,7 @@ class Cursors:
         found = self._named(name)
         return found.inner if found.rows is None else None
 
-    def fields(self, name: str) -> Sequence[Field]:
+    def fields(self, name: str) -> Sequence[WireField]:
         return self._named(name).fields
 
     def fill(self, name: str, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -12,19 +12,19 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from tacit.server.ask.datasets import Desk
+from tacit.server.ask.datasets import Datasets
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import Identity, People
 from tacit.server.auth.tokens import ITERATIONS, SALT, Keys, Verifier, random_bytes
 from tacit.server.wire import message as reply
-from tacit.server.wire.door import Door
+from tacit.server.wire.door import WireDoor
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.link import Link
 from tacit.server.wire.message import Cancel, Encrypt, Startup, broken
 from tacit.server.wire.setting import REPORTED, Settings
-from tacit.server.wire.tally import Tally
+from tacit.server.wire.tally import WireTally
 
-__all__ = ["MECHANISM", "Entered", "Exchange", "enter", "first_message"]
+__all__ = ["MECHANISM", "Exchange", "WireGuest", "enter", "first_message"]
 
 MECHANISM = "SCRAM-SHA-256"
 NONCE = 18
@@ -117,10 +117,10 @@ ITSELF = ("user", "database", "options", "replication")
 
 
 @dataclass(frozen=True)
-class Entered:
+class WireGuest:
     """Somebody who came in, and the prefix of the token they did it with."""
 
-    door: Door
+    door: WireDoor
     token: str
 
 
@@ -145,12 +145,12 @@ async def first_message(link: Link, context: ssl.SSLContext | None) -> Startup |
 async def enter(
     link: Link,
     startup: Startup,
-    desk: Desk,
+    datasets: Datasets,
     people: People,
     call: Call,
     shelf: Shelf | None = None,
-    tally: Tally | None = None,
-) -> Entered:
+    tally: WireTally | None = None,
+) -> WireGuest:
     """Authenticate, choose the dataset, and tell the client what it needs to know."""
     asked = startup.parameters
     name = asked.get("user", "")
@@ -164,15 +164,15 @@ async def enter(
     who: Identity | None = await call(lambda: people.named(name))
     if who is None:
         raise Fault("28000", "this account is blocked: ask a curator", fatal=True)
-    dataset = _chosen(asked.get("database") or name, name, await call(lambda: desk.datasets(who)))
+    dataset = _chosen(asked.get("database") or name, name, await call(lambda: datasets.names(who)))
     settings = _settings(name, asked)
     link.put(reply.authentication(0))
     for key, spelled in REPORTED.items():
         link.put(reply.parameter_status(spelled, settings.show(key)))
-    return Entered(Door(desk, who, dataset, settings, shelf), token)
+    return WireGuest(WireDoor(datasets, who, dataset, settings, shelf), token)
 
 
-async def _authenticate(link: Link, name: str, people: People, call: Call, tally: Tally | None) -> str:
+async def _authenticate(link: Link, name: str, people: People, call: Call, tally: WireTally | None) -> str:
     exchange = Exchange(name, await call(lambda: people.scram(name)))
     link.put(reply.authentication(10, MECHANISM.encode() + b"\0\0"))
     await link.flush()

@@ -11,11 +11,11 @@ from tacit.server.http.guard import hung_up
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.message import Opening, broken, read_opening
 
-__all__ = ["Limits", "Link"]
+__all__ = ["Link", "WireLimits"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class WireLimits:
     """What one server gives its clients: counts, bytes and seconds."""
 
     connections: int = 256
@@ -37,7 +37,7 @@ CHUNK = 1 << 16
 class Link:
     """One client."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: WireLimits) -> None:
         self._reader, self._writer, self.limits = reader, writer, limits
         self._waiting = bytearray()
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.server.wire.fault import Fault
-from tacit.server.wire.value import Field
+from tacit.server.wire.value import WireField
 
 __all__ = [
     "BIND_COMPLETE",
@@ -321,7 +321,7 @@ def parameter_description(kinds: Sequence[int]) -> bytes:
     return _framed(b"t", struct.pack("!H", len(kinds)) + b"".join(struct.pack("!I", oid) for oid in kinds))
 
 
-def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+def row_description(fields: Sequence[WireField], formats: Sequence[int]) -> bytes:
     parts = [struct.pack("!H", len(fields))]
     for field, form in zip(fields, formats, strict=True):
         kind = field.kind

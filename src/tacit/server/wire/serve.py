@@ -11,7 +11,7 @@ from itertools import count
 from socket import socket
 from typing import Any
 
-from tacit.server.ask.datasets import Desk
+from tacit.server.ask.datasets import Datasets
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import People
 from tacit.server.auth.tokens import random_bytes
@@ -19,33 +19,33 @@ from tacit.server.wire import message as reply
 from tacit.server.wire.conversation import Conversation
 from tacit.server.wire.enter import enter, first_message
 from tacit.server.wire.fault import Fault, fault_of
-from tacit.server.wire.link import Limits, Link
+from tacit.server.wire.link import Link, WireLimits
 from tacit.server.wire.message import Cancel
-from tacit.server.wire.tally import Tally
+from tacit.server.wire.tally import WireTally
 
-__all__ = ["Limits", "serve_wire"]
+__all__ = ["WireLimits", "serve_wire"]
 
 log = logging.getLogger("tacit.wire")
 
 
 async def serve_wire(
-    desk: Desk,
+    datasets: Datasets,
     people: People,
     *,
     host: str | None = None,
     port: int | None = None,
     sock: socket | None = None,
     ssl: tls.SSLContext | None = None,
-    limits: Limits | None = None,
+    limits: WireLimits | None = None,
     shelf: Shelf | None = None,
-    tally: Tally | None = None,
+    tally: WireTally | None = None,
 ) -> asyncio.Server:
     """Serve PostgreSQL's protocol at this address, or at a socket that listens. With `ssl`, TLS is the only way in.
     Releases are kept on `shelf`, and statements counted in `tally`.
 
     Closing the server lets nobody else in; whoever is inside is told when the event loop ends.
     """
-    server = _Wire(desk, people, ssl, limits or Limits(), shelf, tally)
+    server = _Wire(datasets, people, ssl, limits or WireLimits(), shelf, tally)
     if sock is not None:
         return await asyncio.start_server(server.take, sock=sock)
     return await asyncio.start_server(server.take, host, port)
@@ -54,15 +54,15 @@ async def serve_wire(
 class _Wire:
     def __init__(
         self,
-        desk: Desk,
+        datasets: Datasets,
         people: People,
         ssl: tls.SSLContext | None,
-        limits: Limits,
+        limits: WireLimits,
         shelf: Shelf | None,
-        tally: Tally | None,
+        tally: WireTally | None,
     ) -> None:
         self._tally, self._from = tally, Counter[str]()
-        self._desk, self._people, self._ssl, self._limits, self._shelf = desk, people, ssl, limits, shelf
+        self._datasets, self._people, self._ssl, self._limits, self._shelf = datasets, people, ssl, limits, shelf
         self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="tacit-wire")
         self._entering = ThreadPoolExecutor(4, thread_name_prefix="tacit-enter")  # never behind long questions
         self._stopping = ThreadPoolExecutor(2, thread_name_prefix="tacit-stop")  # never behind what is to be stopped
@@ -113,7 +113,7 @@ class _Wire:
                     return
                 if self._open > self._limits.connections or self._from[address] > self._limits.address:
                     raise Fault("53300", "too many connections are open: try again in a moment", fatal=True)
-                entered = await enter(link, first, self._desk, self._people, self._enter, self._shelf, self._tally)
+                entered = await enter(link, first, self._datasets, self._people, self._enter, self._shelf, self._tally)
         except TimeoutError:
             raise Fault("08P01", "signing in took too long: connect again", fatal=True) from None
         conversation = Conversation(link, entered, self._people, self._call, self._tally)

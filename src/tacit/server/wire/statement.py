@@ -12,18 +12,18 @@ from tacit.server.wire.cursor import CloseCursor, Declare, Fetch, read_close, re
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.lex import Piece, pieces
 
-__all__ = ["Catalogued", "Command", "Explain", "Question", "Reset", "Set", "Show", "Statement", "read_statement"]
+__all__ = ["Ask", "Browse", "Command", "Explain", "Reset", "Set", "Show", "Statement", "read_statement"]
 
 
 @dataclass(frozen=True)
-class Question:
-    """Something about private data, for the desk."""
+class Ask:
+    """Something about private data, for a dataset."""
 
     sql: str
 
 
 @dataclass(frozen=True)
-class Catalogued:
+class Browse:
     """Something about names and types only."""
 
     tree: exp.Expr
@@ -62,7 +62,7 @@ class Command:
     name: str = ""
 
 
-Statement = Question | Catalogued | Explain | Set | Reset | Show | Command | Declare | Fetch | CloseCursor | Copy
+Statement = Ask | Browse | Explain | Set | Reset | Show | Command | Declare | Fetch | CloseCursor | Copy
 
 BEGINS = {"begin": "BEGIN", "start": "START TRANSACTION"}
 ENDS = {"commit": "COMMIT", "end": "COMMIT", "rollback": "ROLLBACK", "abort": "ROLLBACK"}
@@ -117,9 +117,9 @@ def read_statement(sql: str) -> Statement:
 def _asked(sql: str) -> Statement:
     tree = read_catalog(sql)
     if tree is None or not is_catalog(tree):
-        return Question(sql)
+        return Ask(sql)
     check_tables(tree)
-    return Catalogued(tree)
+    return Browse(tree)
 
 
 def _inner(sql: str) -> Statement:

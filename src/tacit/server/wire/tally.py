@@ -3,25 +3,26 @@
 from dataclasses import dataclass
 
 from tacit.base import TacitError
-from tacit.server.http.rate import Rate
+from tacit.server.http.rate import RateLimit
 from tacit.server.ops.log import Metrics
-from tacit.server.problem import Problem, kind_of
+from tacit.server.problem import HttpProblem, kind_of
 from tacit.server.wire.copying import Copy
 from tacit.server.wire.cursor import Declare
 from tacit.server.wire.fault import Fault
-from tacit.server.wire.statement import Explain, Question, Statement
+from tacit.server.wire.statement import Ask, Browse, Explain, Statement
 
-__all__ = ["Tally"]
+__all__ = ["WireTally"]
 
-QUESTIONS: dict[type, str] = {Question: "asked", Copy: "asked", Declare: "asked", Explain: "quoted"}
+LABELS: dict[type, str] = {Ask: "question", Browse: "catalogued"}  # in metrics, where they are not the class's name
+QUESTIONS: dict[type, str] = {Ask: "asked", Copy: "asked", Declare: "asked", Explain: "quoted"}
 
 
 @dataclass(frozen=True)
-class Tally:
+class WireTally:
     """The counters of the service. Nothing in them depends on data."""
 
-    rate: Rate
-    failures: Rate
+    rate: RateLimit
+    failures: RateLimit
     metrics: Metrics
 
     def statement(self, who: str, dataset: str, statement: Statement) -> None:
@@ -37,15 +38,16 @@ class Tally:
             status = error.status
         else:
             status = 200 if error is None else kind_of(error).status if isinstance(error, TacitError) else 500
-        self.metrics.request("WIRE", type(statement).__name__.lower(), status)
+        kind = type(statement)
+        self.metrics.request("WIRE", LABELS.get(kind) or kind.__name__.lower(), status)
 
     def refused(self, address: str) -> None:
         """Somebody at this address could not say who they are."""
         _take(self.failures, address, fatal=True)
 
 
-def _take(rate: Rate, caller: str, *, fatal: bool) -> None:
+def _take(rate: RateLimit, caller: str, *, fatal: bool) -> None:
     try:
         rate.take(caller)
-    except Problem as problem:
+    except HttpProblem as problem:
         raise Fault("53400", str(problem), fatal=fatal) from None

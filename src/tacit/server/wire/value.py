@@ -18,8 +18,8 @@ __all__ = [
     "ARRAYS",
     "KINDS",
     "PLACEHOLDERS",
-    "Field",
-    "Kind",
+    "WireField",
+    "WireType",
     "decoded",
     "encoded",
     "kind_of",
@@ -32,40 +32,40 @@ EPOCH = date(2000, 1, 1)
 
 
 @dataclass(frozen=True)
-class Kind:
+class WireType:
     """A type: its name, number, and size (-1 where that varies). `element` is what an array holds."""
 
     name: str
     oid: int
     size: int
-    element: "Kind | None" = None
+    element: "WireType | None" = None
 
 
 @dataclass(frozen=True)
-class Field:
+class WireField:
     """A column of a result. `end` says that it is the low (0) or high (1) end of the interval of the one before."""
 
     name: str
-    kind: Kind
+    kind: WireType
     end: int | None = None
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("bool", 16, 1),
-        Kind("int8", 20, 8),
-        Kind("int2", 21, 2),
-        Kind("int4", 23, 4),
-        Kind("text", 25, -1),
-        Kind("oid", 26, 4),
-        Kind("float8", 701, 8),
-        Kind("date", 1082, 4),
-        Kind("timestamp", 1114, 8),
+        WireType("bool", 16, 1),
+        WireType("int8", 20, 8),
+        WireType("int2", 21, 2),
+        WireType("int4", 23, 4),
+        WireType("text", 25, -1),
+        WireType("oid", 26, 4),
+        WireType("float8", 701, 8),
+        WireType("date", 1082, 4),
+        WireType("timestamp", 1114, 8),
     )
 }
 ARRAYS = {"bool": 1000, "int8": 1016, "text": 1009, "float8": 1022, "date": 1182, "timestamp": 1115}
-KINDS |= {f"{name}[]": Kind(f"{name}[]", oid, -1, KINDS[name]) for name, oid in ARRAYS.items()}
+KINDS |= {f"{name}[]": WireType(f"{name}[]", oid, -1, KINDS[name]) for name, oid in ARRAYS.items()}
 
 OF_COLUMNS = {
     ColumnType.INTEGER: "int8",
@@ -79,7 +79,7 @@ OF_COLUMNS = {
 LIST = re.compile(r"(?:large_)?list<(?:\w+: )?(.+?)>|(.+)\[\]")
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> WireType:
     """The type of an answer's column, by its name in a policy, in the plan or in Arrow; what is not known is text."""
     inside = LIST.fullmatch(name)
     if inside is not None:
@@ -91,14 +91,14 @@ def kind_of(name: str) -> Kind:
     return KINDS["text" if found is None else OF_COLUMNS[found]]
 
 
-def encoded(value: Any, kind: Kind, form: int) -> bytes | None:
+def encoded(value: Any, kind: WireType, form: int) -> bytes | None:
     """A value as a client wants it: form 0 is text, 1 is binary."""
     if value is None:
         return None
     return _binary(value, kind) if form else _text(value, kind).encode()
 
 
-def _text(value: Any, kind: Kind) -> str:
+def _text(value: Any, kind: WireType) -> str:
     if kind.element is not None:
         return "{" + ",".join("NULL" if one is None else _element(one, kind.element) for one in value) + "}"
     match kind.name:
@@ -126,21 +126,21 @@ def _float(value: float) -> str:
     return text.removesuffix(".0")
 
 
-def _element(value: Any, kind: Kind) -> str:
+def _element(value: Any, kind: WireType) -> str:
     text = _text(value, kind)
     if kind.name not in ("text", "timestamp"):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _binary(value: Any, kind: Kind) -> bytes:
+def _binary(value: Any, kind: WireType) -> bytes:
     if kind.element is not None:
         return _array(value, kind.element)
     write = BINARY.get(kind.name)
     return _text(value, kind).encode() if write is None else write(value)
 
 
-def _array(values: list[Any], kind: Kind) -> bytes:
+def _array(values: list[Any], kind: WireType) -> bytes:
     dimensions = 1 if values else 0
     parts = [struct.pack("!iiI", dimensions, int(None in values), kind.oid)]
     if values:

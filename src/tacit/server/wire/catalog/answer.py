@@ -20,7 +20,7 @@ from tacit.server.wire.catalog.tables import CLASSES, FIRST, NAMESPACES, TYPES, 
 from tacit.server.wire.catalog.translate import to_sqlite
 from tacit.server.wire.fault import Fault
 from tacit.server.wire.setting import Settings
-from tacit.server.wire.value import Field
+from tacit.server.wire.value import WireField
 from tacit.server.wire.value import listed as array_items
 
 __all__ = ["look_up"]
@@ -55,7 +55,7 @@ READS = {"select", "usage", "connect", "execute", "member"}  # nothing is writte
 
 
 def look_up(
-    tree: exp.Expr, fields: Sequence[Field], policy: Policy, who: Identity, settings: Settings
+    tree: exp.Expr, fields: Sequence[WireField], policy: Policy, who: Identity, settings: Settings
 ) -> list[tuple[Any, ...]]:
     """The rows of a catalogue question."""
     named = {"user": who.name, "schema": "public", "database": policy.dataset.name}
@@ -137,7 +137,7 @@ def _seal(base: sqlite3.Connection, functions: set[str]) -> None:
     base.set_authorizer(allow)
 
 
-def _fitting(value: Any, field: Field) -> Any:
+def _fitting(value: Any, field: WireField) -> Any:
     """A value of SQLite's as the column's type holds it."""
     if value is None or field.kind.name == "text":
         return value

@@ -1,6 +1,6 @@
 """The catalogue's rows: what a policy declares, as PostgreSQL would list it. Nothing is read from the data.
 
-The policy is the one that the desk gives this person, which names what they may know of and nothing else.
+The policy is the one that `Datasets` gives this person, which names what they may know of and nothing else.
 """
 
 import sqlite3

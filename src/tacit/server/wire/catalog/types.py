@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from tacit.server.wire.catalog.tables import TABLES
 from tacit.server.wire.fault import Fault
-from tacit.server.wire.value import KINDS, Field
+from tacit.server.wire.value import KINDS, WireField
 
 __all__ = ["check_tables", "fields_of", "is_absent", "is_catalog", "one_value", "part_of", "rows_of"]
 
@@ -38,10 +38,10 @@ CASTS = {
 }
 
 
-def fields_of(tree: exp.Expr) -> list[Field]:
+def fields_of(tree: exp.Expr) -> list[WireField]:
     """Names and types of the result."""
     aliases = {alias.alias: alias.this for alias in tree.find_all(exp.Alias)}
-    return [Field(_name(item), KINDS[_kind(item, aliases, 0)]) for item in _items(tree)]
+    return [WireField(_name(item), KINDS[_kind(item, aliases, 0)]) for item in _items(tree)]
 
 
 def _items(tree: exp.Expr) -> list[exp.Expr]:

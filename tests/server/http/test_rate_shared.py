@@ -7,8 +7,8 @@ from sqlalchemy import func, select, update
 
 from tacit.server.db import State, now
 from tacit.server.http import rate as shared_rate
-from tacit.server.http.rate import SharedRate, rates
-from tacit.server.problem import Problem
+from tacit.server.http.rate import SharedRateLimit, rates
+from tacit.server.problem import HttpProblem
 
 
 class Clock:
@@ -25,39 +25,39 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def taken(rate: SharedRate, caller: str, times: int) -> int:
+def taken(rate: SharedRateLimit, caller: str, times: int) -> int:
     """How many of so many requests were let through."""
     count = 0
     for _ in range(times):
         try:
             rate.take(caller)
             count += 1
-        except Problem:
+        except HttpProblem:
             pass
     return count
 
 
 def test_workers_share_one_bucket_that_fills_evenly(state: State, clock: Clock) -> None:
-    first, second = SharedRate(state, "requests", 60), SharedRate(state, "requests", 60)
+    first, second = SharedRateLimit(state, "requests", 60), SharedRateLimit(state, "requests", 60)
     assert taken(first, "ana", 40) + taken(second, "ana", 40) == 60
     assert taken(second, "ben", 1) == 1
     clock.on(5)
     assert taken(first, "ana", 3) + taken(second, "ana", 10) == 5
     clock.on(3600)
     assert taken(second, "ana", 100) == 60
-    assert taken(SharedRate(state, "failures", 60), "ana", 3) == 3  # another limit is another bucket
+    assert taken(SharedRateLimit(state, "failures", 60), "ana", 3) == 3  # another limit is another bucket
 
 
 def test_however_many_take_at_once_no_more_than_the_limit_get_through(state: State, clock: Clock) -> None:
-    workers = [SharedRate(state, "requests", 30) for _ in range(6)]
+    workers = [SharedRateLimit(state, "requests", 30) for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:
         assert sum(pool.map(lambda rate: taken(rate, "ana", 15), workers)) == 30
 
 
 def test_who_is_refused_is_told_how_long_to_wait(state: State, clock: Clock) -> None:
-    rate = SharedRate(state, "requests", 6)
+    rate = SharedRateLimit(state, "requests", 6)
     taken(rate, "ana", 6)
-    with pytest.raises(Problem) as told:
+    with pytest.raises(HttpProblem) as told:
         rate.take("ana")
     assert told.value.status == 429
     clock.on(int(told.value.headers["Retry-After"]))
@@ -65,7 +65,7 @@ def test_who_is_refused_is_told_how_long_to_wait(state: State, clock: Clock) -> 
 
 
 def test_who_was_silent_is_forgotten(state: State, clock: Clock) -> None:
-    rate = SharedRate(state, "failures", 60)
+    rate = SharedRateLimit(state, "failures", 60)
     for number in range(20):
         rate.take(str(number))
     clock.on(120)
@@ -75,7 +75,7 @@ def test_who_was_silent_is_forgotten(state: State, clock: Clock) -> None:
 
 
 def test_a_clock_that_was_set_back_locks_nobody_out(state: State, clock: Clock) -> None:
-    rate = SharedRate(state, "requests", 60)
+    rate = SharedRateLimit(state, "requests", 60)
     rate.take("ana")
     with state.writing() as connection:
         connection.execute(update(rates).values(full=clock.time + 10**12))

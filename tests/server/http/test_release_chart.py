@@ -60,11 +60,11 @@ def test_an_answer_without_noise_or_rows_has_no_chart(clinic: Running) -> None:
     assert (refused.status_code, refused.json()["type"]) == (404, "urn:tacit:problem:no-chart")
 
 
-@pytest.mark.parametrize("part", ["fitted", "bundle"])
+@pytest.mark.parametrize("part", ["answers", "page"])
 def test_a_service_without_the_means_to_draw_says_so(
     clinic: Running, place: str, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     monkeypatch.setitem(sys.modules, f"tacit.plot.{part}", None)
-    answer = clinic.call("ana", "GET", {"fitted": place, "bundle": "/static/vega.js"}[part])
+    answer = clinic.call("ana", "GET", {"answers": place, "page": "/static/vega.js"}[part])
     assert (answer.status_code, answer.json()["type"]) == (501, "urn:tacit:problem:no-plot")
     assert "pip install 'tacit[plot]'" in answer.json()["detail"]

@@ -1,8 +1,9 @@
-"""The service's own databases: of this version when they are new, brought up from the first form, refused if newer."""
+"""The service's own database: rows that are there once, and errors that tell no addresses."""
 
 import json
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,46 @@ from tacit.server import db as versions
 from tacit.server.auth.people import Identity, People
 from tacit.server.curate import checks, requests
 from tacit.server.curate import save as journal
-from tacit.server.db import SCHEMA, State, jobs
+from tacit.server.db import SCHEMA, State, Unavailable, jobs, keys
 from tacit.server.ops.backup import back_up
 from tacit.server.ops.config import Config
 from tacit.server.ops.restore import check
 from tacit.server.survey import store as collect_store
 from tacit.server.survey.store import ReportStore
+
+
+def test_a_row_is_added_once_however_many_try(state: State) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        row = {"owner": "ana", "dataset": "clinic", "key": "k", "question": b"q"}
+        added = list(pool.map(lambda _: state.insert_once(keys, **row), range(16)))
+    assert added.count(True) == 1
+
+
+def test_errors_of_the_database_tell_no_values(state: State) -> None:
+    with pytest.raises(Unavailable) as told, state.reading() as connection:
+        connection.execute(text("SELECT 'secret' FROM nowhere"))
+    assert "secret" not in str(told.value)
+    assert told.value.__suppress_context__
+    assert state.ready()
+
+
+def test_a_block_that_fails_leaves_nothing(state: State) -> None:
+    row = {"owner": "ana", "dataset": "clinic", "key": "k", "question": b"q"}
+
+    def undecided() -> None:
+        with state.writing() as connection:
+            connection.execute(keys.insert().values(**row))
+            raise InputError("changed our mind")
+
+    with pytest.raises(InputError):
+        undecided()
+    assert state.insert_once(keys, **row)
+
+
+def test_an_address_that_is_none() -> None:
+    with pytest.raises(InputError, match="no address"):
+        State("postgresql://host:port/name")
+
 
 OLD = Path(__file__).parent / "versions"  # written by the release before there were versions
 TOKENS = json.loads((OLD / "tokens.json").read_text())
@@ -118,7 +153,7 @@ def test_a_step_that_fails_leaves_the_old_form(old: dict[str, str | Path], monke
         raise InputError("the power went")
 
     with monkeypatch.context() as patch:
-        wrong = versions.Schema("service", SCHEMA.metadata, "tacit_people", (*SCHEMA.steps, broken))
+        wrong = versions.StateSchema("service", SCHEMA.metadata, "tacit_people", (*SCHEMA.steps, broken))
         patch.setattr("tacit.server.db.SCHEMA", wrong)
         with pytest.raises(InputError, match="power"):
             State(old["service"])

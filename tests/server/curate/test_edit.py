@@ -1,15 +1,29 @@
 """Edits say exactly what was wanted, keep everything else, and leave alone what they do not understand."""
 
+import threading
 from fractions import Fraction
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 
 from tacit.base import InputError, PolicyError
 from tacit.policy import Policy, parse
-from tacit.server.curate.edit import Edit, changes, edited, limits, with_analyst, without_analyst
-from tacit.server.problem import Problem
+from tacit.server.curate.edit import (
+    Edit,
+    changes,
+    create,
+    edited,
+    file_name,
+    limits,
+    locked,
+    replace_text,
+    trial,
+    with_analyst,
+    without_analyst,
+)
+from tacit.server.problem import HttpProblem
 
 HEAD = """\
 # a policy
@@ -65,7 +79,7 @@ def test_every_layout_says_what_was_wanted_or_is_left_alone(layout: str, given: 
         return
     try:
         after = done(text, edit)
-    except Problem:
+    except HttpProblem:
         assert layout in ("apart", "dotted")
         return
     assert after == edit.policy
@@ -127,12 +141,67 @@ def test_changes_in_words() -> None:
 
 
 def test_nobody_cannot_be_removed() -> None:
-    with pytest.raises(Problem):
+    with pytest.raises(HttpProblem):
         without_analyst(parse(HEAD), "ana")
 
 
 def test_a_file_that_says_something_else_is_left_alone() -> None:
     other = parse(text_of("tables").replace("budget = 3", "budget = 4"))
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         edited(text_of("tables"), with_analyst(other, "zoe", {"limit": Fraction(1)}), Path("tacit.toml"))
     assert refused.value.name == "by-hand"
+
+
+def test_names_of_files() -> None:
+    assert file_name("shop") == "shop.toml"
+    strange = [file_name(name) for name in ("..", "a/b", "a b", "Ä", "", ".hidden", "x" * 100, "-rf")]
+    assert len(set(strange)) == len(strange)
+    assert all(name.startswith("dataset-") and "/" not in name for name in strange)
+
+
+def test_a_new_file_is_whole_and_never_in_the_place_of_another(tmp_path: Path) -> None:
+    path = tmp_path / "shop.toml"
+    with trial(tmp_path, "one\n") as tried:
+        assert not list(tmp_path.glob("*.toml"))
+        create(tried, path)
+    with trial(tmp_path, "two\n") as tried, pytest.raises(HttpProblem) as refused:
+        create(tried, path)
+    assert refused.value.status == 409
+    assert path.read_text(encoding="utf-8") == "one\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["shop.toml"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "shop.toml"
+    path.write_text("one\n", encoding="utf-8")
+    path.chmod(0o640)
+    with trial(tmp_path, "two\n") as tried, pytest.raises(HttpProblem):
+        replace_text(path, tried, before="another\n")
+    assert path.read_text(encoding="utf-8") == "one\n"
+    with trial(tmp_path, "two\n") as tried:
+        replace_text(path, tried, before="one\n")
+    assert path.read_text(encoding="utf-8") == "two\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["shop.toml"]
+
+
+def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be written"), trial(tmp_path / "nowhere", "x"):
+        pass
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    order = []
+
+    def other() -> None:
+        with locked(tmp_path):
+            order.append("second")
+
+    with locked(tmp_path):
+        thread = threading.Thread(target=other)
+        thread.start()
+        sleep(0.2)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]

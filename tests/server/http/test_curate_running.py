@@ -13,7 +13,7 @@ SLOW = "SELECT COUNT(*) AS n FROM visits WHERE age > 41"
 
 
 def test_a_curator_stops_a_question_of_somebody(tmp_path: Path) -> None:
-    with running(tmp_path) as clinic, endless(clinic.service.desk._opened["clinic"].engine) as begun:
+    with running(tmp_path) as clinic, endless(clinic.service.datasets._opened["clinic"].engine) as begun:
         answers: list[httpx.Response] = []
         thread = threading.Thread(target=lambda: answers.append(clinic.ask("ana", SLOW)))
         thread.start()
@@ -34,7 +34,7 @@ def test_a_curator_stops_a_question_of_somebody(tmp_path: Path) -> None:
 
 
 def test_a_job_can_be_stopped_so_too(tmp_path: Path) -> None:
-    with running(tmp_path) as clinic, endless(clinic.service.desk._opened["clinic"].engine) as begun:
+    with running(tmp_path) as clinic, endless(clinic.service.datasets._opened["clinic"].engine) as begun:
         job = clinic.ask("ana", SLOW, headers={"Prefer": "respond-async"}).headers["location"]
         assert begun.acquire(timeout=60)
         (found,) = clinic.call("cora", "GET", "/v1/datasets/clinic/running").json()["items"]

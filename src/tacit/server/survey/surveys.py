@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from tacit.base import PolicyError
 from tacit.server.curate.sources import Folder
 from tacit.server.db import Unavailable
-from tacit.server.http.rate import Rate
+from tacit.server.http.rate import RateLimit
 from tacit.server.ops.log import event
-from tacit.server.problem import Problem
+from tacit.server.problem import HttpProblem
 from tacit.server.survey.collect import Collector, delivery_of, exchange_of, uninvited, used_up
 from tacit.server.survey.invited import Refusal, TokenSigner
 from tacit.server.survey.store import ReportStore
@@ -49,7 +49,7 @@ class Surveys:
         self._signers: dict[str, TokenSigner] = {}
         for path in files:
             self._know(self._read(path))
-        self.rate = Rate(rate)
+        self.rate = RateLimit(rate)
         self.store = ReportStore(where)
         try:
             for survey in self.known.values():
@@ -120,7 +120,7 @@ class Surveys:
         if name not in self.known:
             self._notice()
         if name not in self.known:
-            raise Problem(404, "no-survey", "There is no such survey", "there is no survey of this name here")
+            raise HttpProblem(404, "no-survey", "There is no such survey", "there is no survey of this name here")
         return self.known[name]
 
     @staticmethod
@@ -132,17 +132,17 @@ class Surveys:
         return "closed" if survey.opens is None or survey.opens <= now else "later"
 
     def open_now(self, survey: Survey) -> None:
-        """Whether reports are taken now; else a `Problem` that says since when or from when."""
+        """Whether reports are taken now; else a `HttpProblem` that says since when or from when."""
         standing = self.standing(survey)
         if standing == "open":
             return
         begun = standing == "closed"
         moment = survey.closes if begun else survey.opens
         words = f"it {'closed' if begun else 'opens'} at {moment:%Y-%m-%d %H:%M} UTC"
-        raise Problem(403, "closed" if begun else "not-open", "The survey takes no answers now", words)
+        raise HttpProblem(403, "closed" if begun else "not-open", "The survey takes no answers now", words)
 
     async def take(self, name: str, body: bytes, *, address: str) -> bytes:
-        """What one device sent, on disk when this returns; what it is told. Or a `Problem`."""
+        """What one device sent, on disk when this returns; what it is told. Or a `HttpProblem`."""
         self.rate.take(address)
         survey = self.known.get(name)
         if survey is None:
@@ -165,11 +165,11 @@ class Surveys:
     def invite(self, survey: Survey, count: int) -> list[str]:
         """So many new codes. Only their digests are kept here: they are told this once."""
         if survey.invitations is Invitations.NONE:
-            raise Problem(
+            raise HttpProblem(
                 409, "open-survey", "Anybody may answer this survey", 'write invitations = "code" in its file first'
             )
         if not 1 <= count <= MOST_CODES:
-            raise Problem(422, "input", "An argument is wrong", f"count must be 1 to {MOST_CODES:,}, not {count:,}")
+            raise HttpProblem(422, "input", "An argument is wrong", f"count must be 1 to {MOST_CODES:,}, not {count:,}")
         codes = new_codes(count)
         self.store.invite(survey, [digest for code in codes if (digest := code_digest(survey.name, code))])
         return codes
@@ -180,11 +180,11 @@ class Surveys:
         self.open_now(survey)
         signer = self._signers.get(survey.name)
         if signer is None:
-            raise Problem(409, "no-tokens", "This survey has no tokens", "send the report with its code")
+            raise HttpProblem(409, "no-tokens", "This survey has no tokens", "send the report with its code")
         code, hidden = exchange_of(survey, body)
         signature = signer.signed(hidden)
         if signature is None:
-            raise Problem(422, "report", "This cannot be signed", "hidden must be a number below the survey's key")
+            raise HttpProblem(422, "report", "This cannot be signed", "hidden must be a number below the survey's key")
         refused = self.store.exchange(survey, code, sha256(hidden.encode()).digest())
         if refused is not None:
             raise REFUSALS[refused]()

@@ -3,8 +3,8 @@
 import pytest
 
 from tacit.server.http import rate as limits
-from tacit.server.http.rate import Rate
-from tacit.server.problem import Problem
+from tacit.server.http.rate import RateLimit
+from tacit.server.problem import HttpProblem
 
 
 class Clock:
@@ -15,21 +15,21 @@ class Clock:
         return self.time
 
 
-def taken(rate: Rate, caller: str, times: int) -> int:
+def taken(rate: RateLimit, caller: str, times: int) -> int:
     """How many of so many requests were let through."""
     count = 0
     for _ in range(times):
         try:
             rate.take(caller)
             count += 1
-        except Problem:
+        except HttpProblem:
             pass
     return count
 
 
 def test_a_bucket_fills_evenly_and_not_beyond_its_size() -> None:
     clock = Clock()
-    rate = Rate(60, clock)
+    rate = RateLimit(60, clock)
     assert taken(rate, "ana", 100) == 60
     assert taken(rate, "ben", 1) == 1
     clock.time += 5
@@ -40,9 +40,9 @@ def test_a_bucket_fills_evenly_and_not_beyond_its_size() -> None:
 
 def test_who_is_refused_is_told_how_long_to_wait() -> None:
     clock = Clock()
-    rate = Rate(6, clock)
+    rate = RateLimit(6, clock)
     taken(rate, "ana", 6)
-    with pytest.raises(Problem) as told:
+    with pytest.raises(HttpProblem) as told:
         rate.take("ana")
     assert told.value.status == 429
     clock.time += int(told.value.headers["Retry-After"])
@@ -51,7 +51,7 @@ def test_who_is_refused_is_told_how_long_to_wait() -> None:
 
 def test_only_so_many_callers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST", 10)
-    rate = Rate(1, Clock())
+    rate = RateLimit(1, Clock())
     for number in range(100):
         rate.take(str(number))
     assert len(rate._buckets) == 10

@@ -1,43 +1,35 @@
 """A dataset that is open: its policy as the file says now, its ledger, and its engine, which everybody shares."""
 
 import warnings
-from collections.abc import Collection, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tacit.base import PrivacyWarning
 from tacit.engine import Limits, open_engine
 from tacit.ledger import Ledger
-from tacit.ledger.sqlite.store import SqliteStore
-from tacit.policy import Analyst, Policy, Table, load
-from tacit.policy import Engine as Kind
+from tacit.policy import Analyst, Policy, Table
 from tacit.policy.privacy import ANYBODY
+from tacit.policy.read import PolicyFile
 from tacit.server.auth.people import Identity
 from tacit.session import Session
 from tacit.sql import Catalog
 
 __all__ = [
-    "Basis",
-    "Opened",
+    "OpenDataset",
     "catalog_of",
     "holder_of",
     "known_to",
-    "places_of",
-    "read_policy",
-    "stamp_of",
+    "read_quietly",
     "tables_of",
 ]
 
 
-class Opened:
+class OpenDataset:
     """One policy with everything it names open. Sessions of any analyst are cheap: they share all of it."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
-        self.path, self.limits = path, limits
-        self.stamp = stamp_of(path)  # before it is read: a change in between is seen at the next question
-        self.policy = read_policy(path)
+        self.file, self.limits = read_quietly(path), limits
         self.ledger = Ledger.open(self.policy.ledger())
         try:
             self.engine = open_engine(self.policy, limits=limits)
@@ -50,11 +42,19 @@ class Opened:
             self.close()
             raise
 
-    def renewed(self, policy: Policy, stamp: Any) -> "Opened":
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+    @property
+    def policy(self) -> Policy:
+        return self.file.policy
+
+    def renewed(self, file: PolicyFile) -> "OpenDataset":
         """The same places under the rules as they are now."""
         fresh = copy(self)
-        fresh.policy, fresh.stamp = policy, stamp
-        fresh._session = Session(policy, "nobody", ledger=self.ledger, engine=self.engine)
+        fresh.file = file
+        fresh._session = Session(file.policy, "nobody", ledger=self.ledger, engine=self.engine)
         return fresh
 
     def session(self, analyst: str, catalog: Catalog) -> Session:
@@ -62,56 +62,16 @@ class Opened:
         # names of what is not theirs mean nothing in their questions
         return self._session.for_analyst(analyst, catalog)
 
-    def version(self, tables: Collection[str]) -> str:
-        """A text that differs whenever the data of these tables may have changed."""
-        return self.engine.version(tables)
-
-    @property
-    def inline(self) -> bool:
-        """Whether a look at the account and at the version of the data is short enough for an event loop."""
-        return self.policy.dataset.engine is Kind.DUCKDB and isinstance(self.ledger.store, SqliteStore)
-
-    def places(self) -> tuple[Any, ...]:
-        """What would have to be opened anew if it changed."""
-        return places_of(self.policy)
-
     def close(self) -> None:
         self.engine.close()
         self.ledger.close()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Basis:
-    """What an answer rests on: a dataset under its rules, and the state of the data it was made from."""
-
-    opened: Opened
-    tables: Sequence[str]
-    version: str
-
-    def holds(self, opened: Opened) -> bool:
-        """Whether the same question would be answered from the store now: same rules, same data."""
-        return opened is self.opened and opened.version(self.tables) == self.version
-
-
-def places_of(policy: Policy) -> tuple[Any, ...]:
-    tables = tuple((name, policy.where(name)) for name in policy.tables)
-    return policy.dataset.identity, policy.dataset.name, policy.dataset.engine, policy.ledger(), tables
-
-
-def read_policy(path: Path) -> Policy:
+def read_quietly(path: Path) -> PolicyFile:
     """The policy in a file; its warnings are `tacit check`'s to show."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
-        return load(path)
-
-
-def stamp_of(path: Path) -> tuple[int, ...]:
-    """Differs whenever the file may have changed."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()  # reading says what is wrong
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+        return PolicyFile.read(path)
 
 
 def holder_of(policy: Policy, name: str) -> Analyst | None:

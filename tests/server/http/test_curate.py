@@ -75,14 +75,14 @@ def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_another_worker_notices(clinic: Running, tmp_path: Path) -> None:
-    from tacit.server.ask.datasets import Desk
+    from tacit.server.ask.datasets import Datasets
     from tacit.server.auth.people import Identity
 
-    other = Desk((), folder=clinic.service.config.policy_folder)
+    other = Datasets((), folder=clinic.service.config.policy_folder)
     try:
-        assert other.datasets(Identity("cora", "curator")) == []
+        assert other.names(Identity("cora", "curator")) == []
         assert saved(clinic).status_code == 201
-        assert other.datasets(Identity("cora", "curator")) == ["shop"]
+        assert other.names(Identity("cora", "curator")) == ["shop"]
         assert other.policy(Identity("ana", "analyst"), "shop").dataset.name == "shop"
     finally:
         other.close()
