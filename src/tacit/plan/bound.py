@@ -56,12 +56,10 @@ def bound(question: Question, *, norm: Norm, contribution: Contribution) -> Plan
     work = _Work(question, norm, contribution)
     main = work.main()
     histograms = [work.histogram(aggregate) for aggregate in question.aggregates if _listed(aggregate)]
-    order = [aggregate.name for aggregate in question.aggregates]
     called = {aggregate.name: show_aggregate(aggregate, question.source) for aggregate in question.aggregates}
-    recipes = sorted(work.recipes, key=lambda recipe: order.index(recipe.name))
-    return Planned(
-        parts=(main, *histograms), recipes=tuple(replace(recipe, text=called[recipe.name]) for recipe in recipes)
-    )
+    recipes = sorted(work.recipes, key=lambda recipe: list(called).index(recipe.name))
+    written = tuple(replace(recipe, text=called[recipe.name]) for recipe in recipes)
+    return Planned(parts=(main, *histograms), recipes=written)
 
 
 def _listed(aggregate: Aggregate) -> bool:
