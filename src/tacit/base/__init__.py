@@ -21,7 +21,6 @@ from tacit.base.errors import (
     SensitivityError,
     SourceError,
     TacitError,
-    Unpriced,
 )
 from tacit.base.exact import Exact
 from tacit.base.lattice import Lattice
@@ -75,7 +74,6 @@ __all__ = [
     "SensitivityError",
     "SourceError",
     "TacitError",
-    "Unpriced",
     "between",
     "default",
     "exact",

@@ -10,8 +10,7 @@ TacitError
 ├── LossError            a conversion that this kind of guarantee does not have
 ├── ExhaustedError       an interactive mechanism has given all the answers it was built for
 ├── Refused              a question holds something that cannot be answered safely; says where, why and what to write
-│   ├── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
-│   └── Unpriced         a question without an offer: says what can be offered
+│   └── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
 ├── Denied               the policy does not allow this analyst this program; says why
 │   └── OverBudget       a limit would be passed; says which one and what is left
 ├── EngineError          the engine could not answer; one constant text, since the reason may depend on the data
@@ -47,7 +46,6 @@ __all__ = [
     "SensitivityError",
     "SourceError",
     "TacitError",
-    "Unpriced",
 ]
 
 
@@ -107,10 +105,6 @@ class Refused(TacitError):  # noqa: N818 - the answer to a question, as "denied"
 
 class Mistake(Refused):
     """A question cannot be read, or names what is not there. Says where, what is wrong, and what to write."""
-
-
-class Unpriced(Refused):
-    """Nothing was offered for a question; the message says what can be."""
 
 
 class Denied(TacitError):  # noqa: N818 - an answer of the policy, in the design's own word

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypedDict, Unpack
 
-from tacit.base import InputError, Number, OverBudget, Refused, Unpriced, between, positive
+from tacit.base import InputError, Number, OverBudget, Refused, between, positive
 from tacit.plan.contribution import Contribution
 from tacit.plan.price import CONFIDENCE as OF_QUANTILES
 from tacit.plan.price import Budget, Priced, price, rho_of
@@ -128,7 +128,7 @@ class Offer:
         if not offered:
             offered = {name: value for name in ("epsilon", "rho") if (value := getattr(options, name)) is not None}
         if len(offered) != 1:
-            raise Unpriced(
+            raise Refused(
                 f"say how much to spend: an epsilon or a rho (this dataset is paid for in {policy.privacy.currency}), "
                 "or an error, to be told what that accuracy costs"
             )

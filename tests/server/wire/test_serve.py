@@ -360,7 +360,7 @@ def test_what_fails_inside_is_told_without_what_it_was(served: Served, monkeypat
     def broken(*_: object, **__: object) -> None:
         raise OSError("row 17 of the secret file")
 
-    monkeypatch.setattr(served.clinic.datasets, "ask", broken)
+    monkeypatch.setattr(served.clinic.datasets, "answer", broken)
     with served.connect() as connection:
         connection.execute("SET tacit.epsilon = 0.1")
         with pytest.raises(psycopg.errors.InternalError_) as caught:

@@ -1,6 +1,6 @@
 """What goes wrong, as PostgreSQL's clients understand it: a SQLSTATE, a sentence, and a hint."""
 
-from tacit.base import EngineError, OverBudget, PolicyError, TacitError, Unpriced
+from tacit.base import EngineError, OverBudget, PolicyError, Refused, TacitError
 from tacit.server.problem import kind_of
 
 __all__ = ["HINTS", "Fault", "fault_of", "keyed"]
@@ -21,6 +21,8 @@ HINTS: dict[type[TacitError], str] = {
 }
 """By class, beside the SQLSTATE that the service's own table of problems has."""
 
+UNPRICED = "say how much to spend"
+
 
 def fault_of(error: BaseException) -> Fault:
     """The ErrorResponse for an error. Of what is not raised on purpose nothing is said: it might hold data."""
@@ -31,7 +33,7 @@ def fault_of(error: BaseException) -> Fault:
     kind = kind_of(error)
     message = kind.text or str(error)
     hint = next((HINTS[each] for each in type(error).__mro__ if each in HINTS), "")
-    if isinstance(error, Unpriced):
+    if isinstance(error, Refused) and message.startswith(UNPRICED):
         hint = "SET tacit.epsilon = 0.5, or SET tacit.rho = 0.01; then EXPLAIN a question to see its price"
         return Fault("22023", message, hint)
     return Fault(kind.sqlstate, message, hint)
