@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from hashlib import sha256
 from json import loads
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
@@ -145,14 +146,12 @@ class Ledger:
             seq=charged.seq,
             time=charged.time,
             amount=order.amount,
-            program=order.program,
+            program=self._same_charge(order, charged, program) if charged.replayed else order.program,
             digest=charged.digest,
             ledger=self.store.ledger,
             replayed=charged.replayed,
         )
-        if charged.replayed:
-            self._same_charge(order, charged)
-        else:
+        if not charged.replayed:
             self._voidable[receipt.people, receipt.seq] = receipt
         return receipt
 
@@ -212,11 +211,13 @@ class Ledger:
             f'"spend":"{amount.spend}"}}'
         )
 
-    def _same_charge(self, order: ChargeOrder, charged: ChargeEntry) -> None:
-        wanted = loads(order.body)
+    def _same_charge(self, order: ChargeOrder, charged: ChargeEntry, program: Program) -> str:
+        """The hash of the program that was charged before under this key, if it is the same, in whichever version."""
+        wanted, name = loads(order.body), ""
         try:
             stored = loads(charged.body)
-            same = all(stored[name] == wanted[name] for name in ("program", "spend", "delta"))
+            name = sha256(canonical(stored["program"]).encode()).hexdigest()
+            same = name in program.hashes and all(stored[each] == wanted[each] for each in ("spend", "delta"))
         except (ValueError, LookupError, TypeError):
             same = False  # damaged, as `verify` will say
         if not same:
@@ -226,6 +227,7 @@ class Ledger:
             )
         if self.store.read(lambda page: page.fate(order.account, charged.seq)) == "void":
             raise KeyUsed(f'the charge with key "{order.key}" was voided: use a new key')
+        return name
 
     # --- what becomes of a charge
 
@@ -276,15 +278,18 @@ class Ledger:
 
     def recall(self, account: Account, program: Program, version: str) -> StoredRelease | None:
         """The answer to this program on this version of the data, if the analyst was given it or it is shared."""
-        return self.store.read(
-            lambda page: answers.recall(page, account.people, account.analyst, program.hash, version)
-        )
+
+        def found(page: Page) -> StoredRelease | None:
+            each = (answers.recall(page, account.people, account.analyst, name, version) for name in program.hashes)
+            return next((stored for stored in each if stored is not None), None)
+
+        return self.store.read(found)
 
     def answered(self, account: Account, program: Program, version: str) -> bool:
         """Whether `recall` would find an answer: quick, and behind nobody who charges."""
         scopes = answers.scopes_of(account.analyst)
-        found = self.store.answered(account.people, scopes, program.hash, version)
-        return self.recall(account, program, version) is not None if found is None else found
+        found = [self.store.answered(account.people, scopes, name, version) for name in program.hashes]
+        return self.recall(account, program, version) is not None if None in found else any(found)
 
     # --- looking
 

@@ -12,7 +12,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import betainc, betaincc
-from scipy.stats import binom
 
 from tacit.base import InputError, LossError, Relation, RelationError
 from tacit.base.number import Number, between, non_negative, positive, show, whole
@@ -143,6 +142,8 @@ def _window(m: float, share: float, reach: float, knots: int) -> tuple[Floats, F
         wide = m
     b = np.arange(max(0.0, np.floor(centre - wide)), min(m, np.ceil(centre + wide)) + 1)
     some = b[np.unique(np.linspace(0, len(b) - 1, min(len(b), knots)).astype(np.int64))]
+    from scipy.stats import binom  # takes long to import
+
     return b, binom.pmf(b, m, share), some
 
 

@@ -47,6 +47,7 @@ ONE = 2**10  # steps of a row that counts one, where a clip may scale it down
 PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than that, or than its square, adds to none
 LIGHT = 16  # times less than the largest value a row counts, where an average is measured from a typical value
 LARGEST_ROW = 2**30  # steps of a row in a sum
+LISTED = {"mode", "histogram"}
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
 
 
@@ -55,15 +56,11 @@ def bound(question: Question, *, norm: Norm, contribution: Contribution) -> Plan
     check_units(question.source)
     work = _Work(question, norm, contribution)
     main = work.main()
-    histograms = [work.histogram(aggregate) for aggregate in question.aggregates if _listed(aggregate)]
+    histograms = [work.histogram(aggregate) for aggregate in question.aggregates if aggregate.function in LISTED]
     called = {aggregate.name: show_aggregate(aggregate, question.source) for aggregate in question.aggregates}
     recipes = sorted(work.recipes, key=lambda recipe: list(called).index(recipe.name))
     written = tuple(replace(recipe, text=called[recipe.name]) for recipe in recipes)
     return Planned(parts=(main, *histograms), recipes=written)
-
-
-def _listed(aggregate: Aggregate) -> bool:
-    return aggregate.function in {"mode", "histogram"}
 
 
 class _Work:
@@ -85,7 +82,7 @@ class _Work:
         self.named = 0
 
     def main(self) -> Bounded:
-        asked = [aggregate for aggregate in self.question.aggregates if not _listed(aggregate)]
+        asked = [aggregate for aggregate in self.question.aggregates if aggregate.function not in LISTED]
         for arguments, family in families(asked):
             self.family(arguments, family)
         presence = Presence(norm=self.norm, one=PRESENCE[self.norm]) if self.open else None

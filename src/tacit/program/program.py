@@ -5,7 +5,7 @@ that spending can be priced again, years later, with a better proof.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from hashlib import sha256
@@ -115,6 +115,16 @@ class Program:
     def hash(self) -> str:
         """The identity of the question and its price, for the answer cache."""
         return sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def hashes(self) -> tuple[str, ...]:
+        """The hash, and before it the one that this program had in version 1, under which it may have been answered."""
+        plain = [replace(step, task=None) for step in self.steps if isinstance(step, Step)]
+        if self.version == 1 or any(step.times != 1 or step.rate is not None for step in plain):
+            return (self.hash,)
+        if len(plain) < len(self.steps):
+            return (self.hash,)
+        return (replace(self, steps=tuple(plain), version=1).hash, self.hash)
 
     def __eq__(self, other: object) -> bool:
         return self.text == other.text if isinstance(other, Program) else NotImplemented

@@ -14,7 +14,6 @@ from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import t as student
 
 from tacit.base import InputError, Number, between, exact, positive, whole
 from tacit.mechanism.mechanism import Example
@@ -124,6 +123,8 @@ def interval(total: float, squares: float, count: int, confidence: Number) -> tu
     if count < FEW:
         return mean, -np.inf, np.inf, np.inf, level
     error = sqrt(max(0.0, squares / count - mean * mean) / (count - 1))
+    from scipy.stats import t as student  # takes long to import
+
     reach = float(student.ppf((1 + level) / 2, count - 1)) * error
     return mean, mean - reach, mean + reach, error, level
 
