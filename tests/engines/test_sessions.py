@@ -51,8 +51,8 @@ def silent(error: BaseException) -> None:
 
 def check_answers(session: Session, questions: tuple[str, ...] = ASKED) -> None:
     """Near the truth, which DuckDB says of the files the tables came from, and paid for."""
-    assert session.path is not None
-    folder = session.path.parent
+    assert session._file is not None
+    folder = session._file.parent
     views = {table: f"CREATE VIEW {table} AS FROM '{folder / table}.parquet'" for table in ("visits", "wards")}
     with duckdb.connect() as truth:
         for statement in views.values():

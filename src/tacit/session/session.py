@@ -3,7 +3,7 @@
 A policy that was given as a file is read again when the file changes: a limit that was lowered binds the next job.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +19,10 @@ from tacit.ledger import Ledger, Standing
 from tacit.ledger.charge import remaining_budget
 from tacit.ledger.checkpoint import Signer
 from tacit.loss import Cost
-from tacit.policy import Amount, Grant, Limit, Policy, load
+from tacit.plan.node import Scan
+from tacit.policy import Amount, Grant, Limit, Policy
 from tacit.policy.decide import holder_of, least_price, limits_of
+from tacit.policy.read import PolicyFile
 from tacit.program import Program
 from tacit.sql import Catalog
 from tacit.sql.constants import sql_text
@@ -50,9 +52,11 @@ class Session:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.path = None if isinstance(policy, Policy) else Path(policy)
-        self._read = self._stamp()  # before the file is read: a change in between is seen at the next question
-        self.policy = policy if isinstance(policy, Policy) else load(policy)
+        self._file: PolicyFile | None = None
+        if not isinstance(policy, Policy):
+            self._file = PolicyFile.read(Path(policy))
+            policy = self._file.policy
+        self.policy = policy
         self._catalog = Catalog.from_policy(self.policy)
         self._plans = Plans()
         self._progress = progress
@@ -84,7 +88,7 @@ class Session:
 
         Only of a session that was given a `Policy`: one that reads a file would read what names mean from it again.
         """
-        if self.path is not None:
+        if self._file is not None:
             raise InputError("this session reads its policy from a file: open one with the policy itself")
         other = copy(self)
         other.analyst, other._catalog, other._grants = analyst, catalog, {}
@@ -111,29 +115,23 @@ class Session:
 
     # --- the policy as it is now
 
-    def _stamp(self) -> tuple[int, ...] | None:
-        if self.path is None:
-            return None
-        try:
-            found = self.path.stat()
-        except OSError:
-            return ()  # load says what is wrong
-        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
-
     def _current(self) -> tuple[Policy, Catalog]:
         """The policy as its file says now: a limit that was lowered binds the next question."""
-        stamp = self._stamp()
-        if self.path is not None and stamp != self._read:
-            fresh = load(self.path)
-            if _places(fresh) != _places(self.policy):
+        if self._file is not None and self._file.changed():
+            fresh = PolicyFile.read(self._file.path)
+            if fresh.places != self._file.places:
                 raise PolicyError(
-                    f"{self.path.name}: names other tables, people or another ledger than when this session was "
+                    f"{fresh.path.name}: names other tables, people or another ledger than when this session was "
                     "opened: open a new one"
                 )
-            check_units(fresh, self.engine)
-            self.desk.open_account(fresh)  # its units may have changed
-            self.policy, self._catalog, self._read = fresh, Catalog.from_policy(fresh), stamp
+            check_units(fresh.policy, self.engine)
+            self.desk.open_account(fresh.policy)  # its units may have changed
+            self.policy, self._catalog, self._file = fresh.policy, Catalog.from_policy(fresh.policy), fresh
         return self.policy, self._catalog
+
+    def scan(self, table: str, columns: Collection[str] | None = None) -> Scan:
+        """A table as `Run.engine.rows` reads it, for code of the curator's own: declared columns, clamped and typed."""
+        return self._current()[1].scan(table, columns)
 
     # --- jobs
 
@@ -265,10 +263,3 @@ class Session:
     def standing(self) -> Standing:
         """Where the dataset's account stands, all holders."""
         return self.ledger.standing(self.policy.dataset.identity)
-
-
-def _places(policy: Policy) -> Mapping[str, Any]:
-    """What a session opens, and so cannot change under it."""
-    tables = {name: policy.where(name) for name in policy.tables}
-    dataset = policy.dataset
-    return {"people": dataset.identity, "engine": dataset.engine, "ledger": policy.ledger(), "tables": tables}

@@ -7,8 +7,10 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from tacit.base import InputError
 from tacit.base.declare import declare
 from tacit.plan.facts import WHOLE, Facts, Type, Value
+from tacit.plan.node import Scan, Source
 from tacit.sql.refusals import quoted
 
 if TYPE_CHECKING:
@@ -65,6 +67,35 @@ class Catalog:
             if alias.casefold() == name.casefold():
                 return known, self.tables[known]
         return None
+
+    def scan(self, name: str, columns: Collection[str] | None = None) -> Scan:
+        """A declared table as it is read: these columns, or all that have a type, with the unit beside them."""
+        found = self.find(name)
+        if found is None:
+            raise InputError(f"there is no table {quoted(name)}: {nearest(name, self.tables, 'tables')}")
+        known, table = found
+        if not table.owned:
+            raise InputError(f"table {quoted(known)} does not say whose rows they are: declare its unit")
+        wanted = [column for column in table.columns if column != table.unit] if columns is None else list(columns)
+        for column in wanted:
+            if column not in table.columns:
+                raise InputError(
+                    f"table {quoted(known)} has no such column: {nearest(column, table.columns, 'columns')}"
+                )
+        sources = [Source(name=column, column=column, facts=table.columns[column]) for column in wanted]
+        unit = None if table.unit is None else "tacit unit of this scan"
+        if unit is not None and table.unit is not None:
+            kind = table.unit_type or Type.TEXT
+            sources.insert(0, Source(name=unit, column=table.unit, facts=Facts(type=kind)))
+        return Scan(
+            table=known,
+            columns=tuple(sources),
+            is_private=table.private,
+            unit_name=unit,
+            rows_per_unit=table.rows_per_unit,
+            rows=table.rows,
+            unit_type=table.unit_type,
+        )
 
     @classmethod
     def from_policy(cls, policy: "Policy") -> "Catalog":
