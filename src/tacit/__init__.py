@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         StableHistogram,
     )
     from tacit.policy import Policy
-    from tacit.session import Certificate, Quote, Release, Session, ask
+    from tacit.session import Certificate, Quote, Release, Session, TableRelease, ask
     from tacit.session import open_session as open  # noqa: A004 - read as tacit.open, beside which the builtin stays
 
     __version__: str
@@ -89,6 +89,7 @@ __all__ = [
     "SmoothMedian",
     "SparseVector",
     "StableHistogram",
+    "TableRelease",
     "TacitError",
     "__version__",
     "ask",
@@ -99,7 +100,7 @@ __all__ = [
     "open",
 ]
 
-# A name is of the first room that offers it: mechanism is before loss, which has a DiscreteLaplace of its own.
+# A name is of the first room that offers it.
 ROOMS = ("base", "mechanism", "loss", "policy", "session", "client", "auditor")
 OTHERS = {"__version__": ("base.version", "VERSION"), "open": ("session", "open_session")}
 

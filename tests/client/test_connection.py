@@ -16,7 +16,7 @@ from tacit.base import Denied, InputError, OutcomeUnknown, OverBudget, TacitErro
 from tacit.client import Connection, connect
 from tacit.client.door import ARROW, PROBLEM, Lost, Unreachable
 from tacit.desk.certificate.check import check
-from tacit.session import Quote, Release, Session
+from tacit.session import Quote, Session, TableRelease
 
 AVERAGES = "SELECT ward, AVG(cost) AS cost, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC"
 BUSY = b'{"type": "urn:tacit:problem:rate", "title": "", "status": 429, "detail": "wait"}'
@@ -63,7 +63,7 @@ def test_answers_are_the_local_sessions(clinic: Running) -> None:
     with desk(clinic) as there, local(clinic) as here:
         first = there.ask(AVERAGES, epsilon=0.5)
         again = here.ask(AVERAGES, epsilon=0.5)
-        assert isinstance(first, Release)
+        assert isinstance(first, TableRelease)
         assert (first.cached, again.cached) == (False, True)
         assert first.table.equals(again.table, check_metadata=True)
         assert first.json() == again.json()

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.client.door import ARROW, JSON, Lost, Reply
 from tacit.client.read import plain, quote_of, read, release_of
-from tacit.session import Quote, Release
+from tacit.session import Quote, TableRelease
 
 COST = {"epsilon": "0.5", "rho": None, "delta": "0", "relation": "add_remove", "unit": "patient"}
 QUOTE: dict[str, Any] = {
@@ -54,7 +54,9 @@ def test_not_plain_data(answer: Reply) -> None:
 
 def test_a_release_is_the_same_after_the_way() -> None:
     table = pa.table({"ward": ["east", None], "n": pa.array([3, 4], pa.int32())})
-    sent = Release(table=table, intervals={"n": ([1.0, None], [5.0, None])}, notes=("x",), facts={"unit": "patient"})
+    sent = TableRelease(
+        table=table, intervals={"n": ([1.0, None], [5.0, None])}, notes=("x",), facts={"unit": "patient"}
+    )
     found = read(release_of, reply(sent.to_bytes(), ARROW, cached=True))
     assert found == sent
     assert found.cached
@@ -65,7 +67,7 @@ def test_bytes_that_are_no_release_or_lie() -> None:
     texts = pa.Array.from_buffers(
         pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\x05\0\0\0\x01\0\0\0"), pa.py_buffer(b"hello")]
     )  # the second text ends before it begins
-    lying = Release(table=pa.table({"ward": texts}), intervals={})
+    lying = TableRelease(table=pa.table({"ward": texts}), intervals={})
     for body in (b"", b"[]", b"\xff" * 100, lying.to_bytes()):
         with pytest.raises(Lost):
             read(release_of, reply(body, ARROW))

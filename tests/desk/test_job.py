@@ -14,7 +14,7 @@ import pytest
 
 from support.hospital import hospital
 from tacit.base import Denied, InputError, OverBudget, Sensitivity
-from tacit.desk import AnyRelease, ContentRelease, OwnJob, Release, Run
+from tacit.desk import ContentRelease, OwnJob, Release, Run, TableRelease
 from tacit.desk.certificate.check import check
 from tacit.desk.release import release_from_bytes
 from tacit.desk.state import JobState, jobs_folder, jobs_under_way
@@ -73,7 +73,7 @@ def test_a_histogram_of_ones_own_is_charged_kept_and_recalled(session: Session) 
     assert quote.cost.epsilon == 1
     assert spent(session) == 0
     first = session.spend(program, run)
-    assert isinstance(first, Release)
+    assert isinstance(first, TableRelease)
     assert sum(first.table.column("visits").to_pylist()) == pytest.approx(3000, abs=1500)
     assert spent(session) == 10**12
     again = session.spend(program, run)
@@ -86,7 +86,7 @@ def test_a_histogram_of_ones_own_is_charged_kept_and_recalled(session: Session) 
 def test_it_has_a_certificate(session: Session, tmp_path: Path) -> None:
     release = session.spend(histogram(), counted(session))
     certificate = session.certificate(release)
-    assert isinstance(release, Release)
+    assert isinstance(release, TableRelease)
     release.to_csv(tmp_path / "a.csv")
     found = check(certificate, ledger=tmp_path / "hospital.ledger", answer=tmp_path / "a.csv")
     assert {each.name: each.ok for each in found} | {"signature": None} == {
@@ -129,7 +129,7 @@ def test_an_error_of_ones_own_code_is_told_and_may_be_mended(session: Session) -
     with pytest.raises(ZeroDivisionError, match="my own mistake"):
         session.spend(histogram(), broken)
     assert spent(session) == 10**12
-    assert isinstance(session.spend(histogram(), counted(session)), Release)
+    assert isinstance(session.spend(histogram(), counted(session)), TableRelease)
     assert spent(session) == 10**12  # under the same charge
 
 
@@ -245,4 +245,4 @@ def test_a_release_that_is_no_table_is_read_strictly() -> None:
     for bad in (good.replace(b'"version":1', b'"version":9'), b"tacit release\n{}\n", b"nonsense"):
         with pytest.raises(InputError):
             release_from_bytes(bad)
-    assert isinstance(release_from_bytes(good), AnyRelease)
+    assert isinstance(release_from_bytes(good), Release)

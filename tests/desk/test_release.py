@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.base import InputError
-from tacit.session import Release
+from tacit.session import TableRelease
 
 EVIL = "<b>\x1b[31m[red]"
 
 
-def release(**changes: Any) -> Release:
+def release(**changes: Any) -> TableRelease:
     values: dict[str, Any] = {
         "table": pa.table(
             {
@@ -31,17 +31,17 @@ def release(**changes: Any) -> Release:
         "notes": ("small <i>groups</i> are missing",),
         "facts": {"dataset": "clinic", "cost": {"rho": "0.1"}},
     }
-    return Release(**{**values, **changes})
+    return TableRelease(**{**values, **changes})
 
 
 def test_bytes_and_back() -> None:
-    again = Release.from_bytes(release().to_bytes())
+    again = TableRelease.from_bytes(release().to_bytes())
     assert again == release()
     empty = release(table=release().table.slice(0, 0), intervals={"n": ([], []), "mean": ([], [])})
-    assert Release.from_bytes(empty.to_bytes()) == empty
+    assert TableRelease.from_bytes(empty.to_bytes()) == empty
     for data in (b"", b"nonsense", release().to_bytes()[:100]):
         with pytest.raises(InputError, match="not a release"):
-            Release.from_bytes(data)
+            TableRelease.from_bytes(data)
 
 
 def test_frames() -> None:
@@ -86,7 +86,7 @@ def test_open_files(tmp_path: Path) -> None:
 
 
 def test_one_number() -> None:
-    one = Release(table=pa.table({"n": [7]}), intervals={"n": ([5.0], [9.0])})
+    one = TableRelease(table=pa.table({"n": [7]}), intervals={"n": ([5.0], [9.0])})
     assert one.value() == 7
     assert one.interval() == (5.0, 9.0)
     assert one.interval("n", 0) == (5.0, 9.0)
@@ -105,7 +105,7 @@ def test_the_terminal_shows_numbers_with_their_noise_and_obeys_no_key() -> None:
     assert "\x1b" not in text
     assert "[red]" in text
     assert "• small" in text
-    long = Release(table=pa.table({"n": list(range(100))}), intervals={"n": ([0.0] * 100, [100.0] * 100)})
+    long = TableRelease(table=pa.table({"n": list(range(100))}), intervals={"n": ([0.0] * 100, [100.0] * 100)})
     assert "40 more rows are not shown" in repr(long)
 
 
@@ -118,7 +118,7 @@ def test_a_notebook_gets_escaped_html() -> None:
 
 
 def test_a_picture(tmp_path: Path) -> None:
-    found = Release(table=pa.table({"k": ["x", "y"], "n": [7, 9]}), intervals={"n": ([5.0, 7.0], [9.0, 11.0])})
+    found = TableRelease(table=pa.table({"k": ["x", "y"], "n": [7, 9]}), intervals={"n": ([5.0, 7.0], [9.0, 11.0])})
     chart = found.plot(tmp_path / "x.svg")
     assert (tmp_path / "x.svg").read_text().startswith("<svg")
     assert "vconcat" in chart.to_dict()

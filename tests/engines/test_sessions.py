@@ -20,7 +20,7 @@ from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.spark import SparkEngine
 from tacit.policy import load
-from tacit.session import Release, Session
+from tacit.session import Session, TableRelease
 
 __all__ = ["postgres", "spark"]
 
@@ -52,7 +52,7 @@ def silent(error: BaseException) -> None:
 def check_answers(session: Session, questions: tuple[str, ...] = ASKED) -> None:
     """Near the truth, which DuckDB says of the files the tables came from, and paid for."""
     assert session._file is not None
-    folder = session._file.parent
+    folder = session._file.path.parent
     views = {table: f"CREATE VIEW {table} AS FROM '{folder / table}.parquet'" for table in ("visits", "wards")}
     with duckdb.connect() as truth:
         for statement in views.values():
@@ -66,7 +66,7 @@ def check_answers(session: Session, questions: tuple[str, ...] = ASKED) -> None:
             near(found, truth.sql(sql).to_arrow_table().to_pylist())
 
 
-def near(found: Release, true: list[dict[str, Any]]) -> None:
+def near(found: TableRelease, true: list[dict[str, Any]]) -> None:
     """Within a tenth and a hundred: far more than noise of this price."""
     keys = [name for name in true[0] if name in ("ward", "drug")]
     exact = {tuple(row[name] for name in keys): row for row in true}

@@ -9,7 +9,7 @@ import pytest
 
 from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital, visits
-from tacit.session import Release, Session
+from tacit.session import Session, TableRelease
 
 DATA = {
     name: np.array(column.to_pylist()) for name, column in zip(visits().column_names, visits().columns, strict=True)
@@ -23,12 +23,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield opened
 
 
-def asked(session: Session, sql: str, seed: int = 5, **offer: Any) -> Release:
+def asked(session: Session, sql: str, seed: int = 5, **offer: Any) -> TableRelease:
     with drawing_from(FixedRng(seed)):
         return session.ask(sql, **{"rho": 0.5, **offer})
 
 
-def covers(answer: Release, column: str, truth: float, row: int = 0, *, width: float) -> None:
+def covers(answer: TableRelease, column: str, truth: float, row: int = 0, *, width: float) -> None:
     low, high = answer.interval(column, row)
     assert low is not None
     assert high is not None

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from support.plans import priced_by
 from tacit.base import Denied, EngineError, InputError, PolicyError, Refused, Relation, TacitError
-from tacit.desk.release import Release
+from tacit.desk.release import TableRelease
 from tacit.engine.dialect import DIALECTS
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.ledger import Ledger
@@ -123,7 +123,7 @@ def questions(draw: st.DrawFn) -> str:
     return f"SELECT {key}, {asked} FROM t{where} GROUP BY {key}" if key else f"SELECT {asked} FROM t{where}"
 
 
-def asked(session: Session, sql: str, **offer: Any) -> Release | None:
+def asked(session: Session, sql: str, **offer: Any) -> TableRelease | None:
     """The answer, looked at from all sides; None if it was refused while nothing had been charged."""
     before = session.standing().balances
     try:
@@ -142,7 +142,7 @@ def asked(session: Session, sql: str, **offer: Any) -> Release | None:
         answer = session.ask(sql, **offer)
     except Denied:
         return None
-    assert Release.from_bytes(answer.to_bytes()).table.equals(answer.table)
+    assert TableRelease.from_bytes(answer.to_bytes()).table.equals(answer.table)
     assert repr(answer)
     assert answer.json()
     assert answer._repr_html_()

@@ -10,7 +10,7 @@ from support.hospital import hospital
 from tacit.desk.certificate.certificate import Certificate
 from tacit.desk.certificate.check import Check, check
 from tacit.ledger.checkpoint import new_key, public_key
-from tacit.session import Release, Session
+from tacit.session import Session, TableRelease
 
 __all__ = ["Issued", "failed", "issued", "leaves", "put"]
 
@@ -23,7 +23,7 @@ class Issued:
 
     folder: Path
     sql: str
-    release: Release
+    release: TableRelease
     certificate: Certificate
 
     @property

@@ -21,7 +21,7 @@ from tacit.engine import Limits
 from tacit.engine.watch import size
 from tacit.ledger.checkpoint import Signer
 from tacit.policy import Currency
-from tacit.session import Release, Session
+from tacit.session import Session, TableRelease
 from tacit.session.single import OneTable
 
 __all__ = ["ask", "quote"]
@@ -244,7 +244,7 @@ def _text(sql: str) -> str:
     return sys.stdin.read() if sql == "-" else sql
 
 
-def _cost(found: Release, left: Any) -> str:
+def _cost(found: TableRelease, left: Any) -> str:
     """What the answer cost, in the currency that what is left is counted in."""
     name = "epsilon" if left.epsilon is not None else "rho"
     cost = found.facts["cost"]
@@ -261,7 +261,7 @@ def _writable(csv: Path | None, parquet: Path | None, certificate: Path | None) 
         raise InputError(f"--certificate: {certificate.name} must end in .json, to be checked, or in .html, to be read")
 
 
-def _write(found: Release, csv: Path | None, parquet: Path | None) -> None:
+def _write(found: TableRelease, csv: Path | None, parquet: Path | None) -> None:
     try:
         if csv is not None:
             found.to_csv(csv)

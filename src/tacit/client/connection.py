@@ -20,7 +20,7 @@ from tacit.client.read import ServiceProblem, certificate_of, plain, question_of
 from tacit.desk.certificate.certificate import Certificate
 from tacit.loss import Cost
 from tacit.noise import rng_or_default
-from tacit.session import Quote, Release
+from tacit.session import Quote, TableRelease
 from tacit.sql.offer import Terms
 
 __all__ = ["Connection", "connect"]
@@ -92,7 +92,7 @@ class Connection:
         """What was spent and what is left under every limit that binds, as plain data with exact decimals as text."""
         return read(_budget, self._free("GET", f"{self._path}/budget"))
 
-    def certificate(self, release: Release) -> Certificate:
+    def certificate(self, release: TableRelease) -> Certificate:
         """How an answer of this service was made and what it promises, signed by the service."""
         if not release.name:
             raise InputError("this release has no name that a service gave it: take one that came from `ask` here")
@@ -131,7 +131,7 @@ class Connection:
         *,
         key: str | None = None,
         **terms: Unpack[Terms],
-    ) -> Release:
+    ) -> TableRelease:
         """The answer, after it is paid for. The same question about the same data again is free.
 
         `key` names the charge: the same key never pays twice. Left out it is a new one for each question; one that

@@ -28,7 +28,7 @@ from tacit.client.door import JSON, PROBLEM, Lost, Reply
 from tacit.desk.certificate.certificate import Certificate
 from tacit.desk.quote import Expected, Hint
 from tacit.loss import Cost
-from tacit.session import Quote, Release
+from tacit.session import Quote, TableRelease
 from tacit.sql.constants import sql_text
 from tacit.sql.offer import Offer, Terms
 
@@ -76,9 +76,9 @@ def quote_of(reply: Reply) -> Quote:
     )
 
 
-def release_of(reply: Reply) -> Release:
+def release_of(reply: Reply) -> TableRelease:
     """An answer from its Arrow stream: the types of its columns, intervals, notes and facts are the service's own."""
-    found = Release.from_bytes(reply.body)
+    found = TableRelease.from_bytes(reply.body)
     found.table.validate(full=True)  # bytes from elsewhere may lie about what they hold
     return replace(found, cached=reply.cached, name=reply.release if NAME.fullmatch(reply.release) else "")
 

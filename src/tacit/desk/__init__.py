@@ -3,10 +3,9 @@
 from tacit.desk.desk import ChargeKey, Desk
 from tacit.desk.job import Job, OwnJob, Run, Spender
 from tacit.desk.quote import Expected, Hint, Quote
-from tacit.desk.release import AnyRelease, ContentRelease, Release
+from tacit.desk.release import ContentRelease, Release, TableRelease
 
 __all__ = [
-    "AnyRelease",
     "ChargeKey",
     "ContentRelease",
     "Desk",
@@ -18,4 +17,5 @@ __all__ = [
     "Release",
     "Run",
     "Spender",
+    "TableRelease",
 ]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tacit.base import EngineError, LedgerError, PolicyError, SourceError, TacitError
 from tacit.desk.clock import Clock
 from tacit.desk.job import Job, Run
-from tacit.desk.release import AnyRelease
+from tacit.desk.release import Release
 from tacit.desk.state import JobState, jobs_folder
 from tacit.engine import Engine, Stopped, Watch, claims_of
 from tacit.ledger import Ledger, Receipt, StoredRelease
@@ -103,7 +103,7 @@ class Desk:
 
     # --- the whole way
 
-    def spend(self, job: Job, policy: Policy, grant: Grant, *, key: str | None, watch: Watch) -> AnyRelease:
+    def spend(self, job: Job, policy: Policy, grant: Grant, *, key: str | None, watch: Watch) -> Release:
         """The release of a job, after it is paid for; see the head of this file for what is durable when."""
         program = job.program
         version = self.version(program)
@@ -183,7 +183,7 @@ def _key(program: Program, version: str) -> str:
     return sha256(f"{program.hash} {version}".encode()).hexdigest()[:40]
 
 
-def _shown(job: Job, kept: StoredRelease, *, cached: bool) -> AnyRelease:
+def _shown(job: Job, kept: StoredRelease, *, cached: bool) -> Release:
     """What was kept, as a release; an `EngineError` for a failure, and for anything that goes wrong here."""
     if kept.kind == "failure":
         raise EngineError

@@ -10,7 +10,7 @@ from tacit.base import InputError
 from tacit.base.exact import Exact, opened
 from tacit.desk.certificate.evidence import software
 from tacit.desk.quote import Expected, Hint, Quote
-from tacit.desk.release import AnyRelease, release_from_bytes, release_of
+from tacit.desk.release import Release, release_from_bytes, release_of
 from tacit.desk.state import JobState
 from tacit.engine import Engine, Stopped, Watch
 from tacit.ledger import Receipt
@@ -116,7 +116,7 @@ class Job(ABC):
         """Read, add noise, and give what is to be kept. Only released numbers may be in it."""
 
     @abstractmethod
-    def show(self, kept: bytes, *, cached: bool) -> AnyRelease:
+    def show(self, kept: bytes, *, cached: bool) -> Release:
         """A release from what was kept, and from nothing else."""
 
     # --- for its quote
@@ -159,7 +159,7 @@ class OwnJob(Job):
     def run(self, run: Run) -> bytes:
         return release_of(self._work(run), kind=self._kind, facts=run.facts).to_bytes()
 
-    def show(self, kept: bytes, *, cached: bool) -> AnyRelease:
+    def show(self, kept: bytes, *, cached: bool) -> Release:
         return release_from_bytes(kept, cached=cached)
 
 
@@ -170,6 +170,6 @@ class Spender(Protocol):
         """What it would cost, and what would be left. Free."""
         ...
 
-    def spend(self, job: Job, *, key: str | None = None, watch: Watch | None = None) -> AnyRelease:
+    def spend(self, job: Job, *, key: str | None = None, watch: Watch | None = None) -> Release:
         """The release, after it is paid for."""
         ...

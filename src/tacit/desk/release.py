@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tacit.ledger import Ledger
     from tacit.ledger.checkpoint import Signer
 
-__all__ = ["KINDS", "AnyRelease", "ContentRelease", "Release", "release_from_bytes", "release_of"]
+__all__ = ["KINDS", "ContentRelease", "Release", "TableRelease", "release_from_bytes", "release_of"]
 
 VERSION = 1
 KINDS = ("table", "model", "rows", "labels", "choice", "value")
@@ -36,7 +36,7 @@ MARK = b"tacit release\n"  # how the bytes of one begin that is no table
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AnyRelease(ABC):
+class Release(ABC):
     """What every release has: `notes` are what its reader should know, `facts` are how it was made and paid for, `name`
     is what a service calls it."""
 
@@ -75,7 +75,7 @@ class AnyRelease(ABC):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ContentRelease(AnyRelease):
+class ContentRelease(Release):
     """A release that is no table: `content` in the form that `media` names, such as the weights of a model."""
 
     kind: str
@@ -112,10 +112,10 @@ class ContentRelease(AnyRelease):
         return f"<{self.kind}, {len(self.content):,} bytes of {self.media}>"
 
 
-def release_of(found: Any, *, kind: str | None = None, facts: Mapping[str, Any]) -> AnyRelease:
+def release_of(found: Any, *, kind: str | None = None, facts: Mapping[str, Any]) -> Release:
     """What somebody's own code made, as a release: an Arrow table, bytes, a text, or what JSON holds."""
     if isinstance(found, pa.Table):
-        return Release(table=found, intervals={}, facts=facts)
+        return TableRelease(table=found, intervals={}, facts=facts)
     if isinstance(found, bytes):
         return ContentRelease(kind=kind or "model", content=found, facts=facts)
     if isinstance(found, str):
@@ -127,10 +127,10 @@ def release_of(found: Any, *, kind: str | None = None, facts: Mapping[str, Any])
     return ContentRelease(kind=kind or "value", content=content, media="application/json", facts=facts)
 
 
-def release_from_bytes(data: bytes, *, cached: bool = False) -> AnyRelease:
+def release_from_bytes(data: bytes, *, cached: bool = False) -> Release:
     """The inverse of `to_bytes`."""
     if not data.startswith(MARK):
-        return replace(Release.from_bytes(data), cached=cached)
+        return replace(TableRelease.from_bytes(data), cached=cached)
     line, _, content = data[len(MARK) :].partition(b"\n")
     try:
         head = json.loads(line)
@@ -147,7 +147,7 @@ def release_from_bytes(data: bytes, *, cached: bool = False) -> AnyRelease:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Release(AnyRelease):
+class TableRelease(Release):
     """The answer to one question. `table` has a column for each item of the SELECT list.
 
     `intervals` holds, for a column of noisy numbers, the two ends of an interval that covers the noise at `confidence`.
@@ -281,14 +281,14 @@ class Release(AnyRelease):
         return bytes(sink.getvalue().to_pybytes())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Release":
+    def from_bytes(cls, data: bytes) -> "TableRelease":
         """The inverse of `to_bytes`."""
         try:
             with pa.ipc.open_stream(data) as reader:
                 whole = reader.read_all()
             head = json.loads(whole.schema.metadata[b"tacit"])
         except (pa.ArrowException, KeyError, TypeError, ValueError):
-            raise InputError("these bytes are not a release: they come from Release.to_bytes()") from None
+            raise InputError("these bytes are not a release: they come from TableRelease.to_bytes()") from None
         if head["version"] != VERSION:
             raise InputError(f"this stored answer has version {head['version']}, and this release reads {VERSION}")
         whole = whole.replace_schema_metadata(None)

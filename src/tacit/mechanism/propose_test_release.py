@@ -28,7 +28,7 @@ class ProposeTestRelease(Mechanism):
     """The median, interquartile range or mode of the records, or `None`.
 
     Propose: the statistic moves by at most `bound`. Test: the number of records that must be changed before some change
-    of one more moves it further, plus discrete Laplace noise of `test_scale`, must reach `threshold`. Release: the
+    of one more moves it further, plus discrete Laplace noise of `test_scale`, must reach `threshold`. TableRelease: the
     statistic plus discrete Laplace noise of `noise_scale`, or exactly as it is when the bound is 0, as for the mode.
 
     Guarantee: (1/test_scale + bound/noise_scale, δ)-DP under replacement of one record, the number n of records being

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
 from tacit.base import InputError, PolicyError
-from tacit.desk import AnyRelease, ChargeKey, Desk, Job, OwnJob, Quote, Release, Run
+from tacit.desk import ChargeKey, Desk, Job, OwnJob, Quote, Release, Run, TableRelease
 from tacit.desk.certificate.certificate import Certificate
 from tacit.engine import Engine, Limits, Watch, open_engine
 from tacit.engine.check import check_units
@@ -97,7 +97,7 @@ class Session:
         return other
 
     def certificate(
-        self, release: AnyRelease, *, key: Signer | Path | str | None = None, sql: str | None = None
+        self, release: Release, *, key: Signer | Path | str | None = None, sql: str | None = None
     ) -> Certificate:
         """How a release of this dataset was made, with its place in the ledger; signed with `key`, if there is one."""
         return release.certificate(ledger=self.ledger, key=key, sql=sql)
@@ -192,10 +192,10 @@ class Session:
         return self.desk.key(job.program, grant)
 
     @overload
-    def spend(self, what: Query, *, key: str | None = None, watch: Watch | None = None) -> Release: ...
+    def spend(self, what: Query, *, key: str | None = None, watch: Watch | None = None) -> TableRelease: ...
 
     @overload
-    def spend(self, what: Job, *, key: str | None = None, watch: Watch | None = None) -> AnyRelease: ...
+    def spend(self, what: Job, *, key: str | None = None, watch: Watch | None = None) -> Release: ...
 
     @overload
     def spend(
@@ -206,7 +206,7 @@ class Session:
         kind: str | None = None,
         key: str | None = None,
         watch: Watch | None = None,
-    ) -> AnyRelease: ...
+    ) -> Release: ...
 
     def spend(
         self,
@@ -216,7 +216,7 @@ class Session:
         kind: str | None = None,
         key: str | None = None,
         watch: Watch | None = None,
-    ) -> AnyRelease:
+    ) -> Release:
         """The release of a job, after it is paid for. Jobs come from `job`, from a trade, or are a program with code of
         one's own, which reads through the `Run` that it is given and returns what is to be released.
 
@@ -238,7 +238,7 @@ class Session:
         dialect: str | None = None,
         watch: Watch | None = None,
         **terms: Unpack[Terms],
-    ) -> Release:
+    ) -> TableRelease:
         """The answer, after it is paid for. The same program on the same data is answered from the store, free, also
         with another confidence, which only touches what was released.
 

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 from tacit.base import InputError, Number, exact, positive
 from tacit.base.declare import by_arguments
-from tacit.desk.release import Release
+from tacit.desk.release import TableRelease
 from tacit.engine import Limits, claims_of, read_schema
 from tacit.engine.check import check
 from tacit.engine.duckdb import DuckDBEngine
@@ -67,7 +67,7 @@ def ask(
     ledger: str | Path | None = None,
     key: str | None = None,
     **terms: Unpack[Terms],
-) -> Release:
+) -> TableRelease:
     """Ask one file (Parquet, CSV) or table in memory (Arrow, pandas, polars). FROM data names it, and so does a file's
     own name.
 
@@ -250,7 +250,7 @@ class OwnSession(Session):
 
     remarks: tuple[str, ...] = ()
 
-    def ask(self, sql: Any, **offer: Any) -> Release:
+    def ask(self, sql: Any, **offer: Any) -> TableRelease:
         found = super().ask(sql, **offer)
         return replace(found, notes=(*found.notes, *self.remarks))
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from tacit.desk.job import Job, Run
 from tacit.desk.quote import Expected, Hint
-from tacit.desk.release import Release
+from tacit.desk.release import TableRelease
 from tacit.engine import Engine, Watch
 from tacit.ledger import Receipt
 from tacit.plan.bounded import Bounded
@@ -64,12 +64,12 @@ class Query(Job):
             parts.append(_part(self.priced, number, bounds[number], run))
         return Stored(parts=tuple(parts), facts={**run.facts, **facts_of(self.priced, bounds)}).to_bytes()
 
-    def show(self, kept: bytes, *, cached: bool) -> Release:
+    def show(self, kept: bytes, *, cached: bool) -> TableRelease:
         """Stage 9: aggregates, HAVING, ORDER BY, LIMIT and intervals, from noisy measures alone."""
         stored = Stored.from_bytes(kept)
         answer = assemble(self.priced, stored.parts, confidence=self.offer.confidence)
         remarks = [hint.words for hint in raised(self.purchase, self.policy)]  # that it cost more than was offered
-        return Release(
+        return TableRelease(
             table=answer.table,
             intervals=answer.intervals,
             confidence=self.offer.confidence,

@@ -18,7 +18,7 @@ from tacit.desk.certificate.evidence import software
 from tacit.ledger import Ledger
 from tacit.ledger.checkpoint import Signer
 from tacit.program import canonical
-from tacit.session import Release, Session
+from tacit.session import Session, TableRelease
 
 MANY = "SELECT drug, AVG(cost) AS c, MEDIAN(age) AS a, COUNT(*) AS n FROM visits GROUP BY drug ORDER BY n DESC LIMIT 3"
 
@@ -87,7 +87,7 @@ def test_keys_that_follow_from_bounds_are_declared(tmp_path: Path) -> None:
     assert told["keys"] == {"day": "declared", "urgent": "declared"} == made.release.certificate().content["keys"]
     assert not failed(made.check())
     facts = {**made.release.facts, "keys": {"day": "selected", "urgent": "declared"}}
-    old = Release(table=made.release.table, intervals={}, facts=facts)
+    old = TableRelease(table=made.release.table, intervals={}, facts=facts)
     assert old.certificate(ledger=made.ledger).content["keys"] == told["keys"]
 
 
@@ -104,7 +104,7 @@ def test_it_is_the_same_whenever_it_is_issued(counted: Issued) -> None:
     assert again == counted.certificate
     assert again == Certificate.read(json.dumps(again.json()).encode())
     assert counted.release.certificate(ledger=str(counted.ledger), sql=counted.sql).signature is None
-    stored = Release.from_bytes(counted.release.to_bytes())
+    stored = TableRelease.from_bytes(counted.release.to_bytes())
     assert stored.certificate(ledger=counted.ledger, key=Signer(key), sql=counted.sql) == again
 
 
@@ -167,11 +167,11 @@ def test_a_float_or_a_section_too_many_is_refused(counted: Issued) -> None:
 
 
 def test_a_release_that_does_not_say_how_it_was_made(counted: Issued, tmp_path: Path) -> None:
-    bare = Release(table=pa.table({"n": [1], "d": [date(2024, 1, 1)]}), intervals={})
+    bare = TableRelease(table=pa.table({"n": [1], "d": [date(2024, 1, 1)]}), intervals={})
     with pytest.raises(InputError, match="nobody can certify"):
         bare.certificate()
     facts = {name: value for name, value in counted.release.facts.items() if name not in ("currency", "delta", "whole")}
-    old = Release(table=counted.release.table, intervals=counted.release.intervals, facts=facts)
+    old = TableRelease(table=counted.release.table, intervals=counted.release.intervals, facts=facts)
     with pytest.raises(InputError, match="ledger="):
         old.certificate()
     assert old.certificate(ledger=counted.ledger).content["guarantee"] == counted.certificate.content["guarantee"]
@@ -184,7 +184,7 @@ def test_another_ledger_or_one_that_lost_the_entry(counted: Issued, tmp_path: Pa
             counted.release.certificate(ledger=other.ledger)
     for change in ({"digest": "00" * 32}, {"entry": 1}, {"entry": 99}, {"entry": 3}):
         facts = {**counted.release.facts, "ledger": {**counted.release.facts["ledger"], **change}}
-        lost = Release(table=counted.release.table, intervals={}, facts=facts)
+        lost = TableRelease(table=counted.release.table, intervals={}, facts=facts)
         with pytest.raises(LedgerError, match="no such charge"):
             lost.certificate(ledger=counted.ledger)
     with pytest.raises(LedgerError):

@@ -9,11 +9,11 @@ import pytest
 
 from tacit.base import InputError
 from tacit.desk.certificate.evidence import file_hash
-from tacit.session import Release
+from tacit.session import TableRelease
 
 
-def answer(first: int = 10) -> Release:
-    return Release(
+def answer(first: int = 10) -> TableRelease:
+    return TableRelease(
         table=pa.table(
             {
                 "k": ['a,"b"', None],

@@ -7,7 +7,7 @@ from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import Identity
 from tacit.server.db import State
 from tacit.server.problem import HttpProblem
-from tacit.session import Release
+from tacit.session import TableRelease
 
 ANA, BEN = Identity("ana", "analyst"), Identity("ben", "analyst")
 
@@ -17,10 +17,10 @@ def shelf(state: State) -> Shelf:
     return Shelf(state)
 
 
-def release(entry: int = 1, confidence: float = 0.95) -> Release:
+def release(entry: int = 1, confidence: float = 0.95) -> TableRelease:
     table = pa.table({"n": [entry]})
     facts = {"ledger": {"id": "book", "entry": entry}}
-    return Release(table=table, intervals={"n": ([0.0], [2.0])}, confidence=confidence, facts=facts)
+    return TableRelease(table=table, intervals={"n": ([0.0], [2.0])}, confidence=confidence, facts=facts)
 
 
 def nobody(_: str, __: set[str]) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from support.seats import all_taken
 from support.service import COUNT, Running, running
 from tacit.policy import Policy
-from tacit.session import Release, Session
+from tacit.session import Session, TableRelease
 from tacit.sql.plans import Plans
 
 
@@ -71,7 +71,7 @@ def test_an_answer_as_json_csv_and_arrow(clinic: Running) -> None:
     arrow = clinic.ask("ana", headers={"Accept": "application/vnd.apache.arrow.stream"})
     assert arrow.headers["content-type"] == "application/vnd.apache.arrow.stream"
     assert arrow.headers["tacit-release"] == told["id"]
-    release = Release.from_bytes(arrow.content)
+    release = TableRelease.from_bytes(arrow.content)
     assert release.json() == {key: value for key, value in told.items() if key not in ("id", "key", "cached")}
     assert arrow.headers["idempotency-key"] == told["key"]
     with pa.ipc.open_stream(arrow.content) as reader:

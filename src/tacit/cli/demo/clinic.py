@@ -21,7 +21,7 @@ from tacit.cli.screen import announce, bar, bullets, check_outputs, print_json
 from tacit.cli.survey import survey_demo
 from tacit.desk.show import number, table_of
 from tacit.loss import Cost
-from tacit.session import Quote, Release, Session
+from tacit.session import Quote, Session, TableRelease
 
 __all__ = ["ANALYST", "POLICY", "Story", "Turn", "build", "show_clinic"]
 
@@ -73,7 +73,7 @@ class Turn:
 
     sql: str
     offer: Mapping[str, float]
-    answer: Release | None
+    answer: TableRelease | None
     left: Cost
     refused: str = ""
     truth: Mapping[str, list[float]] | None = None

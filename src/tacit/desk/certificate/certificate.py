@@ -14,7 +14,7 @@ from tacit.base import InputError
 from tacit.desk.certificate.content import FORMATS, SECTIONS, content_of
 from tacit.desk.certificate.evidence import chain_of
 from tacit.desk.certificate.page import page_of
-from tacit.desk.release import AnyRelease
+from tacit.desk.release import Release
 from tacit.ledger import Ledger
 from tacit.ledger.checkpoint import Signer
 from tacit.program import canonical
@@ -96,13 +96,13 @@ class Certificate:
 
 
 def certify(
-    release: AnyRelease,
+    release: Release,
     *,
     ledger: Ledger | Path | str | None = None,
     key: Signer | Path | str | None = None,
     sql: str | None = None,
 ) -> Certificate:
-    """The certificate of a release: see `Release.certificate`."""
+    """The certificate of a release: see `TableRelease.certificate`."""
     charged = None if ledger is None or not release.facts else chain_of(ledger, dict(release.facts))
     made = Certificate(content=content_of(release, charged, sql=sql))
     canonical(made.content)

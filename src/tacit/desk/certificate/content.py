@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.base import InputError, LossError, Relation, TacitError
 from tacit.desk.certificate.evidence import Charged
-from tacit.desk.release import AnyRelease, Release
+from tacit.desk.release import Release, TableRelease
 from tacit.loss import ZCDP, Approx, Loss, Pure, explain
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.policy import Amount, Currency
@@ -188,7 +188,7 @@ class _Known:
     amount: Amount
 
 
-def content_of(release: AnyRelease, charged: Charged | None, *, sql: str | None) -> dict[str, Any]:
+def content_of(release: Release, charged: Charged | None, *, sql: str | None) -> dict[str, Any]:
     """All sections, in the order of `SECTIONS`."""
     facts = release.facts
     missing = [name for name in NEEDED if name not in facts]
@@ -326,9 +326,9 @@ def step_costs(program: Program, step: AnyStep) -> dict[str, str | None]:
     return {name: cost[name] for name in ("epsilon", "rho", "delta")}
 
 
-def _utility(release: AnyRelease) -> dict[str, Any]:
+def _utility(release: Release) -> dict[str, Any]:
     """How wide the intervals are, and what no interval covers."""
-    if not isinstance(release, Release):
+    if not isinstance(release, TableRelease):
         return {"confidence": None, "intervals": [], "biases": list(release.notes)}
     found = []
     for name, (lows, highs) in release.intervals.items():

@@ -18,7 +18,7 @@ from pyarrow.parquet import read_table
 
 from tacit.base import CorruptLedger, InputError, LedgerError
 from tacit.base.version import VERSION
-from tacit.desk.release import Release
+from tacit.desk.release import TableRelease
 from tacit.ledger import Entry, Ledger
 from tacit.ledger.chain import digest
 from tacit.policy import Currency
@@ -96,13 +96,13 @@ def file_hash(path: Path) -> str:
         return sha256(data).hexdigest()
     try:
         if path.suffix == ".parquet":
-            return _table_hash(Release(table=read_table(BytesIO(data)), intervals={}))
-        return _table_hash(Release.from_bytes(data))
+            return _table_hash(TableRelease(table=read_table(BytesIO(data)), intervals={}))
+        return _table_hash(TableRelease.from_bytes(data))
     except (pa.ArrowException, ValueError, LookupError, TypeError):
         raise InputError(f"{path} is not an answer as tacit writes one") from None
 
 
-def _table_hash(release: Release) -> str:
+def _table_hash(release: TableRelease) -> str:
     return str(release.description()["csv_sha256"])
 
 

@@ -27,7 +27,7 @@ from tacit.server.auth.people import Identity
 from tacit.server.curate.sources import Folder
 from tacit.server.db import Unavailable
 from tacit.server.ops.log import event
-from tacit.session import Quote, Release, Session
+from tacit.session import Quote, Session, TableRelease
 from tacit.sql import lower, parse
 from tacit.sql.expect import columns_of
 from tacit.sql.job import Query
@@ -231,11 +231,11 @@ class Datasets:
         key: str | None = None,
         watch: Watch | None = None,
         **terms: Unpack[Terms],
-    ) -> Release:
+    ) -> TableRelease:
         """The answer to a question, after it is paid for."""
         return self.answer(self.question(who, dataset, sql, **terms), key=key, watch=watch)
 
-    def answer(self, question: PricedQuestion, *, key: str | None = None, watch: Watch | None = None) -> Release:
+    def answer(self, question: PricedQuestion, *, key: str | None = None, watch: Watch | None = None) -> TableRelease:
         """The answer, after it is paid for, under the rules as they are now. `watch` can stop it, and is told how far
         it is."""
         began, watch, who = monotonic(), watch or Watch(), question.who

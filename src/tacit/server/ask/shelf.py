@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Row, select, update
 from tacit.server.auth.people import Identity
 from tacit.server.db import State, now, releases
 from tacit.server.problem import HttpProblem
-from tacit.session import Release
+from tacit.session import TableRelease
 
 __all__ = ["Shelf", "ShelvedRelease"]
 
@@ -33,7 +33,7 @@ class ShelvedRelease:
     time: int
     sql: str
     shared: bool
-    release: Release
+    release: TableRelease
 
     def head(self) -> dict[str, Any]:
         """What a list shows."""
@@ -54,7 +54,7 @@ class Shelf:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def put(self, who: Identity, dataset: str, sql: str, release: Release) -> str:
+    def put(self, who: Identity, dataset: str, sql: str, release: TableRelease) -> str:
         """Keep a release; its name. The same one again has the same name."""
         ledger = release.facts["ledger"]
         told = [who.name, dataset, ledger["id"], ledger["entry"], sql, release.confidence]
@@ -128,5 +128,5 @@ def _shelved(row: "Row[Any]") -> ShelvedRelease:
         time=row.time,
         sql=row.sql,
         shared=bool(row.shared),
-        release=Release.from_bytes(row.content),
+        release=TableRelease.from_bytes(row.content),
     )

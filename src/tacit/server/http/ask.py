@@ -23,7 +23,7 @@ from tacit.server.auth.people import Identity
 from tacit.server.db import keys
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem
-from tacit.session import Release
+from tacit.session import TableRelease
 from tacit.sql.offer import Terms
 
 __all__ = ["ANSWERED", "ARROW", "CSV", "HTML", "JSON", "Question", "answered", "media", "router"]
@@ -100,7 +100,9 @@ def media(request: Request, forms: tuple[str, ...] = (JSON, CSV, ARROW)) -> str:
     return best
 
 
-def answered(release: Release, form: str, *, name: str, cached: bool, key: str | None = None, **more: Any) -> Response:
+def answered(
+    release: TableRelease, form: str, *, name: str, cached: bool, key: str | None = None, **more: Any
+) -> Response:
     """A release in one of the forms, with the key of its charge where it was asked for just now."""
     headers = {"Tacit-Release": name, "Tacit-Cached": str(cached).lower(), "Vary": "Accept"}
     if key is not None:
@@ -215,7 +217,7 @@ def _ask(
             _claim(service, who, dataset, key, question)
         request.state.key = charge = key or name
 
-    def work(watch: Watch) -> tuple[str, Release]:
+    def work(watch: Watch) -> tuple[str, TableRelease]:
         found = service.datasets.answer(asked, key=charge, watch=watch)
         return service.shelf.put(who, dataset, question.sql, found), found
 

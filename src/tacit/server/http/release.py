@@ -18,7 +18,7 @@ from tacit.server.auth.people import Identity
 from tacit.server.http.ask import ANSWERED, HTML, JSON, answered, media
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem
-from tacit.session import Release
+from tacit.session import TableRelease
 
 __all__ = ["release_of", "router"]
 
@@ -185,7 +185,7 @@ def chart(
     return JSONResponse(_drawn(found, width, f"#{accent}", f"#{ink}"))
 
 
-def _drawn(found: Release, width: int, accent: str, ink: str) -> dict[str, object]:
+def _drawn(found: TableRelease, width: int, accent: str, ink: str) -> dict[str, object]:
     try:
         from tacit.plot.answers import fitted
     except ImportError as missing:

@@ -21,7 +21,7 @@ from tacit.server.wire.lex import unqualified
 from tacit.server.wire.setting import Settings
 from tacit.server.wire.statement import Ask, Browse, Command, Explain, Reset, Set, Show, Statement
 from tacit.server.wire.value import KINDS, WireField, kind_of
-from tacit.session import Quote, Release
+from tacit.session import Quote, TableRelease
 
 __all__ = ["WireDoor", "WireResult"]
 
@@ -175,7 +175,7 @@ class WireDoor:
         ]
 
 
-def _columns(release: Release, fields: Sequence[WireField]) -> list[list[Any]]:
+def _columns(release: TableRelease, fields: Sequence[WireField]) -> list[list[Any]]:
     """The answer's columns in the order of the fields; the ends of an interval come after their number."""
     names = list(release.table.column_names)
     if [each.name for each in fields if each.end is None] != names:
