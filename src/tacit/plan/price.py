@@ -145,18 +145,9 @@ def _spread(priced: Priced) -> float:
             groups = _groups(priced.planned.parts[task.part])
             # a private bound is in units of itself; a unit in g groups has an l1 norm up to √g times its l2 norm
             row = float(clip.row) if clip.bound is not None else sqrt(groups) if clip.norm == "l2" else float(groups)
-            size = _size(step)
+            size = step.mechanism.standard_deviation
             total += (size / row if clip.bound is not None else size * row) ** 2
     return total
-
-
-def _size(step: Step) -> float:
-    """The standard deviation of additive noise."""
-    mechanism = step.mechanism
-    if isinstance(mechanism, DiscreteGaussian):
-        return float(mechanism.sigma)
-    assert isinstance(mechanism, DiscreteLaplace)  # the two kinds there are
-    return sqrt(2) * float(mechanism.scale)
 
 
 def _priced(

@@ -1,19 +1,17 @@
 """How large the noise of each column will be, before anything is paid for."""
 
-from typing import Any
-
 import numpy as np
 
 from tacit.desk.quote import Expected
 from tacit.desk.show import margin
-from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace
+from tacit.mechanism import BinnedQuantiles
 from tacit.plan.expression import Column
 from tacit.plan.moments import Recipe
 from tacit.plan.price import Priced
 from tacit.plan.question import Question
 from tacit.sql.estimate import margin_of, width
 
-__all__ = ["columns_of", "expected", "size_of"]
+__all__ = ["columns_of", "expected"]
 
 TYPICAL = 1000  # rows in a group, to give ratios a number
 
@@ -44,7 +42,7 @@ def _of(priced: Priced, recipe: Recipe, confidence: float) -> tuple[float | None
         ranks = 2 * float(step.mechanism.margin) / (recipe.half if clip.bound is not None else 1)
         return None, f"an interval about {_plain(ranks)} rows wide in rank"
     step, clip = priced.noise_step(recipe.part, recipe.inputs[0])
-    size, kind = size_of(step.mechanism)
+    size, kind = float(step.mechanism.magnitude), step.mechanism.family
     unit = 1.0 if clip.bound is not None else float("nan")
     scale, half = float(recipe.step), float(recipe.half)
     one = np.array([size])
@@ -66,14 +64,6 @@ def _of(priced: Priced, recipe: Recipe, confidence: float) -> tuple[float | None
             f"about ± {margin(error)} where a group has {TYPICAL:,} rows, ± {margin(error * 10)} for {TYPICAL // 10}",
         )
     return None, "depends on the number of rows in the group; the answer says how much"
-
-
-def size_of(mechanism: Any) -> tuple[float, str]:
-    """σ or the scale of additive noise, and its kind."""
-    if isinstance(mechanism, DiscreteGaussian):
-        return float(mechanism.sigma), "gaussian"
-    assert isinstance(mechanism, DiscreteLaplace)
-    return float(mechanism.scale), "laplace"
 
 
 def _plain(value: float) -> str:

@@ -8,11 +8,9 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from tacit.desk.quote import Hint
 from tacit.desk.show import digits
-from tacit.mechanism import BinnedQuantiles, KeySelection
+from tacit.mechanism import KeySelection
 from tacit.plan.bounded import Bounded, Clip
 from tacit.plan.describe import show_expression, show_value
 from tacit.plan.expression import Call, Column, Constant, Expression
@@ -21,8 +19,6 @@ from tacit.plan.node import Filter, Group, Join, Node, Project, scans_of
 from tacit.plan.price import RELATIVE, Priced
 from tacit.policy import Currency, Policy
 from tacit.program import Step
-from tacit.sql.estimate import width
-from tacit.sql.expect import size_of
 from tacit.sql.noise import Released
 from tacit.sql.offer import Purchase
 
@@ -167,12 +163,7 @@ def _noise(priced: Priced, policy: Policy, confidence: float) -> Iterator[Hint]:
 
 def _units(step: Step, clip: Clip, confidence: float) -> float:
     """The half-width of the noise, in the most that one unit counts."""
-    mechanism = step.mechanism
-    if isinstance(mechanism, BinnedQuantiles):
-        size = float(mechanism.margin)
-    else:
-        scale, kind = size_of(mechanism)
-        size = float(width([np.array([scale])], kind, confidence)[0])
+    size = step.mechanism.half_width(confidence)
     return size if clip.bound is None else size / float(clip.bound)
 
 

@@ -15,7 +15,7 @@ from tacit.base.exact import Exact
 from tacit.desk.job import open_exact
 from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
-from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.mechanism import BinnedQuantiles, Exponential, KeySelection
 from tacit.plan.bounded import LARGEST, Bounded, Clip
 from tacit.plan.facts import Value
 from tacit.plan.price import Priced
@@ -166,24 +166,16 @@ def _noised(step: Step, clip: Clip, units: Fraction, result: Result, place: Code
 
 def noisy(step: Step, clip: Clip, units: Fraction, truth: Any) -> dict[str, Noisy]:
     """Noise of a step on the measures of its clip, in `units` of it: an array for each."""
-    mechanism = step.mechanism
-    if isinstance(mechanism, DiscreteGaussian):
-        mechanism = replace(mechanism, sigma=mechanism.sigma * units)
-        return _named(clip, mechanism.sample(truth), "gaussian", float(mechanism.sigma))
-    assert isinstance(mechanism, DiscreteLaplace)  # the two kinds there are
-    mechanism = replace(mechanism, scale=mechanism.scale * units)
-    return _named(clip, mechanism.sample(truth), "laplace", float(mechanism.scale))
-
-
-def _named(clip: Clip, found: Any, kind: Any, size: float) -> dict[str, Noisy]:
-    return {name: Noisy(np.asarray(found[number], np.float64), kind, size) for number, name in enumerate(clip.names)}
+    mechanism = step.mechanism.scaled(units)
+    found, law, size = mechanism.sample(truth), mechanism.family, float(mechanism.magnitude)
+    return {name: Noisy(np.asarray(found[number], np.float64), law, size) for number, name in enumerate(clip.names)}
 
 
 def quantiles_of(step: Step, units: Fraction) -> BinnedQuantiles:
     """The mechanism of a step that draws quantiles, in `units` of its clip's bound."""
     mechanism = step.mechanism
     assert isinstance(mechanism, BinnedQuantiles)
-    return replace(mechanism, scale=mechanism.scale * units, margin=mechanism.margin * units)
+    return mechanism.scaled(units)
 
 
 def _quantiles(step: Step, clip: Clip, units: Fraction, result: Result, groups: Groups) -> Codes:

@@ -11,7 +11,7 @@ from tacit.base import InputError, LossError, Relation, TacitError
 from tacit.desk.certificate.evidence import Charged
 from tacit.desk.release import Release, TableRelease
 from tacit.loss import ZCDP, Approx, Loss, Pure, explain
-from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.mechanism import Mechanism
 from tacit.policy import Amount, Currency
 from tacit.program import Adaptive, AnyStep, Program, Step
 from tacit.program.step import step_from_json
@@ -30,7 +30,7 @@ __all__ = [
     "variant_words",
 ]
 
-Noise = BinnedQuantiles | DiscreteLaplace | DiscreteGaussian
+MEASURED = {"noise", "quantiles", "ends"}  # tasks whose noise is said in the units of the answer
 FOLLOWS = {
     "avg": "a noisy sum divided by a noisy count",
     "sum": "a noisy sum",
@@ -62,29 +62,18 @@ def noise_words(program: Program, step: AnyStep, clips: Sequence[Mapping[str, An
     """One step: which noise, how much of it in the units of the answer where they are known, and on what."""
     if isinstance(step, Adaptive):
         return f"mechanisms that follow from earlier noisy answers, of ρ = {_short(step.limit)} in all"
-    mechanism, unit = step.mechanism, program.unit
-    if isinstance(mechanism, KeySelection):
-        return (
-            f"{_kind(mechanism.noise)} noise of {_size(mechanism.noise, Fraction(1, mechanism.one))} {unit}s on the "
-            f"number of {unit}s in a group; a group is shown if that passes a threshold of "
-            f"{_short(Fraction(mechanism.threshold(), mechanism.one))}"
-        )
-    if isinstance(mechanism, Exponential):
-        return f"the exponential mechanism, with a scale of {_short(mechanism.scale)} {unit}s"
-    if not isinstance(mechanism, BinnedQuantiles | DiscreteLaplace | DiscreteGaussian):
-        return f"{type(mechanism).__name__}, with parameters as stated"
-    names = [] if step.task is None else list(step.task.measures)
-    chosen = _chosen(names, clips) if step.task is not None and step.task.scaled else Fraction(1)
+    mechanism = step.mechanism
+    if step.task is None or step.task.kind not in MEASURED:
+        return mechanism.words(program.unit)
+    names = list(step.task.measures)
+    chosen = _chosen(names, clips) if step.task.scaled else Fraction(1)
     found = [] if chosen is None else [_measured(program, name, mechanism, chosen) for name in names]
-    noise = f"{_kind(mechanism)} noise"
-    if isinstance(mechanism, BinnedQuantiles):
-        noise = f"the exponential mechanism on ranks, over {mechanism.cells:,} cells"
     known = [each for each in found if each is not None]
     if not known or len(known) < len(found):
-        return f"{noise}: {_size(mechanism, Fraction(1))} steps of what it is for"
+        return f"{mechanism.kind}: {mechanism.size_words()} steps of what it is for"
     used = [recipe["text"] for recipe in _recipes(program) if set(names) & set(recipe["inputs"]) and recipe["text"]]
     what = f", for {', '.join(dict.fromkeys(used))}" if used else ""
-    return f"{noise}: {'; '.join(dict.fromkeys(known))}{what}"
+    return f"{mechanism.kind}: {'; '.join(dict.fromkeys(known))}{what}"
 
 
 def _recipes(program: Program) -> list[Any]:
@@ -99,35 +88,25 @@ def _chosen(names: list[str], clips: Sequence[Mapping[str, Any]]) -> Fraction | 
     return None
 
 
-def _measured(program: Program, name: str, noise: Noise, times: Fraction) -> str | None:
+def _measured(program: Program, name: str, noise: Mechanism, times: Fraction) -> str | None:
     """The noise on one measure, in rows, units or the units of a column."""
     parts = program.query.get("parts", ()) if isinstance(program.query, dict) else []
     for part in parts:
         for ranks in part["ranks"]:
             if ranks["name"] == name:
-                return f"{_size(noise, times / ranks['one'])} rows"
+                return f"{noise.size_words(times / ranks['one'])} rows"
         for measure in part["measures"]:
             if measure["name"] != name:
                 continue
             if measure["kind"] == "distinct":
-                return f"{_size(noise, times)} values"
+                return f"{noise.size_words(times)} values"
             if measure["value"] is None or measure["kind"] == "units":
                 of = "rows" if measure["kind"] == "sum" else f"{program.unit}s"
-                return f"{_size(noise, times / (measure['high'] or 1))} {of}"
+                return f"{noise.size_words(times / (measure['high'] or 1))} {of}"
             if any(name in recipe["inputs"][:2] for recipe in _recipes(program)):  # a sum; what follows are moments
-                return f"{_size(noise, times * Fraction(measure['step']))} in the units of the values"
-            return f"{_size(noise, times)} steps of a further moment"
+                return f"{noise.size_words(times * Fraction(measure['step']))} in the units of the values"
+            return f"{noise.size_words(times)} steps of a further moment"
     return None
-
-
-def _kind(noise: Noise) -> str:
-    return "discrete Gaussian" if isinstance(noise, DiscreteGaussian) else "discrete Laplace"
-
-
-def _size(noise: Noise, each: Fraction) -> str:
-    if isinstance(noise, DiscreteGaussian):
-        return f"standard deviation {_short(noise.sigma * each)}"
-    return f"scale {_short(noise.scale * each)}"
 
 
 def _short(value: Fraction) -> str:
