@@ -30,7 +30,7 @@ from bench.server_load import Request, Seen, load, request
 from tacit.cli.demo.clinic import build
 from tacit.engine.dialect import DUCKDB
 from tacit.engine.render import statements
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.ledger import Ledger
 from tacit.loss import Cost
 from tacit.policy import load as load_policy
@@ -214,7 +214,7 @@ def _statement(folder: Path) -> str:
     with Session(load_policy(folder / "tacit.toml"), "analyst 9") as session:
         priced = session.job(_text(1, 1), **_offer()).priced
         source = f"read_parquet('{folder / 'visits.parquet'}', can_have_nan = true)"
-        table = Stored(sql=source, types=session.engine.columns("visits"))
+        table = StoredTable(sql=source, types=session.engine.columns("visits"))
         return statements(priced.planned.parts[0], DUCKDB, {"visits": table}).groups or ""
 
 

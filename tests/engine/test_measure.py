@@ -18,7 +18,7 @@ from tacit.engine.measure import spread_of
 from tacit.engine.render import statements
 from tacit.engine.rows import Rows
 from tacit.engine.steps import steps_of
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.bounded import Bounded, Key, Measure
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type
@@ -32,7 +32,7 @@ NEAR_FAR = st.sampled_from([-FAR - 1, -FAR, FAR, FAR + 1])
 NUMBER = Facts(type=Type.NUMBER, low=Fraction(-3), high=Fraction(500), step=Fraction(1, 100))
 AGE = Facts(type=Type.INTEGER, low=0, high=120)
 SIDE = Facts(type=Type.INTEGER, domain=(0, 1), nullable=False)
-TABLES = {"t": Stored(sql="t", types={"x": "DOUBLE", "side": "INTEGER"})}
+TABLES = {"t": StoredTable(sql="t", types={"x": "DOUBLE", "side": "INTEGER"})}
 
 
 def constant(value: Fraction) -> Constant:

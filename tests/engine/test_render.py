@@ -11,13 +11,13 @@ from tacit.base import InputError
 from tacit.engine.clip import thresholds, whole_clip
 from tacit.engine.dialect import DIALECTS, DUCKDB
 from tacit.engine.render import norms_sql, statements
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.bounded import Bounded, Clip, Measure, Presence, Ranks
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan, Source
 
 TYPES = {Type.INTEGER: "BIGINT", Type.NUMBER: "DOUBLE", Type.TEXT: "VARCHAR"}
-TABLES = {"visits": Stored(sql="visits", types={name: TYPES[facts.type] for name, facts in FACTS.items()})}
+TABLES = {"visits": StoredTable(sql="visits", types={name: TYPES[facts.type] for name, facts in FACTS.items()})}
 FULL = QUESTIONS["l2 by ward"]
 
 
@@ -71,7 +71,7 @@ def test_names_cannot_leave_their_quotes() -> None:
         is_private=True,
     )
     bounded = counting(source=scan, keys=(), clips=(clip("l2", 1, "count", exempt=True),))
-    sql = str(statements(bounded, DUCKDB, {"visits": Stored(sql="visits", types={nasty: "VARCHAR"})}).groups)
+    sql = str(statements(bounded, DUCKDB, {"visits": StoredTable(sql="visits", types={nasty: "VARCHAR"})}).groups)
     assert '"a"" FROM x; DROP TABLE y --"' in sql
     assert "'it''s'" in sql
 

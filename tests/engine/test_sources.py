@@ -36,7 +36,7 @@ from tacit.engine.source.copies import Copies
 from tacit.engine.source.listing import listed
 from tacit.engine.source.tables import FileSource
 from tacit.engine.spark import SparkEngine
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan, Source
 from tacit.policy import Column, ColumnType, Table
@@ -262,7 +262,7 @@ def check_spark(spark: Any, changed: Row, write: Callable[[Path, Sequence[Row]],
         with TemporaryDirectory() as folder:
             engine = SparkEngine(spark, {"t": write(Path(folder), rows).path})
             with engine._tables["t"].reading(list(TYPES)) as view:
-                stored = Stored(sql=view, types=engine.columns("t"))
+                stored = StoredTable(sql=view, types=engine.columns("t"))
                 found = engine._session.sql(scan_sql(SCAN, SPARK, {"t": stored}))
                 shown = [f"CAST(`{name}` AS STRING)" for name in found.columns]
                 return [tuple(row) for row in found.selectExpr(*shown).collect()]
@@ -297,7 +297,7 @@ def test_in_postgres(postgres: Server, number: str, changed: Row) -> None:
                 )
         engine = PostgresEngine(postgres.dsn(), {"t": "sources"})
         try:
-            stored = Stored(sql="public.sources", types=engine.columns("t"))
+            stored = StoredTable(sql="public.sources", types=engine.columns("t"))
             columns = engine._within(lambda fetch: fetch(scan_sql(SCAN, POSTGRES, {"t": stored})))
             return [tuple(map(repr, row)) for row in zip(*columns, strict=True)]
         finally:

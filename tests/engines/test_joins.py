@@ -20,14 +20,14 @@ from tacit.engine.engine import Engine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.render import statements
 from tacit.engine.spark import SparkEngine
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.bound import bound
 from tacit.plan.bounded import Bounded, Measure
 from tacit.plan.contribution import Contribution
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Join, Scan, Source
-from tacit.sql import Catalog, Table, lower, parse
+from tacit.sql import Catalog, CatalogTable, lower, parse
 
 __all__ = ["postgres", "spark"]
 
@@ -35,11 +35,11 @@ TEXT, WHOLE, NUMBER = (Facts(type=kind) for kind in (Type.TEXT, Type.INTEGER, Ty
 BEDS = Facts(type=Type.INTEGER, low=0, high=90)
 CATALOG = Catalog(
     tables={
-        "staff": Table(
+        "staff": CatalogTable(
             row_is_unit=True,
             columns={"ward": TEXT, "code": NUMBER, "pay": Facts(type=Type.INTEGER, low=0, high=8, step=Fraction(1))},
         ),
-        "posts": Table(
+        "posts": CatalogTable(
             private=False,
             columns={"post": TEXT, "code": NUMBER, "beds": BEDS, "open": Facts(type=Type.BOOLEAN)},
             unique=frozenset({"post", "code"}),
@@ -147,4 +147,4 @@ def test_private_sides_are_not_made_unique() -> None:
     joined = Join(kind="inner", left=left, right=right, on=(keys,), unique=True)
     bounded = Bounded(source=joined, keys=(), measures=(Measure(name="n"),), clips=(clip("l2", Fraction(1), "n"),))
     with pytest.raises(InputError, match="only public rows"):
-        statements(bounded, DUCKDB, {"t": Stored(sql="t", types={"one": "BIGINT", "two": "BIGINT"})})
+        statements(bounded, DUCKDB, {"t": StoredTable(sql="t", types={"one": "BIGINT", "two": "BIGINT"})})

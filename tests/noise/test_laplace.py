@@ -12,13 +12,13 @@ from support.statistics import number
 from tacit.base import InputError
 from tacit.noise import discrete_laplace, discrete_laplaces, geometric, geometrics
 from tacit.noise.laplace import DIGIT, FEW, LEAD, WIDEST, _tables
-from tacit.noise.table import Table
+from tacit.noise.table import InversionTable
 
 BITS = 400
 HUGE = Fraction(10**40 + 1, 10**35 + 3)
 
 
-def masses(table: Table, cells: int) -> dict[int, mpmath.mpf]:
+def masses(table: InversionTable, cells: int) -> dict[int, mpmath.mpf]:
     """Probability of each value, from the middles of the table's own bounds at 400 bits."""
     middles = [mpmath.mpf(0)]
     for low, high in table._cumulative(BITS):

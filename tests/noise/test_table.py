@@ -19,7 +19,7 @@ from tacit.noise import Rng
 from tacit.noise.bounds import Enclosure
 from tacit.noise.gaussian import _cells
 from tacit.noise.laplace import _tables
-from tacit.noise.table import CHUNK, UNDECIDED, Table, in_chunks
+from tacit.noise.table import CHUNK, UNDECIDED, InversionTable, in_chunks
 
 PRECISION = 700  # bits of the true boundaries, about 210 digits
 HUGE, NEAR_ONE = Fraction(10**40 + 1, 10**35 + 3), Fraction(10**40 + 1, 10**40 - 7)
@@ -27,7 +27,7 @@ SCALES = [Fraction(s) for s in ("1/1000", "1/3", "1", "7/3", "64", "65", "1000",
 SCALES += [HUGE, NEAR_ONE]
 VARIANCES = [Fraction(v) for v in ("1/1000", "1/9", "1", "49/9", "10000", "1050625", str(2**79))] + [NEAR_ONE]
 
-Case = tuple[Table, list[Fraction], Callable[[int], int]]
+Case = tuple[InversionTable, list[Fraction], Callable[[int], int]]
 
 
 def exactly(value: mpmath.mpf) -> Fraction:
@@ -248,7 +248,7 @@ def test_exact_boundaries_on_a_word() -> None:
     def cumulative(bits: int) -> Iterator[Enclosure]:
         yield boundary << bits - 64, boundary << bits - 64
 
-    case = Table(cumulative, lambda cell: 10 + cell, finite=True), [Fraction(5, 16)], lambda cell: 10 + cell
+    case = InversionTable(cumulative, lambda cell: 10 + cell, finite=True), [Fraction(5, 16)], lambda cell: 10 + cell
     for offset in (-2, -1, 0, 1, 2):
         check(case, boundary + offset << 128, 192)
         check(case, (boundary << 64) + offset << 64, 192)
@@ -263,7 +263,7 @@ def test_loose_bounds_still_sample_exactly() -> None:
         floor = (1 << bits) // 3
         yield floor - slack, floor + 1 + slack
 
-    case = Table(cumulative, lambda cell: cell, finite=True), [third], lambda cell: cell
+    case = InversionTable(cumulative, lambda cell: cell, finite=True), [third], lambda cell: cell
     floor, _ = scaled(third, 192)
     for offset in (-1, 0, 1):
         assert check(case, floor + offset << 192, 384) > 192

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tacit.plot import Claim, Panel, compare, page, tradeoff
+from tacit.plot import Panel, PlottedClaim, compare, page, tradeoff
 from tacit.plot.privacy import RocLine, audit, roc
 
 
@@ -71,10 +71,10 @@ def test_a_curve_too_low_to_write_below_is_left_clear() -> None:
 
 
 CLAIMS = [
-    Claim("sum", 11297.0, True, "11298"),
-    Claim("zCDP", None, False, "no rho"),
-    Claim("CLT", 6.0, False, "≈ 6"),
-    Claim("tacit", 6.18773, True, "6.1878", lower=6.18768),
+    PlottedClaim("sum", 11297.0, True, "11298"),
+    PlottedClaim("zCDP", None, False, "no rho"),
+    PlottedClaim("CLT", 6.0, False, "≈ 6"),
+    PlottedClaim("tacit", 6.18773, True, "6.1878", lower=6.18768),
 ]
 
 
@@ -88,7 +88,7 @@ def test_compare_tells_bounds_from_guesses() -> None:
 
 
 def test_far_apart_is_logarithmic_and_near_is_not() -> None:
-    def axis(claims: list[Claim]) -> tuple[str, str]:
+    def axis(claims: list[PlottedClaim]) -> tuple[str, str]:
         scales = [layer["encoding"]["x"] for layer in layers(compare(claims, axis="ε"))]
         return next((x["scale"]["type"], x["title"]) for x in scales if "scale" in x)
 
@@ -97,5 +97,5 @@ def test_far_apart_is_logarithmic_and_near_is_not() -> None:
 
 
 def test_nothing_to_compare_is_still_a_picture() -> None:
-    nothing = compare([Claim("tacit", 0.0, True, "0")], axis="ε")
+    nothing = compare([PlottedClaim("tacit", 0.0, True, "0")], axis="ε")
     assert page([[nothing]], title="t", subtitle="s").to_dict()["vconcat"]

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.base import InputError
 from tacit.plot import Share, shares
-from tacit.plot.report import Picture, Section, Table, pictured, report, report_path, write_report
+from tacit.plot.report import Picture, ReportTable, Section, pictured, report, report_path, write_report
 
 EVIL = "<script>alert('x')</script> & \"quoted\""
 BARS = [Share("", EVIL, False, 0.9, 0.8, 1.0), Share("", "tacit", True, 0.1, 0.0, 0.2)]
@@ -51,7 +51,7 @@ def evil(picture: Picture) -> str:
         title=EVIL,
         lines=(EVIL,),
         picture=picture,
-        table=Table((EVIL, "b"), ((EVIL, "1"),)),
+        table=ReportTable((EVIL, "b"), ((EVIL, "1"),)),
         remarks=(EVIL,),
         row=(EVIL,),
     )

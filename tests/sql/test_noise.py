@@ -13,14 +13,14 @@ from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital
 from tacit.base import Exact, InputError
 from tacit.base.exact import opened
-from tacit.engine.result import Result, Table
+from tacit.engine.result import Result, ResultTable
 from tacit.ledger import Receipt
 from tacit.plan.price import Priced
 from tacit.session import Session
 from tacit.sql.assemble import assemble
 from tacit.sql.estimate import Noisy
 from tacit.sql.groups import Groups
-from tacit.sql.noise import Released, Stored, choose_bound, release
+from tacit.sql.noise import Released, StoredAnswer, choose_bound, release
 
 BY_WARD = (
     "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a, VARIANCE(cost) AS v, SUM(cost) / COUNT(*) AS r "
@@ -125,7 +125,7 @@ def test_a_million_groups_are_released_without_a_loop(session: Session) -> None:
     domains = [key.values for key in part.keys]
     groups = Groups.every([values for values in domains if values is not None])
     assert len(groups) == 111 * 31 * 4 * 2
-    table = Table(
+    table = ResultTable(
         keys=tuple(tuple(groups.column(i)) for i in range(4)),
         columns={priced.planned.recipes[0].inputs[0]: np.arange(len(groups)) * 10**6},
     )
@@ -140,7 +140,7 @@ def test_a_million_groups_are_released_without_a_loop(session: Session) -> None:
 def test_rows_of_keys_that_were_not_declared_are_left_out(session: Session) -> None:
     priced, receipt = paid(session, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
     name = priced.planned.recipes[0].inputs[0]
-    table = Table(keys=(("zzz", "b"),), columns={name: np.array([10**15, 10**12])})
+    table = ResultTable(keys=(("zzz", "b"),), columns={name: np.array([10**15, 10**12])})
     exact = Exact(Result(groups=table, presence=None, ranks={}))
     with drawing_from(FixedRng(1)):
         found = release(priced, 0, priced.planned.parts[0], exact, receipt).measures[name]
@@ -151,7 +151,7 @@ def test_numbers_beyond_64_bits_are_added_to_exactly(session: Session) -> None:
     priced, receipt = paid(session, "SELECT COUNT(*) AS n FROM visits")
     name = priced.planned.recipes[0].inputs[0]
     huge = 2**80
-    table = Table(keys=(), columns={name: np.array([huge], dtype=object)})
+    table = ResultTable(keys=(), columns={name: np.array([huge], dtype=object)})
     exact = Exact(Result(groups=table, presence=None, ranks={}))
     with drawing_from(FixedRng(1)):
         found = release(priced, 0, priced.planned.parts[0], exact, receipt).measures[name]
@@ -168,7 +168,7 @@ def test_what_is_stored_reads_back() -> None:
         ends={"m2": np.array([[[1, 2]], [[3, 4]], [[5, 6]]])},
     )
     whole = Released(groups=Groups.every([("a", None)]), measures={}, quantiles={}, ends={})
-    back = Stored.from_bytes(Stored(parts=(part, whole), facts={"x": [1, "y"]}).to_bytes())
+    back = StoredAnswer.from_bytes(StoredAnswer(parts=(part, whole), facts={"x": [1, "y"]}).to_bytes())
     first, second = back.parts
     assert back.facts == {"x": [1, "y"]}
     assert first.groups.column(0) == [values[0][6], None, 7]
@@ -178,6 +178,6 @@ def test_what_is_stored_reads_back() -> None:
     assert (first.ends["m2"] == part.ends["m2"]).all()
     assert (first.quantiles["m2"] == part.quantiles["m2"]).all()
     assert second.groups.column(0) == ["a", None]
-    data = Stored(parts=(), facts={}).to_bytes()
+    data = StoredAnswer(parts=(), facts={}).to_bytes()
     with pytest.raises(InputError, match="version 9"):
-        Stored.from_bytes(data.replace(b'"version":1', b'"version":9'))
+        StoredAnswer.from_bytes(data.replace(b'"version":1', b'"version":9'))

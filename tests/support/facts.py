@@ -9,7 +9,7 @@ from support.databases import Family
 from tacit.engine.dialect import DUCKDB
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import relation_sql
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node
@@ -34,7 +34,7 @@ def check_facts(question: Question, data: Family, version: str = "whole") -> Non
     if not values:
         return
     engine = data.engine
-    tables = {name: Stored(sql=sql, types=engine.columns(name)) for name, sql in engine._tables.items()}
+    tables = {name: StoredTable(sql=sql, types=engine.columns(name)) for name, sql in engine._tables.items()}
     chosen = ", ".join(f"{sql} AS v{i}" for i, (_, sql) in enumerate(values))
     columns = data.engine._fetch(f"SELECT {chosen} FROM ({relation_sql(source, DUCKDB, tables)}) AS r")
     for (facts, sql), column in zip(values, columns, strict=True):

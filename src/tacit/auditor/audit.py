@@ -5,7 +5,7 @@ from typing import Any
 
 from tacit.auditor.certify import Form, allocated, better_form, bound, detectable, rarest
 from tacit.auditor.claims import Case, Screened, Shares, Target, read_case, screened
-from tacit.auditor.draw import Source, opened_source
+from tacit.auditor.draw import OutputSource, opened_source
 from tacit.auditor.events import Event
 from tacit.auditor.search import Goal
 from tacit.auditor.sequences import number_scores
@@ -78,7 +78,9 @@ def audit(
     return _verdict(case, chosen, form, sizes, counts, float(level), tail, size)
 
 
-def _counted(source: Source, chosen: Screened, event: Event, sizes: tuple[int, int], tell: Tell) -> tuple[int, int]:
+def _counted(
+    source: OutputSource, chosen: Screened, event: Event, sizes: tuple[int, int], tell: Tell
+) -> tuple[int, int]:
     """How many fresh outputs of each neighbour lie in the event."""
     counts, done = [0, 0], 0
     for side in (0, 1):

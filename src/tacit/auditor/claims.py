@@ -7,7 +7,7 @@ from itertools import chain, islice
 from math import ceil, isfinite, log2
 from typing import Any
 
-from tacit.auditor.draw import Source
+from tacit.auditor.draw import OutputSource
 from tacit.auditor.outputs import Outputs
 from tacit.auditor.search import Found, Goal, search
 from tacit.base import InputError, Number, between, non_negative
@@ -126,7 +126,7 @@ class Screened:
 
 
 def screened(
-    source: Source,
+    source: OutputSource,
     pairs: Iterator[tuple[Any, Any]],
     shares: Shares,
     goal: Goal,

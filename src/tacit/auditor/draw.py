@@ -16,7 +16,7 @@ from tacit.mechanism import Mechanism
 from tacit.mechanism.additive import Additive
 from tacit.noise import Rng
 
-__all__ = ["Source", "opened_source"]
+__all__ = ["OutputSource", "opened_source"]
 
 CHUNK = 1 << 16
 HEAD = 64  # outputs compared to notice that a batch came twice
@@ -70,7 +70,7 @@ def _drawn(draw: Draw, data: Any, size: int) -> Outputs:
     return Outputs.of(draw(data, size))
 
 
-class Source:
+class OutputSource:
     """Draws outputs, in other processes where there are several, and notices noise that repeats itself."""
 
     def __init__(self, draw: Draw, name: str, pool: ProcessPoolExecutor | None, workers: int) -> None:
@@ -108,14 +108,14 @@ class Source:
 
 
 @contextmanager
-def opened_source(target: Mechanism | Callable[..., Any], *, workers: int, rng: Rng | None) -> Iterator[Source]:
+def opened_source(target: Mechanism | Callable[..., Any], *, workers: int, rng: Rng | None) -> Iterator[OutputSource]:
     """A source of outputs of `target`, with as many processes as `workers` says."""
     count = whole(workers, "workers", least=1)
     draw: Draw = Repeat(target, rng)
     if not isinstance(target, Mechanism) and _takes_size(target):
         draw = Sized(target)
     if count == 1:
-        yield Source(draw, _name(target), None, 1)
+        yield OutputSource(draw, _name(target), None, 1)
         return
     if rng is not None:
         raise InputError("workers must be 1 when rng is given: a random source cannot be shared between processes")
@@ -126,7 +126,7 @@ def opened_source(target: Mechanism | Callable[..., Any], *, workers: int, rng: 
             f"{_name(target)} cannot be sent to other processes: define it at the top of a module, or pass workers=1"
         ) from error
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        yield Source(draw, _name(target), pool, count)
+        yield OutputSource(draw, _name(target), pool, count)
 
 
 def _takes_size(target: Callable[..., Any]) -> bool:

@@ -15,7 +15,7 @@ from rich.text import Text
 from tacit.base import InputError, Number, PrivacyWarning, Relation, exact, positive, whole
 from tacit.cli import program as p
 from tacit.cli.options import Json, Picture, flag, option
-from tacit.cli.program import Program, plain
+from tacit.cli.program import AccountedProgram, plain
 from tacit.cli.screen import announce, bar, bounds, bullets, check_outputs, down, facts, plain_table, print_json, up
 from tacit.loss import PLD, Approx, Interval, Loss, Meaning, Pure
 from tacit.loss import calibrate as least_noise
@@ -57,7 +57,7 @@ def epsilon(
     Example: tacit account epsilon gaussian --sigma 1 --rate 0.01 --steps 10000 --delta 1e-5
     """
     values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
-    program = Program.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
+    program = AccountedProgram.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
     _show_price(Console(), program, program.delta(delta), accuracy=accuracy, as_json=as_json)
 
 
@@ -84,7 +84,7 @@ def calibrate(
     if epsilon is None:
         raise InputError("calibrate needs --epsilon: the ε that the whole program may cost")
     values: dict[str, str | None] = {p.mechanism(name).option: "1"}  # a place for what is sought
-    program = Program.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
+    program = AccountedProgram.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
     _show_setting(Console(), program, epsilon, program.delta(delta), accuracy=accuracy, as_json=as_json)
 
 
@@ -129,7 +129,7 @@ def explain(
         subject = _guarantee(epsilon, delta, relation=relation, unit=unit)
     else:
         values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
-        program = Program.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
+        program = AccountedProgram.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
         subject = (program.sentence(), program.loss(), program.delta(delta))
     _show_meaning(Console(), *subject, prior=prior, population=population, plot=plot, as_json=as_json)
 
@@ -174,7 +174,7 @@ def _summary(mechanism: type[Mechanism]) -> str:
 # --- what a program costs, and the noise for a price
 
 
-def _price(program: Program, delta: Fraction, *, accuracy: float) -> Interval:
+def _price(program: AccountedProgram, delta: Fraction, *, accuracy: float) -> Interval:
     """Bounds on the program's ε at δ."""
     if not 1e-9 <= accuracy <= 0.5:
         raise InputError(f"--accuracy must lie between 1e-9 and 0.5, not {accuracy}")
@@ -184,7 +184,9 @@ def _price(program: Program, delta: Fraction, *, accuracy: float) -> Interval:
         return loss.epsilon(delta, accuracy=accuracy)
 
 
-def _show_price(console: Console, program: Program, delta: Fraction, *, accuracy: float, as_json: bool) -> None:
+def _show_price(
+    console: Console, program: AccountedProgram, delta: Fraction, *, accuracy: float, as_json: bool
+) -> None:
     """The interval, the guarantee and one sentence on what it means."""
     found = _price(program, delta, accuracy=accuracy)
     guarantee = Approx(found.upper, delta, relation=program.relation, unit=program.unit) if found.upper < inf else None
@@ -217,7 +219,7 @@ def between(found: Interval) -> str:
 
 
 def _show_setting(
-    console: Console, program: Program, epsilon: Number, delta: Fraction, *, accuracy: float, as_json: bool
+    console: Console, program: AccountedProgram, epsilon: Number, delta: Fraction, *, accuracy: float, as_json: bool
 ) -> None:
     """The least noise (for pure: the most ε a run) that reaches (ε, δ)."""
     target, option = positive(epsilon, "--epsilon"), program.kind.option
@@ -253,7 +255,7 @@ def _word(found: Interval) -> str:
     return "proven" if found.rigorous else "estimated"
 
 
-def _usable(program: Program, value: float, target: Fraction, delta: Fraction) -> str:
+def _usable(program: AccountedProgram, value: float, target: Fraction, delta: Fraction) -> str:
     """A short number that is as safe as `value`. Without δ the arithmetic is exact, so that 10 need not be 10.0001."""
     near = f"{value:.6g}"
     loss = program.with_value(near).loss()

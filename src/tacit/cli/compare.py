@@ -14,7 +14,7 @@ from tacit.base import LossError, Relation
 from tacit.cli import program as p
 from tacit.cli.account import between
 from tacit.cli.options import Json, Picture
-from tacit.cli.program import Program
+from tacit.cli.program import AccountedProgram
 from tacit.cli.screen import announce, bar, bounds, check_outputs, plain_table, print_json, up
 from tacit.loss import PLD, RDP, ZCDP, Interval
 from tacit.loss.classic import advanced, basic, clt_epsilon, clt_sampled_gaussian_epsilon, optimal_epsilon
@@ -64,11 +64,11 @@ def compare(
     Example: tacit account compare gaussian --sigma 1 --rate 0.01 --steps 10000 --delta 1e-5
     """
     values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
-    program = Program.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
+    program = AccountedProgram.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
     _show(Console(), program, program.delta(delta), plot=plot, as_json=as_json)
 
 
-def _show(console: Console, program: Program, delta: Fraction, *, plot: Path | None, as_json: bool) -> None:
+def _show(console: Console, program: AccountedProgram, delta: Fraction, *, plot: Path | None, as_json: bool) -> None:
     """Ask every method and show the answers side by side."""
     check_outputs(plot=plot)
     with bar("asking every method"):
@@ -116,11 +116,11 @@ def _how(method: Method) -> str:
     return method.note
 
 
-def _draw(program: Program, delta: Fraction, found: list[Method], path: Path) -> None:
-    from tacit.plot import Claim, compare, page, write
+def _draw(program: AccountedProgram, delta: Fraction, found: list[Method], path: Path) -> None:
+    from tacit.plot import PlottedClaim, compare, page, write
 
     claims = [
-        Claim(
+        PlottedClaim(
             method.name,
             None if method.found is None else method.found.upper,
             proven=method.proven,
@@ -138,7 +138,7 @@ def _draw(program: Program, delta: Fraction, found: list[Method], path: Path) ->
 # --- the methods
 
 
-def methods(program: Program, delta: Fraction) -> list[Method]:
+def methods(program: AccountedProgram, delta: Fraction) -> list[Method]:
     """Every method, the crudest first."""
     step, loss = program.step(), program.loss()
     assert isinstance(loss, PLD)
@@ -176,7 +176,9 @@ def _positive(delta: Fraction, epsilon: Callable[[Fraction], Interval]) -> Inter
     return epsilon(delta)
 
 
-def _each(program: Program, step: PLD, delta: Fraction, *, halves: int) -> tuple[float | Fraction, Fraction, str]:
+def _each(
+    program: AccountedProgram, step: PLD, delta: Fraction, *, halves: int
+) -> tuple[float | Fraction, Fraction, str]:
     """The (ε, δ) of one run that a composition theorem starts from: pure, or with its share of δ."""
     if program.kind.pure:
         return step.bound, Fraction(0), "each run at its pure ε"
@@ -184,13 +186,13 @@ def _each(program: Program, step: PLD, delta: Fraction, *, halves: int) -> tuple
     return step.epsilon(share, accuracy=ACCURACY).upper, share, f"each run at δ/{halves * program.steps:,}"
 
 
-def _sum(program: Program, step: PLD, delta: Fraction) -> tuple[Interval, str]:
+def _sum(program: AccountedProgram, step: PLD, delta: Fraction) -> tuple[Interval, str]:
     each, share, how = _each(program, step, delta, halves=1)
     value, _ = basic(each, share, count=program.steps)
     return Interval(0.0, value * (1 + 1e-15)), f"basic composition, {how}"
 
 
-def _advanced(program: Program, step: PLD, delta: Fraction) -> tuple[Interval, str]:
+def _advanced(program: AccountedProgram, step: PLD, delta: Fraction) -> tuple[Interval, str]:
     if not delta:
         raise LossError(NEEDS_DELTA)
     each, share, how = _each(program, step, delta, halves=2)
@@ -198,7 +200,7 @@ def _advanced(program: Program, step: PLD, delta: Fraction) -> tuple[Interval, s
     return Interval(0.0, value), f"Dwork, Rothblum, Vadhan 2010, {how}"
 
 
-def _optimal(program: Program, step: PLD, delta: Fraction) -> tuple[Interval, str]:
+def _optimal(program: AccountedProgram, step: PLD, delta: Fraction) -> tuple[Interval, str]:
     if not delta:
         raise LossError(NEEDS_DELTA)
     each, share, how = _each(program, step, delta, halves=2)
@@ -211,7 +213,7 @@ def _concentrated(loss: PLD, delta: Fraction) -> tuple[Interval, str]:
     return _positive(delta, ZCDP.implied_by(loss).epsilon), "sum of ρ"
 
 
-def _limit(program: Program, step: PLD, delta: Fraction) -> tuple[Interval, str]:
+def _limit(program: AccountedProgram, step: PLD, delta: Fraction) -> tuple[Interval, str]:
     if not delta:
         raise LossError(NEEDS_DELTA)
     note = "central limit: an approximation, not a bound"

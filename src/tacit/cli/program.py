@@ -17,14 +17,14 @@ from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 
 __all__ = [
     "KINDS",
+    "AccountedKind",
+    "AccountedProgram",
     "Accuracy",
     "Clip",
     "Delta",
     "EpsilonEach",
-    "Kind",
     "MechanismName",
     "MechanismNameOrNone",
-    "Program",
     "Rate",
     "RelationName",
     "Sampling",
@@ -41,7 +41,7 @@ SAMPLINGS = ("poisson", "fixed")
 
 
 @dataclass(frozen=True)
-class Kind:
+class AccountedKind:
     """What the command line calls a mechanism: the option that sets it, what to call it, and whether a δ is needed.
 
     `single` is noise on one number; otherwise the sensitivity bounds a vector in the norm of the noise.
@@ -62,13 +62,15 @@ class Kind:
 
 
 KINDS = {
-    "gaussian": Kind("sigma", "Gaussian noise", lambda sigma: Gaussian(sigma=sigma)),
-    "laplace": Kind("scale", "Laplace noise", lambda scale: Laplace(scale=scale), pure=True),
-    "discrete-gaussian": Kind(
+    "gaussian": AccountedKind("sigma", "Gaussian noise", lambda sigma: Gaussian(sigma=sigma)),
+    "laplace": AccountedKind("scale", "Laplace noise", lambda scale: Laplace(scale=scale), pure=True),
+    "discrete-gaussian": AccountedKind(
         "sigma", "whole Gaussian noise on one number", lambda sigma: DiscreteGaussian(sigma=sigma), single=True
     ),
-    "discrete-laplace": Kind("scale", "whole Laplace noise", lambda scale: DiscreteLaplace(scale=scale), pure=True),
-    "pure": Kind("epsilon", "any pure mechanism", pure=True),
+    "discrete-laplace": AccountedKind(
+        "scale", "whole Laplace noise", lambda scale: DiscreteLaplace(scale=scale), pure=True
+    ),
+    "pure": AccountedKind("epsilon", "any pure mechanism", pure=True),
 }
 
 
@@ -125,7 +127,7 @@ def plain(number: Fraction) -> str:
     return str(number) if number.denominator < 1000 else f"{float(number):.6g}"
 
 
-def mechanism(name: str) -> Kind:
+def mechanism(name: str) -> AccountedKind:
     """The kind of this name, or an error that lists them."""
     if name not in KINDS:
         raise InputError(f'"{name}" is not a mechanism here: choose one of {", ".join(KINDS)}')
@@ -133,7 +135,7 @@ def mechanism(name: str) -> Kind:
 
 
 @dataclass(frozen=True)
-class Program:
+class AccountedProgram:
     """`steps` runs of a mechanism with noise `value`, each on a sample that holds each unit with probability `rate`."""
 
     name: str
@@ -158,7 +160,7 @@ class Program:
         steps: str,
         relation: str,
         unit: str,
-    ) -> "Program":
+    ) -> "AccountedProgram":
         """From what was typed. `values` holds --sigma, --scale and --epsilon: the mechanism takes exactly one."""
         kind = mechanism(name)
         for word, given in values.items():
@@ -193,10 +195,10 @@ class Program:
         )
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> AccountedKind:
         return KINDS[self.name]
 
-    def with_value(self, value: Number) -> "Program":
+    def with_value(self, value: Number) -> "AccountedProgram":
         return replace(self, value=positive(value, self.kind.option, toward="decimal"))
 
     def unsampled(self) -> PLD:

@@ -208,8 +208,8 @@ def announce(console: Console, what: str, path: Path, *, quiet: bool) -> None:
 
 def outcome_section(outcome: "Outcome", title: str | None = None) -> "Section":
     """Both attempts of an attack, beside chance, with the picture; `title` in place of the outcome's own headline."""
+    from tacit.plot.report import ReportTable as Rows
     from tacit.plot.report import Section, pictured
-    from tacit.plot.report import Table as Rows
 
     sides = (outcome.undefended, outcome.defended)
     said = [f"{side.against}: {percent(side.success)}" for side in sides]
@@ -230,8 +230,8 @@ def outcome_section(outcome: "Outcome", title: str | None = None) -> "Section":
 
 def verdict_section(verdict: "Verdict", title: str | None = None) -> "Section":
     """An auditor's verdict in words, the picture, and the numbers behind it."""
+    from tacit.plot.report import ReportTable as Rows
     from tacit.plot.report import Section, pictured
-    from tacit.plot.report import Table as Rows
 
     first, *rest = str(verdict).splitlines()
     shown = (

@@ -21,7 +21,7 @@ from tacit.desk.certificate.certificate import Certificate
 from tacit.loss import Cost
 from tacit.noise import rng_or_default
 from tacit.session import Quote, TableRelease
-from tacit.sql.offer import Terms
+from tacit.sql.offer import OfferTerms
 
 __all__ = ["Connection", "connect"]
 
@@ -75,7 +75,7 @@ class Connection:
     def quote(
         self,
         sql: Any,
-        **terms: Unpack[Terms],
+        **terms: Unpack[OfferTerms],
     ) -> Quote:
         """What `ask` with the same arguments would cost, the error to expect, and what would be left. Free."""
         body = question_of(sql, **terms)
@@ -130,7 +130,7 @@ class Connection:
         sql: Any,
         *,
         key: str | None = None,
-        **terms: Unpack[Terms],
+        **terms: Unpack[OfferTerms],
     ) -> TableRelease:
         """The answer, after it is paid for. The same question about the same data again is free.
 

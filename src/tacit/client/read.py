@@ -30,7 +30,7 @@ from tacit.desk.quote import Expected, Hint
 from tacit.loss import Cost
 from tacit.session import Quote, TableRelease
 from tacit.sql.constants import sql_text
-from tacit.sql.offer import Offer, Terms
+from tacit.sql.offer import Offer, OfferTerms
 
 __all__ = ["KINDS", "ServiceProblem", "certificate_of", "plain", "question_of", "quote_of", "read", "release_of"]
 
@@ -170,7 +170,7 @@ class ServiceProblem:
 DIGITS = 30  # after the point, which is what a service reads
 
 
-def question_of(sql: Any, **terms: Unpack[Terms]) -> bytes:
+def question_of(sql: Any, **terms: Unpack[OfferTerms]) -> bytes:
     """The body of a request, the same for the same arguments; the same errors as a local session's.
 
     What does not end within thirty digits is rounded down: never more is spent, and no larger error taken, than said.

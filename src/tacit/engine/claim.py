@@ -20,7 +20,7 @@ from tacit.base import PolicyError, TacitError
 from tacit.engine.connect import local_table
 from tacit.engine.engine import Engine
 from tacit.policy import Claim, Policy, Table
-from tacit.policy.dataset import Engine as Kind
+from tacit.policy.dataset import EngineName as Kind
 from tacit.policy.model import Where
 from tacit.policy.source import EACH_ROW, EVERY_FILE, TREE, WHOLE, by_column, identity, is_url
 from tacit.policy.source import FILES as ENDINGS

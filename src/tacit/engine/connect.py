@@ -14,7 +14,7 @@ from tacit.engine.source.listing import DATABASES, listed
 from tacit.engine.source.tables import DatabaseSource, FileSource
 from tacit.engine.watch import Limits
 from tacit.policy import Policy, Table
-from tacit.policy.dataset import Engine as Kind
+from tacit.policy.dataset import EngineName as Kind
 from tacit.policy.declaration import quoted
 from tacit.policy.model import Where
 from tacit.policy.source import filled

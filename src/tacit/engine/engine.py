@@ -9,9 +9,9 @@ import numpy as np
 from tacit.base import EngineError, Exact, SourceError, TacitError
 from tacit.engine.relation import tables_of
 from tacit.engine.render import Statements
-from tacit.engine.result import Coded, Result, Table, Whole, keys_from, whole_numbers
+from tacit.engine.result import Coded, Result, ResultTable, Whole, keys_from, whole_numbers
 from tacit.engine.spool import UnitRows
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.engine.watch import Limits, Watch
 from tacit.plan.bounded import Bounded
 from tacit.plan.node import Node, Scan
@@ -132,16 +132,16 @@ def steadily(version: Callable[[], str], action: Callable[[], T], before: str | 
 
 def stored_tables(
     source: Node, names: Mapping[str, str], columns: Callable[[str], Mapping[str, str]]
-) -> dict[str, Stored]:
+) -> dict[str, StoredTable]:
     """The tables that are read: `names` in SQL, and the types that `columns` tells from the catalogue."""
     return {
-        table: Stored(sql=names[table], types=columns(table))
+        table: StoredTable(sql=names[table], types=columns(table))
         for table in tables_of(source)
         if table in names  # of others `scan_sql` says so
     }
 
 
-def called(tables: Mapping[str, Stored], names: Mapping[str, str]) -> dict[str, Stored]:
+def called(tables: Mapping[str, StoredTable], names: Mapping[str, str]) -> dict[str, StoredTable]:
     """The same tables under other names in SQL."""
     return {table: replace(stored, sql=names[table]) for table, stored in tables.items()}
 
@@ -158,8 +158,8 @@ def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Resul
         found = fetch(statement)
         cells, counts = found[count:]
         table = {"cell": whole_numbers(cells), "count": whole_numbers(counts)}
-        ranks[ranked.name] = Table(keys=_keys(bounded, found), columns=table)
-    return Result(groups=Table(keys=keys, columns=named), presence=presence, ranks=ranks)
+        ranks[ranked.name] = ResultTable(keys=_keys(bounded, found), columns=table)
+    return Result(groups=ResultTable(keys=keys, columns=named), presence=presence, ranks=ranks)
 
 
 def _keys(bounded: Bounded, columns: Sequence[Sequence[Any]]) -> tuple[Coded, ...]:

@@ -17,7 +17,7 @@ from tacit.engine.source.listing import listed
 from tacit.engine.source.parquet import common_columns
 from tacit.engine.source.reading import column_names
 from tacit.engine.source.tables import FileSource
-from tacit.policy import Engine as Kind
+from tacit.policy import EngineName as Kind
 from tacit.policy import Policy
 from tacit.policy.declaration import instead, quoted
 

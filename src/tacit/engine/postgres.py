@@ -14,7 +14,7 @@ from tacit.engine.render import norms_sql, statements
 from tacit.engine.result import Result, Whole
 from tacit.engine.seats import Seats
 from tacit.engine.spool import UnitRows, batches_of, rows_sql, spooled
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.engine.views.postgres import PostgresViews, Sight
 from tacit.engine.watch import Limits, Watch
 from tacit.noise import SecureRng
@@ -145,7 +145,7 @@ class PostgresEngine:
 
         return self._asked(watch, work)
 
-    def _stored(self, source: Node, instance: "_Instance") -> dict[str, Stored]:
+    def _stored(self, source: Node, instance: "_Instance") -> dict[str, StoredTable]:
         return stored_tables(source, self._tables, lambda table: instance.within(partial(self._columns, table)))
 
     def _asked(self, watch: Watch | None, work: "Callable[[_Instance], T]") -> T:

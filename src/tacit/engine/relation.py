@@ -14,7 +14,7 @@ from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, native_type, scan_sql
 from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
-from tacit.engine.unit import Stored, UnitKind, unit_kind
+from tacit.engine.unit import StoredTable, UnitKind, unit_kind
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
@@ -30,7 +30,7 @@ def has_unit(node: Node) -> bool:
     return node.private and node.unit is not None
 
 
-def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
     """The SELECT that makes the rows of `node`."""
     _check_names(node)
     match node:
@@ -49,7 +49,7 @@ def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, Stored]) -> 
             raise InputError(f"no engine can run a {type(node).__name__}")
 
 
-def _project(node: Project, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+def _project(node: Project, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
     columns = [f"{expression_sql(value, dialect)} AS {dialect.identifier(name)}" for name, value in node.columns]
     if has_unit(node):
         columns.append(dialect.identifier(UNIT))
@@ -59,7 +59,7 @@ def _project(node: Project, dialect: Dialect, tables: Mapping[str, Stored]) -> s
     return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation_sql(node.below, dialect, tables)}) AS r"
 
 
-def _group(node: Group, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+def _group(node: Group, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
     """One row per unit and keys. The unit's own column follows from the unit, so any of its values will do."""
     if not has_unit(node):
         raise InputError("a subquery that groups needs rows that name their unit")
@@ -128,7 +128,7 @@ def _within(sql: str, facts: Facts, dialect: Dialect) -> str:
     return f"CASE {' '.join(cases)} ELSE {sql} END"
 
 
-def _join(node: Join, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
     unit = dialect.identifier(UNIT)
     both = has_unit(node.left) and has_unit(node.right)
     if node.left.private and node.right.private and not both:
@@ -183,7 +183,7 @@ def _once(node: Join, right: str, dialect: Dialect) -> str:
     return f"SELECT {', '.join(columns)} FROM ({keyed}) AS o GROUP BY {', '.join(names)} HAVING COUNT(*) = 1"
 
 
-def _kind(node: Node, tables: Mapping[str, Stored]) -> UnitKind:
+def _kind(node: Node, tables: Mapping[str, StoredTable]) -> UnitKind:
     """What the units of some rows are compared as."""
     for at in _walk(node):
         if isinstance(at, Scan) and has_unit(at):

@@ -14,7 +14,7 @@ from tacit.engine.measure import Measured, distinct_sql
 from tacit.engine.per_unit import PerUnit
 from tacit.engine.ranks import counts_sql, ranks_sql
 from tacit.engine.rows import Rows
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.bounded import Bounded, Clip, Measure
 
 __all__ = ["Statements", "norms_sql", "statements"]
@@ -31,7 +31,7 @@ class Statements:
     ranks: tuple[str, ...]
 
 
-def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, Stored]) -> Statements:
+def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, StoredTable]) -> Statements:
     """The SQL for one engine; `tables` says how declared tables are stored there."""
     rows = Rows(bounded, dialect, tables)
     clips = _clips(bounded)
@@ -43,7 +43,9 @@ def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, Stored])
     return Statements(groups=_groups(rows, clips) if told else None, ranks=ranks)
 
 
-def norms_sql(bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+def norms_sql(
+    bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialect, tables: Mapping[str, StoredTable]
+) -> str:
     """How many units have a norm in each cell: (…, e₀], (e₀, e₁], …, (eₙ, ∞), as `cell` and `n`."""
     _clips(bounded)
     rows = Rows(bounded, dialect, tables)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from tacit.plan.facts import Type, Value
 
-__all__ = ["Coded", "Result", "Table", "coded", "keys_from", "whole_numbers"]
+__all__ = ["Coded", "Result", "ResultTable", "coded", "keys_from", "whole_numbers"]
 
 Whole = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -46,7 +46,7 @@ def coded(values: Sequence[Value]) -> Coded:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Table:
+class ResultTable:
     """Groups that occur, one a row: `keys[i]` holds the values of the i-th key, `columns` whole numbers by name.
 
     Whole numbers are int64 where all of a column fit, else Python ints in an array of objects.
@@ -66,9 +66,9 @@ class Result:
     A table of ranks has the groups' keys, and the columns "cell" and "count". Without keys, `groups` has one row.
     """
 
-    groups: Table
+    groups: ResultTable
     presence: Whole | None
-    ranks: Mapping[str, Table]
+    ranks: Mapping[str, ResultTable]
 
     def __repr__(self) -> str:
         return "<Result>"

@@ -10,7 +10,7 @@ from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import copies, has_unit, relation_sql, scanned
 from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, inward
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import WHOLE, Type
@@ -27,7 +27,7 @@ class Rows:
 
     bounded: Bounded
     dialect: Dialect
-    tables: Mapping[str, Stored]
+    tables: Mapping[str, StoredTable]
 
     @cached_property
     def has_unit(self) -> bool:

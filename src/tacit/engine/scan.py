@@ -19,7 +19,7 @@ from math import inf, nextafter
 
 from tacit.base import InputError
 from tacit.engine.dialect import LARGEST_DOUBLE, Dialect
-from tacit.engine.unit import Stored, column_kind, text_sql, unit_sql
+from tacit.engine.unit import StoredTable, column_kind, text_sql, unit_sql
 from tacit.plan.facts import Facts, Type, Value, exact_step
 from tacit.plan.node import Scan, Source
 from tacit.policy import ColumnType
@@ -59,7 +59,7 @@ def copied(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
     return (*wholes, *(RAW_COPY + source.name for source in scan.columns if clamped(source.facts)))
 
 
-def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
     """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are stored."""
     if scan.table not in tables:
         raise InputError(f"table {scan.table!r} was not given to this engine: name it where the engine is opened")
@@ -81,7 +81,7 @@ def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
     return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {stored.sql}{where}"
 
 
-def native_type(stored: Stored, source: Source) -> str:
+def native_type(stored: StoredTable, source: Source) -> str:
     if source.column not in stored.types:
         raise InputError(f"the data has no column {source.column!r}: name it as it is there, or remove it")
     return stored.types[source.column]

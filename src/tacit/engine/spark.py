@@ -19,7 +19,7 @@ from tacit.engine.source.hadoop import Hadoop
 from tacit.engine.source.spark_catalog import CatalogTable
 from tacit.engine.source.spark_table import ParquetTable, SparkTable, Views
 from tacit.engine.spool import UnitRows, batches_of, rows_sql, spooled
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.engine.watch import Limits, Watch
 from tacit.noise import SecureRng
 from tacit.plan.bounded import Bounded
@@ -114,14 +114,14 @@ class SparkEngine:
         return self._seats.limits
 
     def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
-        def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Result]:
+        def read(tables: Mapping[str, StoredTable], fetch: Fetch) -> Exact[Result]:
             return Exact(result_from(bounded, statements(bounded, SPARK, tables), fetch))
 
         statements(bounded, SPARK, self._stored(bounded.source, self._names))  # refused before anything is read
         return self._asked(watch, lambda fetch: self._reading(bounded.source, lambda tables: read(tables, fetch)))
 
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
-        def read(tables: Mapping[str, Stored], fetch: Fetch) -> Exact[Whole]:
+        def read(tables: Mapping[str, StoredTable], fetch: Fetch) -> Exact[Whole]:
             found = fetch(norms_sql(bounded, clip, edges, SPARK, tables))
             return Exact(counts_from(found, len(edges) + 1))
 
@@ -129,7 +129,7 @@ class SparkEngine:
         return self._asked(watch, lambda fetch: self._reading(bounded.source, lambda tables: read(tables, fetch)))
 
     def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
-        def read(tables: Mapping[str, Stored]) -> Exact[UnitRows]:
+        def read(tables: Mapping[str, StoredTable]) -> Exact[UnitRows]:
             found = self._session.sql(rows_sql(scan, SPARK, tables)).toLocalIterator()
             return Exact(spooled(scan, batches_of(scan, found), self.limits.bytes_of_disk()))
 
@@ -189,10 +189,10 @@ class SparkEngine:
     def _names(self) -> dict[str, str]:
         return {name: SPARK.identifier(name) for name in self._tables}
 
-    def _stored(self, source: Node, names: Mapping[str, str]) -> dict[str, Stored]:
+    def _stored(self, source: Node, names: Mapping[str, str]) -> dict[str, StoredTable]:
         return stored_tables(source, names, self.columns)
 
-    def _reading(self, source: Node, work: Callable[[Mapping[str, Stored]], T]) -> T:
+    def _reading(self, source: Node, work: Callable[[Mapping[str, StoredTable]], T]) -> T:
         """`work`, given what each table is called while it is read; an error if one changed meanwhile."""
 
         def whole() -> T:

@@ -21,7 +21,7 @@ from tacit.base import EngineError, InputError
 from tacit.engine.dialect import Dialect
 from tacit.engine.relation import has_unit
 from tacit.engine.scan import UNIT, scan_sql
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.plan.facts import Type
 from tacit.plan.node import Scan
 
@@ -69,7 +69,7 @@ class UnitRows:
         self.close()
 
 
-def rows_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, Stored]) -> str:
+def rows_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
     """SELECT of the columns, and of the number of each row's unit, by which they are ordered.
 
     The engine numbers units: it compares them as it does in every question, and none is turned into a value here.

@@ -22,14 +22,14 @@ from tacit.plan.facts import Type
 from tacit.policy import ColumnType
 from tacit.policy.kind import decimals, understood
 
-__all__ = ["Stored", "UnitKind", "column_kind", "text_sql", "unit_kind", "unit_sql"]
+__all__ = ["StoredTable", "UnitKind", "column_kind", "text_sql", "unit_kind", "unit_sql"]
 
 WHOLE_TEXT = r"[+-]?0{0,99}[0-9]{1,38}([.]0*)?"  # 7, +7, 007 and 7.0 are one number; 7.5, 7e0 and abc are none
 BINARY = ("blob", "bytea", "binary", "varbinary")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
+class StoredTable:
     """A table as an engine has it: how it is called in SQL, and the engine's names for the types of its columns."""
 
     sql: str

@@ -22,7 +22,7 @@ from tacit.mechanism.laplace import DiscreteLaplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default
 from tacit.noise.bounds import Enclosure, exp_minus, narrow, times
-from tacit.noise.table import Table, in_chunks
+from tacit.noise.table import InversionTable, in_chunks
 
 __all__ = ["PartitionSelection", "Strategy", "counts_of", "two_steps"]
 
@@ -196,7 +196,7 @@ def counts_of(value: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @lru_cache(maxsize=16)
-def _optimal(epsilon: Fraction, delta: Fraction) -> Table:
+def _optimal(epsilon: Fraction, delta: Fraction) -> InversionTable:
     """The least count that is kept: T with Pr[T ≤ n] = π(n), so that a key is kept when its count is at least T.
 
     The recurrence is run in interval arithmetic. Its first branch multiplies errors by e^ε, up to about 1/δ in all: the
@@ -218,7 +218,7 @@ def _optimal(epsilon: Fraction, delta: Fraction) -> Table:
             high = min(first[1] + step[1], one - second[0], one)
             yield narrow((low, high), work, bits)
 
-    return Table(cumulative, lambda cell: cell + 1, finite=True)
+    return InversionTable(cumulative, lambda cell: cell + 1, finite=True)
 
 
 @lru_cache(maxsize=64)

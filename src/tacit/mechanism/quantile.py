@@ -15,7 +15,7 @@ from tacit.mechanism.selection import one_row
 from tacit.noise import Rng, rng_or_default
 from tacit.noise.choice import choose
 
-__all__ = ["Bounded", "Quantile", "draw_quantile", "fraction", "point_masses", "rank_sensitivity", "rows_owned"]
+__all__ = ["BoundedRange", "Quantile", "draw_quantile", "fraction", "point_masses", "rank_sensitivity", "rows_owned"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -23,7 +23,7 @@ LISTED = 1_000_000  # lattice points a pmf may list
 
 
 @frozen
-class Bounded(Mechanism):
+class BoundedRange(Mechanism):
     """Data and answers on the lattice points from `lower` to `upper`: what one quantile and many share.
 
     The bounds are declared, not taken from the data; values beyond them count as the nearer bound.
@@ -66,7 +66,7 @@ class Bounded(Mechanism):
 
 
 @frozen
-class Quantile(Bounded):
+class Quantile(BoundedRange):
     """A lattice point y with probability proportional to exp(−m(y)/scale), m(y) being by how many ranks y misses.
 
     Of n values, let L(y) lie below y and R(y) at or below it. A q-quantile is a y with L(y) ≤ q·n ≤ R(y), and m(y) is

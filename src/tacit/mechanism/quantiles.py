@@ -12,7 +12,7 @@ from tacit.base import InputError, LossError, Relation, Sensitivity
 from tacit.base.number import Number, Ratios, between, exact, frozen, non_negative, positive, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.mechanism import Example, Pmf
-from tacit.mechanism.quantile import Bounded, draw_quantile, fraction, point_masses, rank_sensitivity, rows_owned
+from tacit.mechanism.quantile import BoundedRange, draw_quantile, fraction, point_masses, rank_sensitivity, rows_owned
 from tacit.noise import Rng, rng_or_default, uniform
 
 __all__ = ["Quantiles"]
@@ -24,7 +24,7 @@ LISTED = 2_000_000  # answers times spreads of the data that a pmf may go throug
 
 
 @frozen
-class Quantiles(Bounded):
+class Quantiles(BoundedRange):
     """All `quantiles`, in increasing order (Kaplan, Schnapp and Stemmer 2022).
 
     The middle one is drawn as by `Quantile`; values at or below the answer go on to the quantiles on its left, the

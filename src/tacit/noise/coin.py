@@ -1,9 +1,9 @@
 """Exact coins: Bernoulli(p), Bernoulli(exp(−γ)), one at a time, many alike, or each with its own γ.
 
 One-at-a-time coins follow Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
-Algorithm 1: only uniform integers are compared. Many alike coins are a two-cell `Table`. Coins that each have their own
-γ compare a 64-bit word with a floating-point estimate of exp(−γ) whose error is bounded by IEEE-754 arithmetic alone;
-a word inside the margin is decided with integers.
+Algorithm 1: only uniform integers are compared. Many alike coins are a two-cell `InversionTable`. Coins that each have
+their own γ compare a 64-bit word with a floating-point estimate of exp(−γ) whose error is bounded by IEEE-754
+arithmetic alone; a word inside the margin is decided with integers.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ import numpy as np
 from tacit.base import InputError
 from tacit.noise.bounds import Enclosure, exp_minus
 from tacit.noise.rng import Rng
-from tacit.noise.table import CHUNK, Table, in_chunks
+from tacit.noise.table import CHUNK, InversionTable, in_chunks
 
 __all__ = [
     "below_exp",
@@ -78,7 +78,7 @@ def coins_exp(gamma: Fraction, size: int, rng: Rng) -> Bools:
 
 
 @lru_cache(maxsize=32)
-def _rational_coin(p: Fraction) -> Table:
+def _rational_coin(p: Fraction) -> InversionTable:
     if not 0 <= p <= 1:
         raise InputError(f"a probability must lie in [0, 1], not {float(p)}")
 
@@ -87,15 +87,15 @@ def _rational_coin(p: Fraction) -> Table:
         floor = scaled.numerator // scaled.denominator
         yield floor, floor if scaled.denominator == 1 else floor + 1
 
-    return Table(cumulative, lambda cell: 1 - cell, finite=True)
+    return InversionTable(cumulative, lambda cell: 1 - cell, finite=True)
 
 
 @lru_cache(maxsize=32)
-def _exponential_coin(gamma: Fraction) -> Table:
+def _exponential_coin(gamma: Fraction) -> InversionTable:
     def cumulative(bits: int) -> Iterator[Enclosure]:
         yield exp_minus(gamma, bits)
 
-    return Table(cumulative, lambda cell: 1 - cell, finite=True)
+    return InversionTable(cumulative, lambda cell: 1 - cell, finite=True)
 
 
 def coins_exp_each(multiples: np.ndarray[Any, np.dtype[np.int64]], unit: Fraction, rng: Rng) -> Bools:

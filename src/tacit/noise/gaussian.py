@@ -21,7 +21,7 @@ from tacit.noise.bounds import Enclosure, exp_minus, times
 from tacit.noise.coin import bernoulli_exp_ratio, words_below_exp
 from tacit.noise.laplace import discrete_laplace
 from tacit.noise.rng import Rng, uniform
-from tacit.noise.table import Table, in_chunks
+from tacit.noise.table import InversionTable, in_chunks
 
 __all__ = ["discrete_gaussian", "discrete_gaussians"]
 
@@ -81,7 +81,7 @@ def _kept(cell: Array, z: Array, variance: Fraction, rng: Rng) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _cells(variance: Fraction, shift: int) -> Table:
+def _cells(variance: Fraction, shift: int) -> InversionTable:
     """Cells (+, 0), (−, 0), (+, 1), (−, 1), … with weights exp(−(qB)²/2σ²) and exp(−(qB+1)²/2σ²)."""
     width = 1 << shift
 
@@ -110,4 +110,4 @@ def _cells(variance: Fraction, shift: int) -> Table:
             below, above = below + mass[0], above + mass[1]
             yield (below << bits) // high, min(1 << bits, -(-(above << bits) // low))
 
-    return Table(cumulative, lambda cell: ~(cell // 2 << shift) if cell % 2 else cell // 2 << shift)
+    return InversionTable(cumulative, lambda cell: ~(cell // 2 << shift) if cell % 2 else cell // 2 << shift)

@@ -23,7 +23,7 @@ from tacit.base import positive
 from tacit.noise.bounds import Enclosure, exp_minus, narrow, times
 from tacit.noise.coin import bernoulli_exp_ratio
 from tacit.noise.rng import Rng
-from tacit.noise.table import Table, in_chunks
+from tacit.noise.table import InversionTable, in_chunks
 
 __all__ = ["FEW", "discrete_laplace", "discrete_laplaces", "geometric", "geometrics"]
 
@@ -77,7 +77,7 @@ def _one_by_one(draw: Any, scale: Fraction, size: int, rng: Rng) -> Array:
     return np.array([draw(scale, rng) for _ in range(size)], dtype=object if scale > WIDEST else np.int64)
 
 
-def _digits(tables: tuple[Table, ...], size: int, rng: Rng) -> Array:
+def _digits(tables: tuple[InversionTable, ...], size: int, rng: Rng) -> Array:
     result = tables[0].draw(size, rng)
     for table in tables[1:]:
         result ^= table.draw(size, rng)
@@ -85,7 +85,7 @@ def _digits(tables: tuple[Table, ...], size: int, rng: Rng) -> Array:
 
 
 @lru_cache(maxsize=16)
-def _tables(scale: Fraction, signed: bool) -> tuple[Table, ...]:
+def _tables(scale: Fraction, signed: bool) -> tuple[InversionTable, ...]:
     digits = 0
     while scale > LEAD << DIGIT * digits:
         digits += 1
@@ -93,7 +93,7 @@ def _tables(scale: Fraction, signed: bool) -> tuple[Table, ...]:
     return (lead, *(_digit(scale, DIGIT * position) for position in range(digits)))
 
 
-def _lead(scale: Fraction, shift: int) -> Table:
+def _lead(scale: Fraction, shift: int) -> InversionTable:
     """Sign and leading part: cells (+, 0), (−, 0), (+, 1), (−, 1), …"""
     block = Fraction(1 << shift) / scale
 
@@ -109,10 +109,10 @@ def _lead(scale: Fraction, shift: int) -> Table:
             power = times(power, ratio, work)
             yield narrow((one - power[1], one - power[0]), work, bits)
 
-    return Table(cumulative, lambda cell: ~(cell // 2 << shift) if cell % 2 else cell // 2 << shift)
+    return InversionTable(cumulative, lambda cell: ~(cell // 2 << shift) if cell % 2 else cell // 2 << shift)
 
 
-def _unsigned_lead(scale: Fraction, shift: int) -> Table:
+def _unsigned_lead(scale: Fraction, shift: int) -> InversionTable:
     """Leading part of a geometric: Pr[Q ≤ q] = 1 − ratio^(q+1)."""
 
     def cumulative(bits: int) -> Iterator[Enclosure]:
@@ -125,10 +125,10 @@ def _unsigned_lead(scale: Fraction, shift: int) -> Table:
             if not power[0] >> 32:
                 return
 
-    return Table(cumulative, lambda cell: cell << shift)
+    return InversionTable(cumulative, lambda cell: cell << shift)
 
 
-def _digit(scale: Fraction, shift: int) -> Table:
+def _digit(scale: Fraction, shift: int) -> InversionTable:
     """The digit of weight 2^shift: Pr[R ≤ j] = (1 − ρ^(j+1))/(1 − ρ^B) with ρ = exp(−2^shift/scale)."""
     size = 1 << DIGIT
 
@@ -143,4 +143,4 @@ def _digit(scale: Fraction, shift: int) -> Table:
         for power in powers[:-1]:
             yield ((one - power[1]) << bits) // whole[1], -(-((one - power[0]) << bits) // whole[0])
 
-    return Table(cumulative, lambda cell: cell << shift, finite=True)
+    return InversionTable(cumulative, lambda cell: cell << shift, finite=True)

@@ -14,7 +14,7 @@ import numpy as np
 from tacit.base import InputError
 from tacit.noise.bounds import Enclosure, exp_minus
 from tacit.noise.rng import Rng
-from tacit.noise.table import Table, in_chunks
+from tacit.noise.table import InversionTable, in_chunks
 
 __all__ = ["logistic", "logistic_bounds", "logistics"]
 
@@ -56,8 +56,8 @@ def logistics(gamma: Fraction, weight: Fraction, size: int, rng: Rng) -> Bools:
 
 
 @lru_cache(maxsize=32)
-def _coin(gamma: Fraction, weight: Fraction) -> Table:
+def _coin(gamma: Fraction, weight: Fraction) -> InversionTable:
     def cumulative(bits: int) -> Iterator[Enclosure]:
         yield logistic_bounds(gamma, weight, bits)
 
-    return Table(cumulative, lambda cell: 1 - cell, finite=True)
+    return InversionTable(cumulative, lambda cell: 1 - cell, finite=True)

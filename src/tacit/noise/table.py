@@ -15,7 +15,7 @@ import numpy as np
 from tacit.noise.bounds import Enclosure
 from tacit.noise.rng import Rng
 
-__all__ = ["CHUNK", "Table", "in_chunks"]
+__all__ = ["CHUNK", "InversionTable", "in_chunks"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -34,7 +34,7 @@ def in_chunks(draw: Callable[[int], Ints], size: int) -> Ints:
     return out
 
 
-class Table:
+class InversionTable:
     """A distribution over int64 given by its cells.
 
     `cumulative(bits)` yields, cell after cell, bounds on Pr[cell or an earlier one]·2^bits, for as many cells as that

@@ -6,14 +6,14 @@ Altair is imported in this package and nowhere else, and belongs to the extra `t
 from tacit.plot.answers import Cell, answer, choice, counts, law
 from tacit.plot.attacks import LabelledCurve, Rate, Share, curves, rates, shares
 from tacit.plot.page import FORMATS, Panel, page, picture_path, write
-from tacit.plot.privacy import Claim, compare, tradeoff
+from tacit.plot.privacy import PlottedClaim, compare, tradeoff
 
 __all__ = [
     "FORMATS",
     "Cell",
-    "Claim",
     "LabelledCurve",
     "Panel",
+    "PlottedClaim",
     "Rate",
     "Share",
     "answer",

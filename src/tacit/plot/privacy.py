@@ -9,7 +9,7 @@ import altair as alt
 
 from tacit.plot.page import BLUE, FAINT, INK, ORANGE, Panel, headed, records
 
-__all__ = ["Claim", "RocLine", "audit", "compare", "roc", "tradeoff"]
+__all__ = ["PlottedClaim", "RocLine", "audit", "compare", "roc", "tradeoff"]
 
 
 def tradeoff(
@@ -54,7 +54,7 @@ FAR = 20  # a largest claim so many times the least is drawn on a logarithmic ax
 
 
 @dataclass(frozen=True)
-class Claim:
+class PlottedClaim:
     """What one method says: a `value`, written `note`, or None and a `note` on why; `lower` bounds it from below."""
 
     label: str
@@ -68,7 +68,7 @@ class Claim:
         return GUESS if not self.proven else BOUND if self.lower is None else EXACT
 
 
-def compare(claims: Sequence[Claim], *, axis: str, width: int = 520) -> Panel:
+def compare(claims: Sequence[PlottedClaim], *, axis: str, width: int = 520) -> Panel:
     """A line for each claim, a rule through the best-known value."""
     values = [claim.value for claim in claims if claim.value] or [1.0]
     far = max(values) > FAR * min(values)

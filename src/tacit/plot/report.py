@@ -15,7 +15,7 @@ import altair as alt
 from tacit.base import InputError
 from tacit.plot.page import Panel, styled, svg
 
-__all__ = ["Picture", "Section", "Table", "pictured", "report", "report_path", "write_report"]
+__all__ = ["Picture", "ReportTable", "Section", "pictured", "report", "report_path", "write_report"]
 
 SPACE = {"left": 24, "right": 16, "top": 4, "bottom": 4}  # for readers whose letters are wider than ours
 NAMESPACE = re.compile(r' xmlns(:xlink)?="[^"]*"')
@@ -72,7 +72,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Cells as text; every row is as long as the header."""
 
     header: tuple[str, ...]
@@ -86,7 +86,7 @@ class Section:
     title: str
     lines: tuple[str, ...] = ()
     picture: Picture | None = None
-    table: Table | None = None
+    table: ReportTable | None = None
     remarks: tuple[str, ...] = ()
     row: tuple[str, ...] = ()
 

@@ -2,11 +2,11 @@
 
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, Terms
 from tacit.policy.column import Column
-from tacit.policy.dataset import Dataset, Engine
+from tacit.policy.dataset import Dataset, EngineName
 from tacit.policy.decide import Grant
 from tacit.policy.kind import ColumnType
 from tacit.policy.model import Policy, Where
-from tacit.policy.privacy import Analyst, Group, Privacy
+from tacit.policy.privacy import Analyst, AnalystGroup, Privacy
 from tacit.policy.read import load, parse
 from tacit.policy.reference import Blank, blanks, notes
 from tacit.policy.source import Claim
@@ -18,15 +18,15 @@ __all__ = [
     "Account",
     "Amount",
     "Analyst",
+    "AnalystGroup",
     "Blank",
     "Claim",
     "Column",
     "ColumnType",
     "Currency",
     "Dataset",
-    "Engine",
+    "EngineName",
     "Grant",
-    "Group",
     "Limit",
     "Policy",
     "Privacy",

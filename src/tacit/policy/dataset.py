@@ -9,10 +9,10 @@ from tacit.policy import kind
 from tacit.policy.declaration import Declaration, key, quoted
 from tacit.policy.source import VARIABLE, is_url
 
-__all__ = ["Dataset", "Engine"]
+__all__ = ["Dataset", "EngineName"]
 
 
-class Engine(StrEnum):
+class EngineName(StrEnum):
     """What runs the questions."""
 
     DUCKDB = "duckdb"
@@ -40,11 +40,11 @@ class Dataset(Declaration):
             example='"patients of the clinic"',
         ),
     )
-    engine: Engine = field(
-        default=Engine.DUCKDB,
+    engine: EngineName = field(
+        default=EngineName.DUCKDB,
         metadata=key(
             "What runs the questions.",
-            kind.choice(Engine),
+            kind.choice(EngineName),
             example='"duckdb"',
         ),
     )
@@ -72,11 +72,11 @@ class Dataset(Declaration):
         return self.people or self.name
 
     def contradictions(self) -> Iterator[Problem]:
-        if self.engine is Engine.POSTGRES and self.source and not VARIABLE.search(self.source):
+        if self.engine is EngineName.POSTGRES and self.source and not VARIABLE.search(self.source):
             if not is_url(self.source) or not self.source.startswith("postgres"):
                 yield Problem(
                     ("source",),
                     f'source = {quoted(self.source)} must be a URL for engine = "postgres": postgresql://user@host/name',
                 )
-        elif self.engine is Engine.DUCKDB and self.source and self.source.startswith("postgres"):
+        elif self.engine is EngineName.DUCKDB and self.source and self.source.startswith("postgres"):
             yield Problem(("source",), 'source is a PostgreSQL URL: write engine = "postgres"')

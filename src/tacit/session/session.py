@@ -27,7 +27,7 @@ from tacit.program import Program
 from tacit.sql import Catalog
 from tacit.sql.constants import sql_text
 from tacit.sql.job import Query
-from tacit.sql.offer import Offer, Terms
+from tacit.sql.offer import Offer, OfferTerms
 from tacit.sql.plans import Plans
 
 __all__ = ["Session"]
@@ -135,7 +135,7 @@ class Session:
 
     # --- jobs
 
-    def job(self, sql: Any, *, dialect: str | None = None, **terms: Unpack[Terms]) -> Query:
+    def job(self, sql: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> Query:
         """A question as a job: planned and priced, to be quoted and spent. Nothing is looked at."""
         return self._query(sql_text(sql), dialect, Offer.of(**terms))
 
@@ -160,9 +160,9 @@ class Session:
     def quote(self, what: Job) -> Quote: ...
 
     @overload
-    def quote(self, what: Any, *, dialect: str | None = None, **terms: Unpack[Terms]) -> Quote: ...
+    def quote(self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> Quote: ...
 
-    def quote(self, what: Any, *, dialect: str | None = None, **terms: Unpack[Terms]) -> Quote:
+    def quote(self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> Quote:
         """What a job, or `ask` with the same arguments, would cost, the error to expect, and what would be left. Free,
         and nothing is looked at."""
         job = what if isinstance(what, Job) else self.job(what, dialect=dialect, **terms)
@@ -183,9 +183,9 @@ class Session:
     def key(self, what: Job) -> ChargeKey: ...
 
     @overload
-    def key(self, what: Any, *, dialect: str | None = None, **terms: Unpack[Terms]) -> ChargeKey: ...
+    def key(self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> ChargeKey: ...
 
-    def key(self, what: Any, *, dialect: str | None = None, **terms: Unpack[Terms]) -> ChargeKey:
+    def key(self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> ChargeKey:
         """The name that the charge would have without a key. Given as `key`, it lets a job that was cut off be asked
         for again without paying again, also where the data have no version."""
         job, _, grant = self._decided(what if isinstance(what, Job) else self.job(what, dialect=dialect, **terms))
@@ -237,7 +237,7 @@ class Session:
         key: str | None = None,
         dialect: str | None = None,
         watch: Watch | None = None,
-        **terms: Unpack[Terms],
+        **terms: Unpack[OfferTerms],
     ) -> TableRelease:
         """The answer, after it is paid for. The same program on the same data is answered from the store, free, also
         with another confidence, which only touches what was released.

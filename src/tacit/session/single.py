@@ -28,11 +28,11 @@ from tacit.engine.source.reading import propose_types
 from tacit.engine.source.tables import FileSource
 from tacit.engine.watch import Progress
 from tacit.ledger import Ledger
-from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, Engine, Policy, Privacy, Table
+from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, EngineName, Policy, Privacy, Table
 from tacit.policy.kind import understood
 from tacit.session.session import Session
 from tacit.sql import Catalog
-from tacit.sql.offer import Terms
+from tacit.sql.offer import OfferTerms
 
 __all__ = ["EACH_ROW", "OneTable", "ask", "open_session"]
 
@@ -66,7 +66,7 @@ def ask(
     clip_rows: Number | str = "private",
     ledger: str | Path | None = None,
     key: str | None = None,
-    **terms: Unpack[Terms],
+    **terms: Unpack[OfferTerms],
 ) -> TableRelease:
     """Ask one file (Parquet, CSV) or table in memory (Arrow, pandas, polars). FROM data names it, and so does a file's
     own name.
@@ -182,7 +182,7 @@ class OneTable:
             if unknown:
                 raise InputError(f'{what}: there is no column "{unknown[0]}"; there are {", ".join(found)}')
         return Policy(
-            dataset=Dataset(name=name, engine=Engine.DUCKDB, source=source or name, ledger=str(place)),
+            dataset=Dataset(name=name, engine=EngineName.DUCKDB, source=source or name, ledger=str(place)),
             privacy=Privacy(
                 currency=self.currency,
                 budget=positive(self.budget, "budget", toward="decimal"),

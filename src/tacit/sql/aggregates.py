@@ -12,13 +12,13 @@ from tacit.sql.expressions import literal
 from tacit.sql.options import NAMED
 from tacit.sql.refusals import WITH_ARGUMENTS, place, refused, shown
 
-__all__ = ["Asked", "asked", "has_aggregate", "is_aggregate"]
+__all__ = ["AggregateCall", "asked", "has_aggregate", "is_aggregate"]
 
 MOST_QUANTILES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AggregateCall:
     """One aggregate before its arguments are lowered. `distinct` is COUNT(DISTINCT x); `fractions` are the orders of
     quantiles, and `several` says that a list of them was asked for."""
 
@@ -81,7 +81,7 @@ def _name(node: exp.Expr) -> str:
     return node.this.lower() if type(node) is exp.Anonymous and isinstance(node.this, str) else ""
 
 
-def asked(node: exp.Expr) -> Asked:
+def asked(node: exp.Expr) -> AggregateCall:
     """The one form of an aggregate, or `Refused`."""
     found = _asked(node)
     for argument in found.arguments:
@@ -99,7 +99,7 @@ def asked(node: exp.Expr) -> Asked:
     return replace(found, node=node)
 
 
-def _asked(node: exp.Expr) -> Asked:
+def _asked(node: exp.Expr) -> AggregateCall:
     kind, name = type(node), _name(node)
     if kind is exp.Filter:
         return _filtered(node)
@@ -122,7 +122,7 @@ def _given(*nodes: exp.Expr | None) -> tuple[exp.Expr, ...]:
     return tuple(node for node in nodes if node is not None)
 
 
-def _plain(node: exp.Expr, function: str, arguments: tuple[exp.Expr, ...]) -> Asked:
+def _plain(node: exp.Expr, function: str, arguments: tuple[exp.Expr, ...]) -> AggregateCall:
     first = arguments[0] if arguments else None
     if type(first) is exp.Distinct:
         if function not in ("min", "max") or len(first.expressions) != 1:
@@ -135,47 +135,47 @@ def _plain(node: exp.Expr, function: str, arguments: tuple[exp.Expr, ...]) -> As
         arguments = tuple(first.expressions)
     if not arguments or type(first) is exp.Star:
         raise refused(shown(node), "it needs a value", "name a column", at=node)
-    return Asked(node=node, function=function, arguments=arguments)
+    return AggregateCall(node=node, function=function, arguments=arguments)
 
 
-def _count(node: exp.Expr) -> Asked:
+def _count(node: exp.Expr) -> AggregateCall:
     value = node.args.get("this")
     if value is None or type(value) is exp.Star:
-        return Asked(node=node, function="count")
+        return AggregateCall(node=node, function="count")
     if type(value) is exp.Distinct:
         if len(value.expressions) != 1 or type(value.expressions[0]) is exp.Star:
             raise refused(shown(node), "it counts one value", "COUNT(DISTINCT a || '/' || b) counts pairs", at=node)
-        return Asked(node=node, function="count", arguments=tuple(value.expressions), distinct=True)
+        return AggregateCall(node=node, function="count", arguments=tuple(value.expressions), distinct=True)
     known = literal(value)
-    return Asked(
+    return AggregateCall(
         node=node, function="count", arguments=() if known is not None and known.value is not None else (value,)
     )
 
 
-def _mode(node: exp.Expr) -> Asked:
+def _mode(node: exp.Expr) -> AggregateCall:
     if node.args.get("this") is None:
         raise refused(shown(node), "it needs a value", "write MODE(x)", at=node)
-    return Asked(node=node, function="mode", arguments=(node.this,))
+    return AggregateCall(node=node, function="mode", arguments=(node.this,))
 
 
-def _top(node: exp.Expr) -> Asked:
+def _top(node: exp.Expr) -> AggregateCall:
     top = _whole(node, node.args.get("expression"), "the number of values", 1000)
-    return Asked(node=node, function="mode", arguments=(node.this,), top=top)
+    return AggregateCall(node=node, function="mode", arguments=(node.this,), top=top)
 
 
-def _approx_quantiles(node: exp.Expr) -> Asked:
+def _approx_quantiles(node: exp.Expr) -> AggregateCall:
     pieces = _whole(node, node.args.get("expression"), "the number of pieces", MOST_QUANTILES)
     orders = tuple(Fraction(i, pieces) for i in range(pieces + 1))
-    return Asked(node=node, function="quantile", arguments=(node.this,), fractions=orders, several=True)
+    return AggregateCall(node=node, function="quantile", arguments=(node.this,), fractions=orders, several=True)
 
 
-def _median(node: exp.Expr) -> Asked:
+def _median(node: exp.Expr) -> AggregateCall:
     return replace(_plain(node, "quantile", (node.this,)), fractions=(Fraction(1, 2),))
 
 
-SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr], Asked]] = {
+SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr], AggregateCall]] = {
     exp.Count: _count,
-    exp.CountIf: lambda node: Asked(node=node, function="count", condition=node.this),
+    exp.CountIf: lambda node: AggregateCall(node=node, function="count", condition=node.this),
     exp.Median: _median,
     exp.Mode: _mode,
     exp.ApproxTopK: _top,
@@ -190,7 +190,9 @@ def _whole(node: exp.Expr, value: exp.Expr | None, what: str, most: int) -> int:
     return whole(Fraction(known.value), f"{place(node)}{what} in {shown(node)}", least=1, most=most)
 
 
-def _quantiles(node: exp.Expr, value: exp.Expr | None, orders: exp.Expr | None, discrete: bool = False) -> Asked:
+def _quantiles(
+    node: exp.Expr, value: exp.Expr | None, orders: exp.Expr | None, discrete: bool = False
+) -> AggregateCall:
     if value is None or orders is None:
         raise refused(
             shown(node),
@@ -202,7 +204,7 @@ def _quantiles(node: exp.Expr, value: exp.Expr | None, orders: exp.Expr | None, 
     found = tuple(_order(node, each) for each in (orders.expressions if several else [orders]))
     if not 1 <= len(found) <= MOST_QUANTILES:
         raise refused(shown(node), f"from 1 to {MOST_QUANTILES} quantiles are given at once", at=node)
-    return Asked(
+    return AggregateCall(
         node=node, function="quantile", arguments=(value,), fractions=found, several=several, discrete=discrete
     )
 
@@ -214,14 +216,14 @@ def _order(node: exp.Expr, order: exp.Expr) -> Fraction:
     return found
 
 
-def _within(node: exp.Expr) -> Asked:
+def _within(node: exp.Expr) -> AggregateCall:
     order = node.args["expression"]
     keys = order.expressions if type(order) is exp.Order else []
     if len(keys) != 1 or type(keys[0]) is not exp.Ordered:
         raise refused(shown(node), "WITHIN GROUP orders by one value", at=node)
     inner, key = node.this, keys[0]
     if type(inner) is exp.Mode and inner.args.get("this") is None:
-        return Asked(node=node, function="mode", arguments=(key.this,))
+        return AggregateCall(node=node, function="mode", arguments=(key.this,))
     if type(inner) not in PERCENTILES or inner.args.get("expression") is not None:
         raise refused(shown(node), "WITHIN GROUP is for PERCENTILE_CONT, PERCENTILE_DISC and MODE", at=node)
     found = _quantiles(node, key.this, inner.this, PERCENTILES[type(inner)])
@@ -229,7 +231,7 @@ def _within(node: exp.Expr) -> Asked:
     return replace(found, fractions=orders)
 
 
-def _filtered(node: exp.Expr) -> Asked:
+def _filtered(node: exp.Expr) -> AggregateCall:
     where = node.args["expression"]
     if not is_aggregate(node.this) or type(where) is not exp.Where:
         raise refused(shown(node), "FILTER (WHERE …) belongs to an aggregate", at=node)
@@ -238,7 +240,7 @@ def _filtered(node: exp.Expr) -> Asked:
     return replace(found, condition=condition)
 
 
-def _with_arguments(node: exp.Expr) -> Asked:
+def _with_arguments(node: exp.Expr) -> AggregateCall:
     inner, *given = node.expressions
     if not is_aggregate(inner):
         raise refused(f"a named argument of {shown(inner)}", "only aggregates have them", "leave it out", at=node)
@@ -271,20 +273,20 @@ def _number(node: exp.Expr) -> Fraction | None:
     return Fraction(known.value) if known is not None and isinstance(known.value, int | Fraction) else None
 
 
-def _named(node: exp.Expr, name: str) -> Asked:
+def _named(node: exp.Expr, name: str) -> AggregateCall:
     arguments = tuple(node.expressions)
     if name == "mean":
         return _plain(node, "avg", arguments[:1] if len(arguments) == 1 else ())
     if name == "covariance" and len(arguments) == 2:
-        return Asked(node=node, function="covar_samp", arguments=arguments)
+        return AggregateCall(node=node, function="covar_samp", arguments=arguments)
     if name == "quantile" and len(arguments) == 2:
         return _quantiles(node, *arguments)
     if name == "top_k" and len(arguments) == 2:
         top = _whole(node, arguments[1], "the number of values", 1000)
-        return Asked(node=node, function="mode", arguments=arguments[:1], top=top)
+        return AggregateCall(node=node, function="mode", arguments=arguments[:1], top=top)
     if name == "histogram" and 1 <= len(arguments) <= 2:
         cells = None if len(arguments) == 1 else _whole(node, arguments[1], "the number of cells", 10_000)
-        return Asked(node=node, function="histogram", arguments=arguments[:1], cells=cells)
+        return AggregateCall(node=node, function="histogram", arguments=arguments[:1], cells=cells)
     raise refused(
         shown(node), "it has another number of arguments", "write HISTOGRAM(x, 20), QUANTILE(x, 0.5)", at=node
     )

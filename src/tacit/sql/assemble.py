@@ -15,7 +15,7 @@ from tacit.plan.moments import Recipe
 from tacit.plan.operation import Held, evaluate, held
 from tacit.plan.price import Priced
 from tacit.plan.question import Order
-from tacit.sql.estimate import Array, Estimate, Noisy, estimate, value_of, width
+from tacit.sql.estimate import Array, Noisy, NoisyEstimate, estimate, value_of, width
 from tacit.sql.noise import Released
 
 __all__ = ["LARGEST", "Answer", "Ends", "Frame", "assemble", "plain"]
@@ -75,7 +75,7 @@ class Frame:
         recipe = self.recipes.get(expression.name) if isinstance(expression, Column) else None
         return recipe is not None and (recipe.function == "histogram" or recipe.top is not None)
 
-    def _quantile(self, recipe: Recipe) -> Estimate:
+    def _quantile(self, recipe: Recipe) -> NoisyEstimate:
         """The cell that was drawn, and an interval of its own that covers the true quantile, whatever the data."""
         part = self.released[recipe.part]
         asked = {found.fraction for found in self.recipes.values() if found.inputs == recipe.inputs}
@@ -87,7 +87,7 @@ class Frame:
         low, high = (first + step * part.ends[recipe.inputs[0]][:, place, end] for end in (0, 1))
         low, high = (np.clip(end, float(recipe.low), float(recipe.high)) for end in (low - step / 2, high + step / 2))
         values = np.clip(values, float(recipe.low), float(recipe.high))
-        return Estimate(values, np.minimum(low, values), np.maximum(high, values))
+        return NoisyEstimate(values, np.minimum(low, values), np.maximum(high, values))
 
     def _listed(self, recipe: Recipe) -> list[Any]:
         """A histogram as a list of noisy counts in the order of its values; a mode as the value of the largest."""

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from tacit.base import InputError
 from tacit.plan.moments import Recipe
 
-__all__ = ["Estimate", "Noisy", "estimate", "margin_of", "value_of", "width"]
+__all__ = ["Noisy", "NoisyEstimate", "estimate", "margin_of", "value_of", "width"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 ROUNDS = 32  # of bisection: an end is found to 2^−32 of where it may be, and taken on the wide side
@@ -28,7 +28,7 @@ class Noisy:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class NoisyEstimate:
     """A number per group and an interval round it. NaN where the noise left nothing to say."""
 
     values: Array
@@ -36,7 +36,7 @@ class Estimate:
     high: Array
 
 
-def estimate(recipe: Recipe, measures: Mapping[str, Noisy], *, confidence: float = 0.95) -> Estimate:
+def estimate(recipe: Recipe, measures: Mapping[str, Noisy], *, confidence: float = 0.95) -> NoisyEstimate:
     """The aggregate and its interval. Clipping and suppression are not noise: they are warned about elsewhere."""
     inputs = [measures[name] for name in recipe.inputs]
     raw = value_of(recipe, [noisy.values for noisy in inputs])
@@ -45,7 +45,7 @@ def estimate(recipe: Recipe, measures: Mapping[str, Noisy], *, confidence: float
     if recipe.function.startswith("stddev"):  # through the variance, whose noise is nearer to symmetric
         variance = replace(recipe, function=recipe.function.replace("stddev", "var"))
         found = estimate(variance, measures, confidence=confidence)
-        return Estimate(np.sqrt(found.values), np.sqrt(found.low), np.sqrt(found.high))
+        return NoisyEstimate(np.sqrt(found.values), np.sqrt(found.low), np.sqrt(found.high))
     half = margin_of(recipe, width(_slopes(recipe, inputs), inputs[0].kind, confidence))
     centre = np.rint(raw) if recipe.whole else raw
     return _within(recipe, raw, centre - half, centre + half)
@@ -59,7 +59,7 @@ def margin_of(recipe: Recipe, half: Array) -> Array:
     return np.ceil((half if exact else half + 0.5) * (1 - 1e-9))  # slopes are known to some 1e-10
 
 
-def _within(recipe: Recipe, raw: Array, low: Array, high: Array) -> Estimate:
+def _within(recipe: Recipe, raw: Array, low: Array, high: Array) -> NoisyEstimate:
     """Kept to what the truth can be, which only narrows an interval where the truth is not."""
     floor = -np.inf if recipe.low is None else float(recipe.low)
     ceiling = np.inf if recipe.high is None else float(recipe.high)
@@ -69,7 +69,7 @@ def _within(recipe: Recipe, raw: Array, low: Array, high: Array) -> Estimate:
         low, high = np.floor(low), np.ceil(high)
     low = np.clip(np.where(np.isnan(low), floor, low), floor, ceiling)
     high = np.clip(np.where(np.isnan(high), ceiling, high), floor, ceiling)
-    return Estimate(shown, low, high)
+    return NoisyEstimate(shown, low, high)
 
 
 def value_of(recipe: Recipe, inputs: list[Array]) -> Array:
@@ -161,7 +161,7 @@ def _laplace_width(scales: Array, confidence: float) -> Array:
     return np.asarray(high * total)
 
 
-def _ratio(recipe: Recipe, inputs: list[Noisy], raw: Array, confidence: float) -> Estimate:
+def _ratio(recipe: Recipe, inputs: list[Noisy], raw: Array, confidence: float) -> NoisyEstimate:
     """Fieller's interval: every average t for which the noise explains first − t·count.
 
     In units of half the range the truth t is in −1..1, and first − t·count has noise of sizes 1 and |t|. Where the

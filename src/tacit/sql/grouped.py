@@ -10,7 +10,7 @@ from tacit.base import Refused
 from tacit.plan.expression import Call, Column, Constant, Expression, constant
 from tacit.plan.facts import Facts, Type
 from tacit.plan.question import Aggregate
-from tacit.sql.aggregates import Asked, asked, has_aggregate, is_aggregate
+from tacit.sql.aggregates import AggregateCall, asked, has_aggregate, is_aggregate
 from tacit.sql.expressions import Expressions, literal
 from tacit.sql.refusals import quoted, refused, shown
 from tacit.sql.scope import Scope
@@ -114,7 +114,7 @@ def _in_scope(node: exp.Column, scope: Scope) -> bool:
 
 
 def only_where(
-    rows: Expressions, asked: Asked, condition: Expression | None, value: Expression | None
+    rows: Expressions, asked: AggregateCall, condition: Expression | None, value: Expression | None
 ) -> Expression | None:
     """The argument of an aggregate: where FILTER holds, and within bounds per row if there are any."""
     if asked.row_bounds is not None:
@@ -154,13 +154,13 @@ class Aggregates:
             )
         return self.many(ask)[0]
 
-    def many(self, ask: Asked) -> list[Column]:
+    def many(self, ask: AggregateCall) -> list[Column]:
         """The released values, several where several quantiles were asked for."""
         made = self._made(ask)
         orders: tuple[Fraction | None, ...] = ask.fractions or (None,)
         return [self._added(replace(made, fraction=order)) for order in orders]
 
-    def _made(self, ask: Asked) -> Aggregate:
+    def _made(self, ask: AggregateCall) -> Aggregate:
         function, arguments = self._arguments(ask)
         self._check(ask, function, arguments)
         return Aggregate(
@@ -175,7 +175,7 @@ class Aggregates:
             text=shown(ask.node),
         )
 
-    def _arguments(self, ask: Asked) -> tuple[str, tuple[Expression, ...]]:
+    def _arguments(self, ask: AggregateCall) -> tuple[str, tuple[Expression, ...]]:
         conditions = [] if ask.condition is None else [self.rows.condition(ask.condition, "FILTER")]
         function, given = ask.function, list(ask.arguments)
         if ask.distinct:
@@ -204,7 +204,7 @@ class Aggregates:
         simple = len(branches) == 1 and plain.args.get("this") is None and plain.args.get("default") is None
         return [branches[0].this] if simple and self.scope.unit(branches[0].args["true"]) else None
 
-    def _check(self, ask: Asked, function: str, arguments: tuple[Expression, ...]) -> None:
+    def _check(self, ask: AggregateCall, function: str, arguments: tuple[Expression, ...]) -> None:
         for argument in arguments:
             if function in NUMBERS and not argument.facts.type.numeric:
                 way = "use COUNT_IF(x)" if argument.facts.type is Type.BOOLEAN else "use a number"

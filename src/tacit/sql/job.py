@@ -15,7 +15,7 @@ from tacit.program import Program
 from tacit.sql.assemble import assemble
 from tacit.sql.expect import columns_of, expected
 from tacit.sql.hints import facts_of, hints_of, notes_of, raised
-from tacit.sql.noise import Released, Stored, choose_bound, release, unmeasured, with_bound
+from tacit.sql.noise import Released, StoredAnswer, choose_bound, release, unmeasured, with_bound
 from tacit.sql.offer import Offer, Purchase
 
 __all__ = ["Query"]
@@ -62,11 +62,11 @@ class Query(Job):
         for number, part in enumerate(self.priced.planned.parts):
             bounds[number] = _filled(self.priced, number, part, run.engine, run.receipt, run.watch)
             parts.append(_part(self.priced, number, bounds[number], run))
-        return Stored(parts=tuple(parts), facts={**run.facts, **facts_of(self.priced, bounds)}).to_bytes()
+        return StoredAnswer(parts=tuple(parts), facts={**run.facts, **facts_of(self.priced, bounds)}).to_bytes()
 
     def show(self, kept: bytes, *, cached: bool) -> TableRelease:
         """Stage 9: aggregates, HAVING, ORDER BY, LIMIT and intervals, from noisy measures alone."""
-        stored = Stored.from_bytes(kept)
+        stored = StoredAnswer.from_bytes(kept)
         answer = assemble(self.priced, stored.parts, confidence=self.offer.confidence)
         remarks = [hint.words for hint in raised(self.purchase, self.policy)]  # that it cost more than was offered
         return TableRelease(

@@ -17,7 +17,7 @@ from tacit.plan.node import Filter, Join, Node, Scan, check_rows
 from tacit.sql.catalog import Catalog
 from tacit.sql.expressions import Expressions, conjuncts
 from tacit.sql.refusals import place, quoted, refused, shown
-from tacit.sql.scope import Field, Relation, Scope
+from tacit.sql.scope import Field, NamedRelation, Scope
 
 __all__ = ["join"]
 
@@ -26,7 +26,7 @@ Pair = tuple[Expression, Expression]
 
 
 def join(
-    node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Relation], catalog: Catalog
+    node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, NamedRelation], catalog: Catalog
 ) -> tuple[Node, Scope]:
     """Both sides matched, and the names of both."""
     side, kind = (str(node.args.get(word) or "").upper() for word in ("side", "kind"))
@@ -52,7 +52,7 @@ class _Join:
         self,
         node: exp.Join,
         left: tuple[Node, Scope],
-        right: tuple[Node, Relation],
+        right: tuple[Node, NamedRelation],
         scope: Scope,
         side: str,
         catalog: Catalog,
@@ -196,7 +196,7 @@ def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
     return any(isinstance(key, Column) and key.name in names for _, key in pairs)
 
 
-def _after(scope: Scope, node: Node, side: str) -> tuple[Relation, ...]:
+def _after(scope: Scope, node: Node, side: str) -> tuple[NamedRelation, ...]:
     """The fields as they are after the join: those of a side that is not kept can be NULL, and then name no unit."""
     schema = node.schema
     last = len(scope.relations) - 1

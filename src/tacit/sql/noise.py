@@ -25,7 +25,7 @@ from tacit.sql.groups import Codes, Groups
 
 __all__ = [
     "Released",
-    "Stored",
+    "StoredAnswer",
     "choose_bound",
     "drawn_edge",
     "noisy",
@@ -201,7 +201,7 @@ HEAD = 8  # bytes that say how long the text before the numbers is
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stored:
+class StoredAnswer:
     """Every part of a release after noise, and its facts."""
 
     parts: tuple[Released, ...]
@@ -217,7 +217,7 @@ class Stored:
         return b"".join([len(text).to_bytes(HEAD, "little"), text, *(array.tobytes() for array in arrays)])
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Stored":
+    def from_bytes(cls, data: bytes) -> "StoredAnswer":
         """The inverse of `to_bytes`."""
         at = HEAD + int.from_bytes(data[:HEAD], "little")
         head = json.loads(data[HEAD:at])

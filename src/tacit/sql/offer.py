@@ -15,7 +15,7 @@ from tacit.plan.question import Question
 from tacit.policy import Currency, Policy
 from tacit.sql.expect import expected
 
-__all__ = ["CONFIDENCE", "Offer", "Purchase", "Terms", "contribution_of"]
+__all__ = ["CONFIDENCE", "Offer", "OfferTerms", "Purchase", "contribution_of"]
 
 
 def contribution_of(policy: Policy, question: Question) -> Contribution:
@@ -55,7 +55,7 @@ ROUNDS = 60
 _rho_of = lru_cache(maxsize=256)(rho_of)
 
 
-class Terms(TypedDict, total=False):
+class OfferTerms(TypedDict, total=False):
     """What may be said beside a question: one of an amount of `epsilon` or `rho`, or an `error` to reach at most; and
     the `confidence` of intervals and errors (0.95 if left out)."""
 
@@ -84,7 +84,7 @@ class Offer:
     confidence: float = CONFIDENCE
 
     @classmethod
-    def of(cls, **terms: Unpack[Terms]) -> "Offer":
+    def of(cls, **terms: Unpack[OfferTerms]) -> "Offer":
         """From what was typed."""
         given = {name: terms.get(name) for name in ("epsilon", "rho", "error")}
         named = [name for name, value in given.items() if value is not None]

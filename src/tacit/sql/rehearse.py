@@ -13,7 +13,7 @@ import numpy as np
 from tacit.base import InputError, Refused, TacitError
 from tacit.engine.dialect import DIALECTS, Dialect
 from tacit.engine.render import norms_sql, statements
-from tacit.engine.unit import Stored
+from tacit.engine.unit import StoredTable
 from tacit.mechanism import KeySelection
 from tacit.plan.bounded import Bounded, Key
 from tacit.plan.facts import Type, Value
@@ -41,8 +41,8 @@ def rehearse(priced: Priced, dialect: str, *, confidence: float) -> None:
     try:
         for largest in (False, True):
             parts = [_part(priced, number, part, written, largest) for number, part in enumerate(priced.planned.parts)]
-            kept = stored.Stored(parts=tuple(parts), facts={}).to_bytes()
-            assemble(priced, stored.Stored.from_bytes(kept).parts, confidence=confidence)
+            kept = stored.StoredAnswer(parts=tuple(parts), facts={}).to_bytes()
+            assemble(priced, stored.StoredAnswer.from_bytes(kept).parts, confidence=confidence)
     except InputError as error:
         raise Refused(f"this question is refused, since it could not be run: {error}") from None
     except TacitError:
@@ -66,19 +66,19 @@ def _part(priced: Priced, number: int, part: Bounded, dialect: Dialect, largest:
     return _released(priced, number, bounded, largest)
 
 
-def _tables(node: Node) -> dict[str, Stored]:
+def _tables(node: Node) -> dict[str, StoredTable]:
     """The tables as they are declared. That they are stored so is checked when an engine opens them."""
     match node:
         case Scan():
             types = {source.column: NATIVE[source.facts.type] for source in node.columns}
             units = {source.column for source in node.columns if source.name == node.unit_name}
             exact = {name: "DECIMAL(18, 3)" for name in units if types[name] == "DOUBLE"}
-            return {node.table: Stored(sql="t", types={**types, **exact})}
+            return {node.table: StoredTable(sql="t", types={**types, **exact})}
         case Join():
             found = _tables(node.left)
             for name, table in _tables(node.right).items():
                 known = found.get(name, table)
-                found[name] = Stored(sql="t", types={**known.types, **table.types})
+                found[name] = StoredTable(sql="t", types={**known.types, **table.types})
             return found
         case Filter() | Project() | Group():
             return _tables(node.below)

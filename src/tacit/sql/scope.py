@@ -13,7 +13,7 @@ from tacit.plan.node import Node
 from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.refusals import place, quoted
 
-__all__ = ["Context", "Derived", "Field", "Names", "Relation", "Scope"]
+__all__ = ["Context", "Derived", "Field", "NamedRelation", "Names", "Scope"]
 
 MOST_RELATIONS = 64
 MOST_PARTS = 20_000  # of the question's tree, with WITH and * written out
@@ -34,7 +34,7 @@ class Field:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Relation:
+class NamedRelation:
     """One item of FROM under its name."""
 
     alias: str
@@ -58,7 +58,7 @@ class Relation:
 class Scope:
     """All that FROM offers. `merged` are names that USING made one, with the relation they are taken from."""
 
-    relations: tuple[Relation, ...]
+    relations: tuple[NamedRelation, ...]
     merged: tuple[tuple[str, str], ...] = ()
 
     def resolve(self, column: exp.Column) -> Field:
@@ -83,7 +83,7 @@ class Scope:
             )
         return field
 
-    def relation(self, table: exp.Expr) -> Relation:
+    def relation(self, table: exp.Expr) -> NamedRelation:
         for relation in self.relations:
             if relation.alias.casefold() == table.name.casefold():
                 return relation
@@ -101,7 +101,7 @@ class Scope:
         text = f"; a text is in single quotes, as in '{name[:20]}'" if column.this.args.get("quoted") else ""
         return Mistake(f"{place(column)}there is no column {quoted(name)}: {nearest(name, known, 'columns')}{text}")
 
-    def fields(self, star: exp.Expr | None = None) -> Iterator[tuple[Relation, Field]]:
+    def fields(self, star: exp.Expr | None = None) -> Iterator[tuple[NamedRelation, Field]]:
         """What * stands for, or table.*; hidden columns are no part of it."""
         relations = self.relations if star is None else (self.relation(star),)
         merged = dict(self.merged)
@@ -116,7 +116,7 @@ class Scope:
         plain = node.unnest()
         return type(plain) is exp.Column and not isinstance(plain.this, exp.Star) and self.resolve(plain).is_unit
 
-    def adding(self, relation: Relation) -> "Scope":
+    def adding(self, relation: NamedRelation) -> "Scope":
         if any(relation.alias.casefold() == other.alias.casefold() for other in self.relations):
             raise Mistake(f"two tables are called {quoted(relation.alias)}: give one of them another name with AS")
         return replace(self, relations=(*self.relations, relation))

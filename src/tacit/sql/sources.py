@@ -9,10 +9,10 @@ from tacit.base.declare import declare
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node, Scan, Source
-from tacit.sql.catalog import Table, nearest
+from tacit.sql.catalog import CatalogTable, nearest
 from tacit.sql.joins import join
 from tacit.sql.refusals import place, quoted, refused
-from tacit.sql.scope import Context, Derived, Field, Relation, Scope
+from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 
 __all__ = ["read_from"]
 
@@ -30,7 +30,7 @@ def read_from(select: exp.Select, context: Context) -> tuple[Node, Scope]:
     return node, scope
 
 
-def _item(item: exp.Expr, context: Context) -> tuple[Node, Relation]:
+def _item(item: exp.Expr, context: Context) -> tuple[Node, NamedRelation]:
     if type(item) is exp.Table and type(item.this) is exp.Identifier:
         found = _table(item, context)
     elif type(item) is exp.Subquery and type(item.this) is exp.Select:
@@ -45,7 +45,7 @@ def _item(item: exp.Expr, context: Context) -> tuple[Node, Relation]:
     fields = found.fields if alias is None else _renamed(found.fields, alias)
     name = alias.name if alias is not None and alias.name else item.name
     # a subquery without a name has one that cannot be written
-    return found.node, Relation(alias=name or f" subquery {context.names.relations}", fields=fields)
+    return found.node, NamedRelation(alias=name or f" subquery {context.names.relations}", fields=fields)
 
 
 def _renamed(fields: tuple[Field, ...], alias: exp.Expr) -> tuple[Field, ...]:
@@ -80,7 +80,7 @@ def _table(item: exp.Table, context: Context) -> Derived:
     return _scan(*declared, context)
 
 
-def _scan(name: str, table: Table, context: Context) -> Derived:
+def _scan(name: str, table: CatalogTable, context: Context) -> Derived:
     """A Scan of all columns; what is not used is left out in the end.
 
     The unit is read once more under a name of its own and without bounds or domain, so that nothing that is enforced on

@@ -13,7 +13,7 @@ from tacit.sql.aggregates import asked, has_aggregate
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
 from tacit.sql.refusals import quoted, refused, shown
-from tacit.sql.scope import Context, Derived, Field, Relation, Scope
+from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import read_from
 
 __all__ = ["nested", "where"]
@@ -78,7 +78,7 @@ def _items(select: exp.Select, scope: Scope, context: Context) -> list[Item]:
     return found
 
 
-def _column(owner: Relation, field: Field) -> exp.Expr:
+def _column(owner: NamedRelation, field: Field) -> exp.Expr:
     """A column of the query that means this field and no other."""
     return exp.Column(
         this=exp.to_identifier(field.name, quoted=True), table=exp.to_identifier(owner.alias, quoted=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.base import SourceError
-from tacit.engine.source.copies import Copies, Entry, state_folder
+from tacit.engine.source.copies import CopiedFile, Copies, state_folder
 from tacit.engine.source.form import TextForm
 from tacit.engine.source.listing import stamped
 from tacit.engine.source.reading import TextReading
@@ -171,7 +171,7 @@ def test_types_stay_with_a_file(file: Path, copies: Copies) -> None:
 def test_an_entry_is_of_the_state_it_was_made_for(file: Path, copies: Copies) -> None:
     stamp = stamped(file)
     assert stamp is not None
-    copies.remember(Entry(path=str(file), stamp=stamp, sound=("who",)))
+    copies.remember(CopiedFile(path=str(file), stamp=stamp, sound=("who",)))
     link = file.with_name("link.csv")
     link.symlink_to(file)
     found = copies.entry(link)

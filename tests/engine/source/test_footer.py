@@ -9,7 +9,7 @@ import pytest
 
 from tacit.base import PolicyError
 from tacit.engine.source.files import digest, local_files
-from tacit.engine.source.footer import Kind, columns_in, misfit, tail_of
+from tacit.engine.source.footer import StoredKind, columns_in, misfit, tail_of
 
 KINDS = {
     "int8": pa.array([1], pa.int8()),
@@ -34,8 +34,8 @@ def test_every_kind(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({**KINDS, "a.b": [1], "zone": pa.array([1], pa.timestamp("us", "UTC"))}), path)
     found = columns_in("a.parquet", tail_of(path))
-    assert found.pop("zone") == Kind("timestamp[us]", utc=True)
-    assert found.pop("a.b") == Kind("int64")
+    assert found.pop("zone") == StoredKind("timestamp[us]", utc=True)
+    assert found.pop("a.b") == StoredKind("int64")
     assert {name: kind.name for name, kind in found.items()} == {name: name for name in KINDS}
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from support.wire import text
 from tacit.server.wire.fault import Fault
-from tacit.server.wire.message import Bind, Cancel, Encrypt, Execute, Parse, Query, Startup, read, read_opening
+from tacit.server.wire.message import Bind, Cancel, Encrypt, Execute, Parse, SimpleQuery, Startup, read, read_opening
 
 
 def test_what_is_well_formed_is_read() -> None:
-    assert read(b"Q", b"SELECT 1\0") == Query("SELECT 1")
+    assert read(b"Q", b"SELECT 1\0") == SimpleQuery("SELECT 1")
     assert read(b"P", b"a\0b\0" + struct.pack("!hI", 1, 4_000_000_000)) == Parse("a", "b", (4_000_000_000,))
     assert read(b"E", b"\0" + struct.pack("!i", 7)) == Execute("", 7)
     bound = b"\0s\0" + struct.pack("!hhhiih", 1, 1, 2, -1, 0, 1) + struct.pack("!h", 1)
@@ -60,4 +60,4 @@ def test_no_opening_does_anything_else(body: bytes) -> None:
 
 @given(st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 def test_texts_come_as_they_were_sent(sql: str) -> None:
-    assert read(b"Q", text(sql)) == Query(sql)
+    assert read(b"Q", text(sql)) == SimpleQuery(sql)

@@ -18,7 +18,7 @@ __all__ = [
     "REGIONS",
     "SMALL_MARKET",
     "WARDS",
-    "People",
+    "MadeUpPeople",
     "Visits",
     "bidders",
     "people",
@@ -43,7 +43,7 @@ HEAD = "customer,age,branch,paid,day"
 
 
 @dataclass(frozen=True)
-class People:
+class MadeUpPeople:
     """One row a person: age in whole years 0–100, and the positions of gender and region in their lists."""
 
     age: Integers
@@ -58,13 +58,13 @@ class People:
         return counts
 
 
-def people(size: int = 10_000) -> People:
+def people(size: int = 10_000) -> MadeUpPeople:
     """A town: ages like a real pyramid, three regions of a fair size and one where hardly anybody lives."""
     source = np.random.default_rng(SEED)
     age = np.clip(np.rint(source.gamma(3.2, 13.5, size)), 0, AGE_LIMIT).astype(np.int64)
     gender = (source.random(size) < 0.49).astype(np.int64)
     region = source.choice(len(REGIONS), size=size, p=[0.45, 0.33, 0.215, 0.005])
-    return People(age, gender, region)
+    return MadeUpPeople(age, gender, region)
 
 
 @dataclass(frozen=True)

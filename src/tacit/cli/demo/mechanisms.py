@@ -19,7 +19,18 @@ from tacit.mechanism.postprocess import clamp
 from tacit.mechanism.randomized_response import CoinFlipSurvey
 from tacit.mechanism.selection import Exponential
 
-__all__ = ["Age", "Answer", "Histogram", "Pricing", "Survey", "Tour", "answers", "epsilon", "money", "show_mechanisms"]
+__all__ = [
+    "Age",
+    "Histogram",
+    "Pricing",
+    "Tour",
+    "TourAnswer",
+    "TourSurvey",
+    "answers",
+    "epsilon",
+    "money",
+    "show_mechanisms",
+]
 
 CONFIDENCE = 0.95
 PERSON = "person"
@@ -118,7 +129,7 @@ class Pricing:
 
 
 @dataclass(frozen=True)
-class Survey:
+class TourSurvey:
     """An awkward question. Each respondent flips a coin at home: heads, the truth; tails, what a second coin says."""
 
     mechanism: CoinFlipSurvey
@@ -131,7 +142,7 @@ class Survey:
     loss: Pure
 
     @classmethod
-    def ask(cls) -> "Survey":
+    def ask(cls) -> "TourSurvey":
         answers = smokers()
         mechanism = CoinFlipSurvey(truth=Fraction(1, 2))
         reports = np.asarray(mechanism.sample(answers))
@@ -149,7 +160,7 @@ class Tour:
     histogram: Histogram
     small_market: Pricing
     market: Pricing
-    survey: Survey
+    survey: TourSurvey
 
     @classmethod
     def ask(cls) -> "Tour":
@@ -160,7 +171,7 @@ class Tour:
             histogram=Histogram.ask("0.5"),
             small_market=Pricing.ask("0.5", np.array(SMALL_MARKET), small),
             market=Pricing.ask("0.5", bidders(), tuple(range(10, 1001, 10))),
-            survey=Survey.ask(),
+            survey=TourSurvey.ask(),
         )
 
     def people_loss(self) -> Pure:
@@ -175,7 +186,7 @@ class Tour:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TourAnswer:
     """One line. The texts are for people and may hold a second line; `facts` has the same numbers for a program."""
 
     question: str
@@ -195,7 +206,7 @@ class Answer:
         return {"question": self.question.replace("\n", ", "), "confidence": CONFIDENCE, **self.facts, "cost": cost}
 
 
-def answers(tour: Tour) -> list[Answer]:
+def answers(tour: Tour) -> list[TourAnswer]:
     """Every line of the tour, in order."""
     return [
         *(_age(age) for age in tour.ages),
@@ -216,9 +227,9 @@ def money(cents: float) -> str:
     return f"${cents / 100:,.2f}" if cents < 10_000 else f"${cents / 100:,.0f}"
 
 
-def _age(age: Age) -> Answer:
+def _age(age: Age) -> TourAnswer:
     truth, scale = float(age.truth), float(age.mechanism.scale)
-    return Answer(
+    return TourAnswer(
         f"Average age\n10,000 people, noise scale {scale:g}",
         f"{truth:.3f}",
         f"{age.private:.3f}",
@@ -228,7 +239,7 @@ def _age(age: Age) -> Answer:
     )
 
 
-def _histogram(histogram: Histogram) -> list[Answer]:
+def _histogram(histogram: Histogram) -> list[TourAnswer]:
     labels = [f"{band}, {gender}, {region}" for band in AGE_BANDS for gender in GENDERS for region in REGIONS]
     truth, private, noisy = histogram.truth.ravel(), histogram.private.ravel(), histogram.noisy.ravel()
     worst, scale = int(np.abs(private - truth).max()), float(histogram.mechanism.scale)
@@ -236,7 +247,7 @@ def _histogram(histogram: Histogram) -> list[Answer]:
         {"cell": label, "truth": int(t), "private": int(p), "before_clamping": int(z)}
         for label, t, p, z in zip(labels, truth, private, noisy, strict=True)
     ]
-    whole = Answer(
+    whole = TourAnswer(
         f"Age × gender × region histogram\n{truth.size} cells, noise scale {scale:g} in each",
         f"{truth.size} counts",
         f"{private.size} counts\n≤ {worst} off",
@@ -249,15 +260,15 @@ def _histogram(histogram: Histogram) -> list[Answer]:
         t, p, z = int(truth[index]), int(private[index]), int(noisy[index])
         facts: dict[str, object] = {"truth": t, "private": p, "error": histogram.error}
         shown = f"{p}" if p == z else f"{p}\n(was {z})"
-        lines.append(Answer(f"… {labels[index]}", f"{t}", shown, f"± {histogram.error:.0f}", histogram.loss, facts))
+        lines.append(TourAnswer(f"… {labels[index]}", f"{t}", shown, f"± {histogram.error:.0f}", histogram.loss, facts))
     return lines
 
 
-def _pricing(pricing: Pricing, question: str) -> Answer:
+def _pricing(pricing: Pricing, question: str) -> TourAnswer:
     best, chosen = pricing.prices[pricing.best], pricing.prices[pricing.chosen]
     top, earned = pricing.revenues[pricing.best], pricing.revenues[pricing.chosen]
     floor = max(0.0, top - pricing.error)
-    return Answer(
+    return TourAnswer(
         question,
         f"{money(best)}\nearns {money(top)}",
         f"{money(chosen)}\nearns {money(earned)}",
@@ -273,8 +284,8 @@ def _pricing(pricing: Pricing, question: str) -> Answer:
     )
 
 
-def _survey(survey: Survey) -> Answer:
-    return Answer(
+def _survey(survey: TourSurvey) -> TourAnswer:
+    return TourAnswer(
         f"Who smokes? A coin-flip survey\n{survey.respondents:,} asked, {survey.reported:.1%} said yes",
         f"{survey.truth:.1%}",
         f"{survey.private:.1%}",
@@ -310,13 +321,13 @@ def show_mechanisms(console: Console, *, plot: Path | None = None, as_json: bool
         announce(console, "picture", plot, quiet=as_json)
 
 
-def _facts(tour: Tour, lines: list[Answer]) -> dict[str, object]:
+def _facts(tour: Tour, lines: list[TourAnswer]) -> dict[str, object]:
     total = tour.people_loss()
     paid = {"epsilon": float(total.bound), "relation": total.relation.value, "unit": total.unit}
     return {"answers": [line.json() for line in lines], "paid_by_the_same_people": paid}
 
 
-def _show(console: Console, tour: Tour, lines: list[Answer]) -> None:
+def _show(console: Console, tour: Tour, lines: list[TourAnswer]) -> None:
     console.print(Text(f"\n{WHY}Here are four questions answered so that no single person shows:\n"))
     table = plain_table()
     table.add_column("Question", min_width=31)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tacit.cli.demo.data import AGE_BANDS, GENDERS, REGIONS
-from tacit.cli.demo.mechanisms import Age, Histogram, Pricing, Survey, Tour, epsilon, money
+from tacit.cli.demo.mechanisms import Age, Histogram, Pricing, Tour, TourSurvey, epsilon, money
 from tacit.plot import Cell, Panel, Rate, choice, counts, law, page, rates, write
 
 __all__ = ["draw"]
@@ -73,7 +73,7 @@ def _histogram(histogram: Histogram) -> Panel:
     return counts(cells, title=("People by age, gender and region", how), axes=("age", "people"))
 
 
-def _survey(survey: Survey) -> Panel:
+def _survey(survey: TourSurvey) -> Panel:
     return rates(
         [
             Rate("said yes, coins and all", survey.reported),

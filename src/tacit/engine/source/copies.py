@@ -24,7 +24,7 @@ from tacit.engine.source.listing import Stamp, stamped
 from tacit.noise import SecureRng
 from tacit.policy.source import is_url
 
-__all__ = ["Copies", "Entry", "state_folder"]
+__all__ = ["CopiedFile", "Copies", "state_folder"]
 
 STATE = "TACIT_STATE"
 LARGE = 1 << 26  # bytes: whether a smaller file can be read is found in a moment, and need not be written down
@@ -39,7 +39,7 @@ def state_folder(ledger: str, folder: Path | None) -> Path:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class CopiedFile:
     """A file as it was read: its state then, hashes of its content and of its line of names, the copies made of it.
 
     `sound` are the columns of a Parquet file that an engine can read from the file itself.
@@ -67,12 +67,12 @@ class Copies:
 
     # --- what was read
 
-    def entry(self, path: Path) -> Entry | None:
+    def entry(self, path: Path) -> CopiedFile | None:
         """What is known of a file as it is now; None if it was not read, or has changed since."""
         found = self._entry(self._index(path))
         return found if found is not None and found.stamp == stamped(path) else None
 
-    def remember(self, entry: Entry) -> None:
+    def remember(self, entry: CopiedFile) -> None:
         """Write down what was made of a file, and remove what was made of its older content."""
         entry = replace(entry, path=str(Path(entry.path).resolve()))
         place = self._index(Path(entry.path))
@@ -83,16 +83,16 @@ class Copies:
         if before is not None:
             self._remove(set(before.copies) - set(entry.copies))
 
-    def _entry(self, place: Path) -> Entry | None:
+    def _entry(self, place: Path) -> CopiedFile | None:
         try:
             found = json.loads(place.read_bytes())
             stamp = Stamp(**found.pop("stamp"))
             copies, sound = (tuple(map(str, found.pop(name))) for name in ("copies", "sound"))
-            return Entry(**found, copies=copies, sound=sound, stamp=stamp)
+            return CopiedFile(**found, copies=copies, sound=sound, stamp=stamp)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None  # not there, or not ours: as if it had not been read
 
-    def _entries(self) -> Iterator[tuple[Path, Entry]]:
+    def _entries(self) -> Iterator[tuple[Path, CopiedFile]]:
         for place in sorted((self.folder / "index").glob("*.json")):
             found = self._entry(place)
             if found is not None:
@@ -112,7 +112,7 @@ class Copies:
         self._sound[path, stamp] = frozenset(columns)
         if stamp.size >= LARGE:
             with suppress(OSError, SourceError):  # then it is found again the next time
-                self.remember(Entry(path=str(path), stamp=stamp, sound=tuple(columns)))
+                self.remember(CopiedFile(path=str(path), stamp=stamp, sound=tuple(columns)))
 
     # --- copies
 

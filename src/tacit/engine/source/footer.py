@@ -13,7 +13,7 @@ from pathlib import Path
 from tacit.base import PolicyError
 from tacit.policy.declaration import quoted
 
-__all__ = ["Kind", "Tail", "columns_in", "misfit", "tail_of"]
+__all__ = ["StoredKind", "Tail", "columns_in", "misfit", "tail_of"]
 
 MAGIC = b"PAR1"
 END = 8  # bytes: the footer's length, and the magic word
@@ -24,7 +24,7 @@ Tail = Callable[[int], bytes]
 
 
 @dataclass(frozen=True)
-class Kind:
+class StoredKind:
     """`name` says the type, as in "int32", "decimal(10,2)", "timestamp[ms]"; `utc` is of timestamps with a zone."""
 
     name: str
@@ -39,7 +39,7 @@ PLAIN = {"BOOLEAN": "bool", "FLOAT": "float", "DOUBLE": "double", "INT32": "int3
          "BYTE_ARRAY": "binary", "FIXED_LEN_BYTE_ARRAY": "binary"}  # fmt: skip
 
 
-def columns_in(file: str, tail: Tail) -> dict[str, Kind]:
+def columns_in(file: str, tail: Tail) -> dict[str, StoredKind]:
     """The columns of a Parquet file at its top level; PolicyError if it is none. `file` is only for the message."""
     import pyarrow
     from pyarrow import parquet
@@ -50,7 +50,7 @@ def columns_in(file: str, tail: Tail) -> dict[str, Kind]:
         if end[4:] != MAGIC or length > LARGEST:
             raise ValueError
         schema = parquet.read_metadata(BytesIO(MAGIC + tail(END + length))).schema
-        found = {name: Kind("nested") for name in schema.to_arrow_schema().names}
+        found = {name: StoredKind("nested") for name in schema.to_arrow_schema().names}
         for column in (schema.column(i) for i in range(len(schema))):
             if column.path == column.name and column.max_repetition_level == 0 and column.max_definition_level <= 1:
                 found[column.name] = _kind(column.physical_type, column.logical_type)
@@ -73,7 +73,7 @@ def tail_of(path: Path) -> Tail:
     return tail
 
 
-def misfit(file: str, found: Mapping[str, Kind], wanted: Mapping[str, tuple[Kind, str]]) -> str | None:
+def misfit(file: str, found: Mapping[str, StoredKind], wanted: Mapping[str, tuple[StoredKind, str]]) -> str | None:
     """The first column that a file lacks or stores in another way. `wanted` says which other file stores it how."""
     for name, (kind, other) in wanted.items():
         if name not in found:
@@ -88,20 +88,20 @@ def misfit(file: str, found: Mapping[str, Kind], wanted: Mapping[str, tuple[Kind
     return None
 
 
-def _kind(physical: str, logical: object) -> Kind:
+def _kind(physical: str, logical: object) -> StoredKind:
     said = json.loads(logical.to_json())  # type: ignore[attr-defined]  # pyarrow has no types
     match said["Type"]:
         case "None":
-            return Kind(PLAIN[physical])
+            return StoredKind(PLAIN[physical])
         case "Int":
-            return Kind(f"{'' if said['isSigned'] else 'u'}int{said['bitWidth']}")
+            return StoredKind(f"{'' if said['isSigned'] else 'u'}int{said['bitWidth']}")
         case "Decimal":
-            return Kind(f"decimal({said['precision']},{said['scale']})")
+            return StoredKind(f"decimal({said['precision']},{said['scale']})")
         case "Timestamp":
-            return Kind(f"timestamp[{UNITS[said['timeUnit']]}]", bool(said["isAdjustedToUTC"]))
+            return StoredKind(f"timestamp[{UNITS[said['timeUnit']]}]", bool(said["isAdjustedToUTC"]))
         case "Date":
-            return Kind("date")
+            return StoredKind("date")
         case "String" | "Enum" | "JSON" if physical == "BYTE_ARRAY":
-            return Kind("string")
+            return StoredKind("string")
         case other:
-            return Kind(f"{physical.lower()} ({str(other).lower()})")
+            return StoredKind(f"{physical.lower()} ({str(other).lower()})")

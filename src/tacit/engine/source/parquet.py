@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from tacit.base import SourceError
 from tacit.engine.engine import opening
-from tacit.engine.source.copies import Copies, Entry
-from tacit.engine.source.footer import Kind, columns_in, tail_of
+from tacit.engine.source.copies import CopiedFile, Copies
+from tacit.engine.source.footer import StoredKind, columns_in, tail_of
 from tacit.engine.source.held import held_table
 from tacit.engine.source.listing import settled, stamped
 from tacit.policy.declaration import quoted
@@ -27,7 +27,7 @@ __all__ = ["common_columns", "footer", "held_copy"]
 VERSION = 1  # of what a copy holds
 
 
-def footer(path: Path) -> dict[str, Kind]:
+def footer(path: Path) -> dict[str, StoredKind]:
     """The columns of a file and their types, from its footer."""
     found = columns_in(path.name, tail_of(path))
     folded = [name.casefold() for name in found]
@@ -74,7 +74,7 @@ def held_copy(file: Path, columns: Sequence[str], copies: Copies) -> Path:
             found = copies.copy(key)
         if found is None or stamped(file) != stamp:
             raise SourceError(f"{quoted(file.name)}: changed while it was read: try again when nobody writes to it")
-        copies.remember(Entry(path=str(file), stamp=stamp, content=content, copies=(key,)))
+        copies.remember(CopiedFile(path=str(file), stamp=stamp, content=content, copies=(key,)))
         return found
 
     return opening(f"{quoted(file.name)}: cannot be read to its end", make)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from tacit.base import SourceError
 from tacit.engine.engine import opening
 from tacit.engine.source.cell import Caster, proposed
-from tacit.engine.source.copies import Copies, Entry
+from tacit.engine.source.copies import CopiedFile, Copies
 from tacit.engine.source.form import TextForm
 from tacit.engine.source.listing import Stamp, settled, stamped
 from tacit.engine.source.text import Readable, TextReader
@@ -96,7 +96,7 @@ class TextReading:
         header = sha256(json.dumps(column_names(file, self.form)).encode()).hexdigest()
         if stamped(file) != stamp:
             raise _changed(file)
-        copies.remember(Entry(path=str(file), stamp=stamp, content=content, header=header, copies=(key,)))
+        copies.remember(CopiedFile(path=str(file), stamp=stamp, content=content, header=header, copies=(key,)))
 
     def _typed(self, file: Path, handle: int, step: Step) -> str:
         """Write the typed copy to an open file; its key, by what was read."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tacit.base import EngineError, PolicyError
 from tacit.engine.dialect import SPARK
 from tacit.engine.source.files import File, digest
-from tacit.engine.source.footer import Kind, columns_in, misfit
+from tacit.engine.source.footer import StoredKind, columns_in, misfit
 from tacit.engine.source.hadoop import Hadoop, name_only
 from tacit.noise import SecureRng
 from tacit.policy.declaration import quoted
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetTable", "SparkTable", "Views"]
 
-Footers = dict[File, Mapping[str, Kind]]
+Footers = dict[File, Mapping[str, StoredKind]]
 KEPT = 16  # views of earlier files, for questions that still run
 PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -80,7 +80,7 @@ class ParquetTable:
         self._views, self._hadoop, self._place = views, hadoop, place
         self._known: Footers = {}
         self._built: deque[tuple[Footers, str]] = deque()
-        self._wanted: dict[str, tuple[Kind, str]] = {}
+        self._wanted: dict[str, tuple[StoredKind, str]] = {}
         footers = self._listed()
         for file, columns in footers.items():
             for name, kind in columns.items():
@@ -110,7 +110,7 @@ class ParquetTable:
         self._known = {file: known[file] if file in known else self._footer(file) for file in files}
         return self._known
 
-    def _footer(self, file: File) -> Mapping[str, Kind]:
+    def _footer(self, file: File) -> Mapping[str, StoredKind]:
         return _told_apart(columns_in(self._name(file), self._hadoop.tail(file)))
 
     def _fitting(self) -> Footers:
@@ -166,7 +166,7 @@ class ParquetTable:
         return frame.selectExpr(*(f"{_value(raw, kind)} AS {raw}" for raw, kind in read.items()))
 
 
-def _agreed(footers: Footers) -> dict[str, Kind]:
+def _agreed(footers: Footers) -> dict[str, StoredKind]:
     """The columns that every file has, of one type that Spark can read."""
     first, *others = footers.values()
     return {
@@ -176,18 +176,20 @@ def _agreed(footers: Footers) -> dict[str, Kind]:
     }
 
 
-def _told_apart(columns: Mapping[str, Kind]) -> dict[str, Kind]:
+def _told_apart(columns: Mapping[str, StoredKind]) -> dict[str, StoredKind]:
     """Spark takes names that differ in case alone for one, and fails: such columns cannot be asked about."""
     spelled: dict[str, list[str]] = {}
     for name in columns:
         spelled.setdefault(name.lower(), []).append(name)
     return {
-        name: kind if len(same := spelled[name.lower()]) == 1 else Kind(f"columns {' and '.join(map(quoted, same))}")
+        name: kind
+        if len(same := spelled[name.lower()]) == 1
+        else StoredKind(f"columns {' and '.join(map(quoted, same))}")
         for name, kind in columns.items()
     }
 
 
-def _stored(kind: Kind) -> str | None:
+def _stored(kind: StoredKind) -> str | None:
     """What Spark reads it as; None for what it cannot."""
     if kind.name.startswith("timestamp["):
         return "bigint"
@@ -196,13 +198,13 @@ def _stored(kind: Kind) -> str | None:
     return STORED.get(kind.name)
 
 
-def _type(kind: Kind) -> "DataType":
+def _type(kind: StoredKind) -> "DataType":
     from pyspark.sql.types import DataType
 
     return DataType.fromDDL(_stored(kind) or "")
 
 
-def _native(kind: Kind) -> str:
+def _native(kind: StoredKind) -> str:
     """The name of the type to a curator: what is understood, or what it is."""
     if kind.name in ("timestamp[ns]", "int96"):
         return "timestamp_ns"  # cut to microseconds: it names nobody
@@ -213,7 +215,7 @@ def _native(kind: Kind) -> str:
     return _stored(kind) or kind.name.replace("decimal(", f"more than {WIDEST} digits (")
 
 
-def _value(raw: str, kind: Kind) -> str:
+def _value(raw: str, kind: StoredKind) -> str:
     """A column as its declared type, or NULL."""
     if kind.name == "date":
         return f"date_from_unix_date({raw})"

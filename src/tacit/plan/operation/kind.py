@@ -9,8 +9,27 @@ from tacit.base import InputError
 from tacit.plan.expression import Call, Constant, Expression, constant
 from tacit.plan.facts import Facts, Type, Value
 
-__all__ = ["ANY", "BOOLEAN", "NUMBER", "TEXT", "Arguments", "Fit", "Held", "Operation", "Part", "alike", "any_null",
-           "at_midnight", "held", "is_null", "shown", "takes", "text_constant", "truth", "whole_constant"]  # fmt: skip
+__all__ = [
+    "ANY",
+    "BOOLEAN",
+    "NUMBER",
+    "TEXT",
+    "ArgumentKind",
+    "Arguments",
+    "Fit",
+    "Held",
+    "Operation",
+    "alike",
+    "any_null",
+    "at_midnight",
+    "held",
+    "is_null",
+    "shown",
+    "takes",
+    "text_constant",
+    "truth",
+    "whole_constant",
+]  # fmt: skip
 
 Held = bool | float | str | date | datetime | None
 """A value as an engine holds it while it computes: every number is a double."""
@@ -42,7 +61,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Part:
+class ArgumentKind:
     """One argument: its types in words and in fact, and for a constant which values will do."""
 
     what: str
@@ -50,13 +69,13 @@ class Part:
     allows: Callable[[Value], bool] | None = None
 
 
-ANY = Part("a value", tuple(Type))
-BOOLEAN = Part("a condition", (Type.BOOLEAN,))
-NUMBER = Part("a number", (Type.INTEGER, Type.NUMBER))
-TEXT = Part("a text", (Type.TEXT,))
+ANY = ArgumentKind("a value", tuple(Type))
+BOOLEAN = ArgumentKind("a condition", (Type.BOOLEAN,))
+NUMBER = ArgumentKind("a number", (Type.INTEGER, Type.NUMBER))
+TEXT = ArgumentKind("a text", (Type.TEXT,))
 
 
-def takes(*parts: Part, least: int | None = None, more: Part | None = None, same: bool = False) -> Fit:
+def takes(*parts: ArgumentKind, least: int | None = None, more: ArgumentKind | None = None, same: bool = False) -> Fit:
     """The given parts, of which the first `least` are needed, and any number of `more`; in one type if `same`."""
     needed = len(parts) if least is None else least
 
@@ -71,7 +90,7 @@ def takes(*parts: Part, least: int | None = None, more: Part | None = None, same
     return fit
 
 
-def _fitted(name: str, position: int, part: Part, argument: Expression) -> Expression:
+def _fitted(name: str, position: int, part: ArgumentKind, argument: Expression) -> Expression:
     if part.allows is not None:
         if not isinstance(argument, Constant) or argument.facts.type not in part.types or argument.value is None:
             raise InputError(f"{name} needs {part.what} as argument {position}")

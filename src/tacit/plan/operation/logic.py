@@ -14,11 +14,11 @@ from tacit.plan.operation.kind import (
     ANY,
     BOOLEAN,
     TEXT,
+    ArgumentKind,
     Arguments,
     Fit,
     Held,
     Operation,
-    Part,
     alike,
     any_null,
     is_null,
@@ -32,10 +32,12 @@ __all__ = ["LOWER", "OPERATIONS", "pattern_tokens"]
 
 MOST_OUTCOMES = 1000  # that are listed
 LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-PATTERN = Part("a constant pattern", (Type.TEXT,), lambda value: True)
-ESCAPE = Part("one constant escape character", (Type.TEXT,), lambda value: isinstance(value, str) and len(value) == 1)
-ORDERED = Part("a number, a date or a timestamp", frozenset(Type) - {Type.BOOLEAN, Type.TEXT})
-SORTED = Part("a value that has an order", frozenset(Type) - {Type.BOOLEAN})
+PATTERN = ArgumentKind("a constant pattern", (Type.TEXT,), lambda value: True)
+ESCAPE = ArgumentKind(
+    "one constant escape character", (Type.TEXT,), lambda value: isinstance(value, str) and len(value) == 1
+)
+ORDERED = ArgumentKind("a number, a date or a timestamp", frozenset(Type) - {Type.BOOLEAN, Type.TEXT})
+SORTED = ArgumentKind("a value that has an order", frozenset(Type) - {Type.BOOLEAN})
 
 
 def _listed(name: str, arguments: Arguments) -> Arguments:

@@ -14,7 +14,7 @@ from math import ceil, exp, floor, fmod, inf, isinf, log, log10, nextafter, sqrt
 from tacit.base import InputError
 from tacit.plan.expression import Expression
 from tacit.plan.facts import WHOLE, Facts, Type, exact_step
-from tacit.plan.operation.kind import NUMBER, Arguments, Operation, Part, any_null, takes, whole_constant
+from tacit.plan.operation.kind import NUMBER, ArgumentKind, Arguments, Operation, any_null, takes, whole_constant
 from tacit.plan.operation.range import (
     LARGEST,
     End,
@@ -39,7 +39,7 @@ EXP_LOW, EXP_HIGH = -708.0, 709.0  # beyond: 0, and the largest double
 POWER_LIMIT = 700.0  # the same for y·ln|x|
 POWER_TINY = 1e-290  # exponents nearer to 0 give 1
 POWER_STEEP = 1e20  # exponents beyond are even, and give 0, 1 or the largest double
-DIGITS = Part(
+DIGITS = ArgumentKind(
     f"a constant whole number of digits from -{MOST_DIGITS} to {MOST_DIGITS}",
     (Type.INTEGER,),
     lambda value: isinstance(value, int) and abs(value) <= MOST_DIGITS,

@@ -13,7 +13,7 @@ from re import compile as pattern
 from tacit.base import InputError
 from tacit.plan.expression import Expression
 from tacit.plan.facts import WHOLE, Facts, Type
-from tacit.plan.operation.kind import TEXT, Arguments, Held, Operation, Part, any_null, takes, truth
+from tacit.plan.operation.kind import TEXT, ArgumentKind, Arguments, Held, Operation, any_null, takes, truth
 from tacit.plan.operation.logic import LOWER
 from tacit.plan.operation.number import rounded
 from tacit.plan.operation.range import End, ends, is_whole, number_facts, size_of
@@ -35,12 +35,12 @@ _INTEGER, _NUMBER, _DATE = pattern(INTEGER), pattern(NUMBER), pattern(DATE)
 MOST_READ = Fraction(10) ** 15 - 1
 
 
-def _word(what: str, least: int = 0, most: float = inf) -> Part:
-    return Part(what, (Type.TEXT,), lambda value: isinstance(value, str) and least <= len(value) <= most)
+def _word(what: str, least: int = 0, most: float = inf) -> ArgumentKind:
+    return ArgumentKind(what, (Type.TEXT,), lambda value: isinstance(value, str) and least <= len(value) <= most)
 
 
-def _place(what: str, least: int) -> Part:
-    return Part(what, (Type.INTEGER,), lambda value: isinstance(value, int) and least <= value <= MOST)
+def _place(what: str, least: int) -> ArgumentKind:
+    return ArgumentKind(what, (Type.INTEGER,), lambda value: isinstance(value, int) and least <= value <= MOST)
 
 
 WORD = _word("a constant text")
@@ -49,9 +49,9 @@ PUT = _word(f"a constant text of at most {LONGEST} characters", 0, LONGEST)
 START = _place("a constant position, from 1", 1)
 COUNT = _place("a constant number of characters, from 0", 0)
 PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.NUMBER, Type.TEXT)
-READ = Part("a number, a truth value or a text", PLAIN)
-WRITTEN = Part("a whole number, a truth value or a text", PLAIN)
-DAY = Part("a date, a timestamp or a text", (Type.DATE, Type.TIMESTAMP, Type.TEXT))
+READ = ArgumentKind("a number, a truth value or a text", PLAIN)
+WRITTEN = ArgumentKind("a whole number, a truth value or a text", PLAIN)
+DAY = ArgumentKind("a date, a timestamp or a text", (Type.DATE, Type.TIMESTAMP, Type.TEXT))
 
 
 def _text_facts(*arguments: Expression) -> Facts:
@@ -152,7 +152,7 @@ def _to_date_facts(argument: Expression) -> Facts:
     return Facts(type=Type.DATE, low=low, high=high, nullable=_unread(x), why=why)
 
 
-def _text(name: str, about: str, value: Callable[..., Held], sql: str, *parts: Part) -> Operation:
+def _text(name: str, about: str, value: Callable[..., Held], sql: str, *parts: ArgumentKind) -> Operation:
     return Operation(name, about, takes(TEXT, *parts), _text_facts, value, sql)
 
 

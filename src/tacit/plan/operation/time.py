@@ -11,11 +11,11 @@ from tacit.base import InputError
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts, Type, Value
 from tacit.plan.operation.kind import (
+    ArgumentKind,
     Arguments,
     Fit,
     Held,
     Operation,
-    Part,
     any_null,
     at_midnight,
     takes,
@@ -39,15 +39,15 @@ MOST_ADDED = 10_000 * 366 * 86_400
 FIRST: dict[Type, date] = {Type.DATE: date.min, Type.TIMESTAMP: datetime.min}
 LAST: dict[Type, date] = {Type.DATE: date.max, Type.TIMESTAMP: datetime.max}
 
-TEMPORAL = Part("a date or a timestamp", (Type.DATE, Type.TIMESTAMP))
-UNIT = Part(f"a constant unit ({', '.join(UNITS)})", (Type.TEXT,), lambda value: value in UNITS)
-FIELD = Part(f"a constant field ({', '.join(FIELDS)})", (Type.TEXT,), lambda value: value in FIELDS)
-AMOUNT = Part(
+TEMPORAL = ArgumentKind("a date or a timestamp", (Type.DATE, Type.TIMESTAMP))
+UNIT = ArgumentKind(f"a constant unit ({', '.join(UNITS)})", (Type.TEXT,), lambda value: value in UNITS)
+FIELD = ArgumentKind(f"a constant field ({', '.join(FIELDS)})", (Type.TEXT,), lambda value: value in FIELDS)
+AMOUNT = ArgumentKind(
     "a constant whole number", (Type.INTEGER,), lambda value: isinstance(value, int) and abs(value) <= MOST_ADDED
 )
 
 
-def _in_units(*parts: Part) -> Fit:
+def _in_units(*parts: ArgumentKind) -> Fit:
     """Hours, minutes and seconds are of timestamps alone."""
 
     def fit(name: str, arguments: Arguments) -> Arguments:

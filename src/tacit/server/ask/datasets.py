@@ -31,7 +31,7 @@ from tacit.session import Quote, Session, TableRelease
 from tacit.sql import lower, parse
 from tacit.sql.expect import columns_of
 from tacit.sql.job import Query
-from tacit.sql.offer import Terms
+from tacit.sql.offer import OfferTerms
 
 __all__ = ["Cancelled", "Datasets", "NoDataset", "PricedQuestion"]
 
@@ -53,7 +53,7 @@ class PricedQuestion:
 
     who: Identity
     sql: str
-    terms: Terms
+    terms: OfferTerms
     opened: OpenDataset
     session: Session
     job: Query
@@ -211,14 +211,14 @@ class Datasets:
 
     # --- asking
 
-    def question(self, who: Identity, dataset: str, sql: str, **terms: Unpack[Terms]) -> PricedQuestion:
+    def question(self, who: Identity, dataset: str, sql: str, **terms: Unpack[OfferTerms]) -> PricedQuestion:
         """A question of this person's, planned and priced once. Free; nothing is looked at."""
         _may_ask(who)
         opened = self.find(who, dataset)
         session = opened.session(who.name, catalog_of(who, opened.policy))
         return PricedQuestion(who, sql, terms, opened, session, session.job(sql, **terms))
 
-    def quote(self, who: Identity, dataset: str, sql: str, **terms: Unpack[Terms]) -> Quote:
+    def quote(self, who: Identity, dataset: str, sql: str, **terms: Unpack[OfferTerms]) -> Quote:
         """What `ask` would cost and how well it would be answered. Free; nothing is looked at."""
         return self.question(who, dataset, sql, **terms).quote()
 
@@ -230,7 +230,7 @@ class Datasets:
         *,
         key: str | None = None,
         watch: Watch | None = None,
-        **terms: Unpack[Terms],
+        **terms: Unpack[OfferTerms],
     ) -> TableRelease:
         """The answer to a question, after it is paid for."""
         return self.answer(self.question(who, dataset, sql, **terms), key=key, watch=watch)

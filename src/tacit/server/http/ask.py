@@ -24,7 +24,7 @@ from tacit.server.db import keys
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem
 from tacit.session import TableRelease
-from tacit.sql.offer import Terms
+from tacit.sql.offer import OfferTerms
 
 __all__ = ["ANSWERED", "ARROW", "CSV", "HTML", "JSON", "Question", "answered", "media", "router"]
 
@@ -53,7 +53,12 @@ class Question(BaseModel):
 
     def priced(self, service: Service, who: Identity, dataset: str) -> PricedQuestion:
         """This question as somebody asks it of a dataset."""
-        offer: Terms = {"epsilon": self.epsilon, "rho": self.rho, "error": self.error, "confidence": self.confidence}
+        offer: OfferTerms = {
+            "epsilon": self.epsilon,
+            "rho": self.rho,
+            "error": self.error,
+            "confidence": self.confidence,
+        }
         return service.datasets.question(who, dataset, self.sql, **offer)
 
 

@@ -25,7 +25,7 @@ from tacit.server.wire.message import (
     Message,
     Parse,
     Password,
-    Query,
+    SimpleQuery,
     Sync,
     Terminate,
     broken,
@@ -117,7 +117,7 @@ class Conversation:
             pass  # after a fault everything up to Sync is
         elif isinstance(message, Flush):
             await self._link.flush()
-        elif isinstance(message, Query):
+        elif isinstance(message, SimpleQuery):
             await self._guarded(self._query(message))
             await self._ready()
         elif isinstance(message, Password):
@@ -146,7 +146,7 @@ class Conversation:
 
     # --- simple queries
 
-    async def _query(self, query: Query) -> None:
+    async def _query(self, query: SimpleQuery) -> None:
         texts = split(query.sql)
         if not texts:
             self._link.put(reply.EMPTY_QUERY)

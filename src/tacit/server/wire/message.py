@@ -26,7 +26,7 @@ __all__ = [
     "Opening",
     "Parse",
     "Password",
-    "Query",
+    "SimpleQuery",
     "Startup",
     "Sync",
     "Terminate",
@@ -79,7 +79,7 @@ Opening = Startup | Encrypt | Cancel
 
 
 @dataclass(frozen=True)
-class Query:
+class SimpleQuery:
     sql: str
 
 
@@ -137,7 +137,7 @@ class Terminate:
     pass
 
 
-Message = Query | Parse | Bind | Describe | Execute | Close | Password | Sync | Flush | Terminate
+Message = SimpleQuery | Parse | Bind | Describe | Execute | Close | Password | Sync | Flush | Terminate
 
 
 def broken(why: str) -> Fault:
@@ -228,7 +228,7 @@ def read(tag: bytes, data: bytes) -> Message:
 def _message(tag: bytes, body: Body) -> Message:
     match tag:
         case b"Q":
-            return Query(body.text())
+            return SimpleQuery(body.text())
         case b"P":
             return Parse(body.text(), body.text(), tuple(body.long() & 0xFFFFFFFF for _ in range(body.count())))
         case b"B":
