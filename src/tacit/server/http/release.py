@@ -32,7 +32,7 @@ CERTIFIED: dict[int | str, dict[str, Any]] = {
         "content": {
             JSON: {
                 "example": {
-                    "certificate": {"format": "tacit certificate 1", "guarantee": {"epsilon": "0.5", "delta": "0"}},
+                    "certificate": {"format": "tacit certificate 2", "guarantee": {"epsilon": "0.5", "delta": "0"}},
                     "public_key": "-----BEGIN PUBLIC KEY-----…",
                     "signature": "5f2c…",
                 }
