@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import tacit.sql.noise as stage
 from support.asked import SIDES, Question, opened
 from support.postgres import Server, postgres
 from support.spark import spark
@@ -25,7 +24,7 @@ from tacit.engine import Engine
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.spark import SparkEngine
-from tacit.mechanism import Exponential, KeySelection
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
 from tacit.policy import Currency
 
 __all__ = ["postgres", "spark"]
@@ -93,11 +92,13 @@ def audited(
 def noise_divided_by(factor: int, patch: pytest.MonkeyPatch) -> None:
     """Plant the defect: whatever the release stage draws has so much less noise than was paid for."""
 
-    def smaller(mechanism: Any, **changes: Any) -> Any:
-        shrunk = {name: value / factor if name in ("scale", "sigma") else value for name, value in changes.items()}
-        return dataclasses.replace(mechanism, **shrunk)
+    for kind, size in ((DiscreteLaplace, "scale"), (DiscreteGaussian, "sigma"), (BinnedQuantiles, "scale")):
 
-    patch.setattr(stage, "replace", smaller)
+        def scaled(self: Any, units: Any, size: str = size, honest: Any = kind.scaled) -> Any:
+            found = honest(self, units)
+            return dataclasses.replace(found, **{size: getattr(found, size) / factor})
+
+        patch.setattr(kind, "scaled", scaled)
     for chooser in (KeySelection, Exponential):
         honest = chooser.sample
 

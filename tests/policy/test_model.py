@@ -7,7 +7,7 @@ import pytest
 
 from support.policies import CLINIC, clinic
 from tacit.base import PolicyError
-from tacit.policy import Analyst, AnalystGroup, Column, ColumnType, Currency, Dataset, Policy, Privacy, Table, parse
+from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, Group, Policy, Privacy, Table, parse
 
 
 def in_python(**changes: object) -> Policy:
@@ -33,7 +33,7 @@ def in_python(**changes: object) -> Policy:
             "ana": Analyst(limit=Fraction(1), each=Fraction("0.1"), tables=("visits",), groups=("research",)),
             "bob": Analyst(limit=Fraction(3, 2)),
         },
-        "groups": {"research": AnalystGroup(limit=Fraction(3, 2))},
+        "groups": {"research": Group(limit=Fraction(3, 2))},
     }
     return Policy(**(parts | changes))  # type: ignore[arg-type]  # mixed on purpose
 

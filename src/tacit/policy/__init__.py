@@ -6,7 +6,7 @@ from tacit.policy.dataset import Dataset, EngineName
 from tacit.policy.decide import Grant
 from tacit.policy.kind import ColumnType
 from tacit.policy.model import Policy, Where
-from tacit.policy.privacy import Analyst, AnalystGroup, Privacy
+from tacit.policy.privacy import Analyst, Group, Privacy
 from tacit.policy.read import load, parse
 from tacit.policy.reference import Blank, blanks, notes
 from tacit.policy.source import Claim
@@ -18,7 +18,6 @@ __all__ = [
     "Account",
     "Amount",
     "Analyst",
-    "AnalystGroup",
     "Blank",
     "Claim",
     "Column",
@@ -27,6 +26,7 @@ __all__ = [
     "Dataset",
     "EngineName",
     "Grant",
+    "Group",
     "Limit",
     "Policy",
     "Privacy",

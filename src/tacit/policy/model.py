@@ -12,7 +12,7 @@ from tacit.policy.account import Terms
 from tacit.policy.dataset import Dataset
 from tacit.policy.decide import Grant, decide, terms
 from tacit.policy.declaration import Declaration, instead, listing, quoted, section
-from tacit.policy.privacy import Analyst, AnalystGroup, Privacy
+from tacit.policy.privacy import Analyst, Group, Privacy
 from tacit.policy.source import filled, is_file, is_url, located
 from tacit.policy.table import Table, alike
 from tacit.policy.write import content, written
@@ -67,11 +67,11 @@ class Policy(Declaration):
             "analyst",
         ),
     )
-    groups: Mapping[str, AnalystGroup] = field(
+    groups: Mapping[str, Group] = field(
         default_factory=dict,
         metadata=listing(
             "Limits that several analysts share, by name.",
-            AnalystGroup,
+            Group,
             "group",
         ),
     )
@@ -133,7 +133,7 @@ class Policy(Declaration):
 
 
 def references(
-    analysts: Mapping[str, Analyst], groups: Mapping[str, AnalystGroup], tables: Iterable[str], known: Iterable[str]
+    analysts: Mapping[str, Analyst], groups: Mapping[str, Group], tables: Iterable[str], known: Iterable[str]
 ) -> Iterator[Problem]:
     """Names of tables and groups that are used and not declared."""
     declared, existing = set(tables), set(known)

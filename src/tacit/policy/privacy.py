@@ -11,7 +11,7 @@ from tacit.policy import kind
 from tacit.policy.account import Amount, Currency, Limit
 from tacit.policy.declaration import Declaration, key, number
 
-__all__ = ["ANYBODY", "LEAST", "MONEY", "Analyst", "AnalystGroup", "Privacy", "name_of"]
+__all__ = ["ANYBODY", "LEAST", "MONEY", "Analyst", "Group", "Privacy", "name_of"]
 
 MONEY = kind.number(above=0, most=10**6)
 LEAST = kind.number(least=0, most=10**6)
@@ -220,7 +220,7 @@ ANYBODY = "*"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalystGroup(Declaration):
+class Group(Declaration):
     """Analysts who share a limit."""
 
     limit: Fraction | None = field(
@@ -279,7 +279,7 @@ class AnalystGroup(Declaration):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analyst(AnalystGroup):
+class Analyst(Group):
     """One analyst; under the name `*`, anybody who is not named, each with such a limit of their own."""
 
     groups: tuple[str, ...] = field(

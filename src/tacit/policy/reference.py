@@ -10,7 +10,7 @@ from tacit.policy.dataset import Dataset
 from tacit.policy.declaration import duration, keys, number, part_of, quoted, required, shown
 from tacit.policy.kind import ColumnType
 from tacit.policy.model import Policy
-from tacit.policy.privacy import ANYBODY, Analyst, AnalystGroup, Privacy
+from tacit.policy.privacy import ANYBODY, Analyst, Group, Privacy
 from tacit.policy.source import VARIABLE, with_password
 from tacit.policy.table import Table
 
@@ -25,7 +25,7 @@ Every key of `tacit.toml`, from the model that reads it. This page is written by
 Numbers are exact: `0.1` is a tenth, and `"1/3"` (in quotes) a third. Limits are rounded down to the ledger's grid. Text
 is in quotes, dates are not. A key that is not listed here is an error. What may be left out is never guessed from the
 data: the question that needs it is refused, and says what to declare. In Python the same keys are the arguments of
-`Dataset`, `Privacy`, `Table`, `Column`, `Analyst` and `AnalystGroup`, which a `Policy` is made of.
+`Dataset`, `Privacy`, `Table`, `Column`, `Analyst` and `Group`, which a `Policy` is made of.
 """
 
 SECTIONS: tuple[tuple[str, str, type], ...] = (
@@ -34,7 +34,7 @@ SECTIONS: tuple[tuple[str, str, type], ...] = (
     ("`[tables.NAME]`", "One table. A table that is not declared cannot be asked.", Table),
     ("`[tables.NAME.columns.NAME]`", "One column. A column that is not declared cannot be used.", Column),
     ("`[analysts.NAME]`", 'Who may ask. `[analysts."*"]` is anybody who is not named, each alone.', Analyst),
-    ("`[groups.NAME]`", "A limit that several analysts share.", AnalystGroup),
+    ("`[groups.NAME]`", "A limit that several analysts share.", Group),
 )
 
 

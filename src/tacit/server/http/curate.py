@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.policy import Policy
 from tacit.policy.declaration import duration, number
-from tacit.policy.privacy import AnalystGroup
+from tacit.policy.privacy import Group
 from tacit.policy.source import with_password
 from tacit.server.ask.dataset import OpenDataset
 from tacit.server.ask.running import RunningQuestion
@@ -144,7 +144,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _holder(holder: AnalystGroup) -> dict[str, Any]:
+def _holder(holder: Group) -> dict[str, Any]:
     tables = None if holder.tables is None else list(holder.tables)
     return {"limit": _number(holder.limit), "each": _number(holder.each), "tables": tables}
 
