@@ -129,6 +129,7 @@ def test_the_ledger_is_seen_and_verified(clinic: Running, chromium: "Browser") -
         page.get_by_text("It was never verified here.").wait_for()
         page.get_by_role("button", name="Verify it now").click()
         page.get_by_text("every hash and every balance").wait_for()
+        page.reload()  # the list is read once, at the start, which may have been while others held the ledger
         page.get_by_text("ana paid 0.03 epsilon", exact=True).wait_for()
         page.get_by_role("button", name="Older").click()
         page.get_by_text("account of “patients of a made-up clinic” opened").wait_for()
