@@ -27,7 +27,7 @@ from tacit.plan.contribution import Contribution
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Join, Scan, Source
-from tacit.sql import Catalog, CatalogTable, lower, parse
+from tacit.sql import AskableTable, Catalog, lower, parse
 
 __all__ = ["postgres", "spark"]
 
@@ -35,11 +35,11 @@ TEXT, WHOLE, NUMBER = (Facts(type=kind) for kind in (Type.TEXT, Type.INTEGER, Ty
 BEDS = Facts(type=Type.INTEGER, low=0, high=90)
 CATALOG = Catalog(
     tables={
-        "staff": CatalogTable(
+        "staff": AskableTable(
             row_is_unit=True,
             columns={"ward": TEXT, "code": NUMBER, "pay": Facts(type=Type.INTEGER, low=0, high=8, step=Fraction(1))},
         ),
-        "posts": CatalogTable(
+        "posts": AskableTable(
             private=False,
             columns={"post": TEXT, "code": NUMBER, "beds": BEDS, "open": Facts(type=Type.BOOLEAN)},
             unique=frozenset({"post", "code"}),

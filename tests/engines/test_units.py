@@ -24,7 +24,7 @@ from tacit.plan.contribution import Contribution
 from tacit.plan.facts import Facts, Type
 from tacit.plan.price import Budget, price
 from tacit.policy import parse as parse_policy
-from tacit.sql import Catalog, CatalogTable, lower, parse
+from tacit.sql import AskableTable, Catalog, lower, parse
 
 __all__ = ["postgres", "spark"]
 
@@ -163,7 +163,7 @@ IN_SPARK: dict[str, tuple[pa.Array, pa.Array, Type | None, tuple[int, int], int]
 def catalog(declared: Type | None) -> Catalog:
     known = {} if declared is None else {"who": Facts(type=declared)}
     return Catalog(
-        tables={name: CatalogTable(unit="who", unit_type=declared, columns={**known, "x": X}) for name in ("l", "r")}
+        tables={name: AskableTable(unit="who", unit_type=declared, columns={**known, "x": X}) for name in ("l", "r")}
     )
 
 

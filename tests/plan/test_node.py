@@ -29,7 +29,7 @@ from tacit.plan.node import (
 )
 from tacit.plan.operation import call
 from tacit.plan.question import Question
-from tacit.sql import Catalog, CatalogTable, lower, parse
+from tacit.sql import AskableTable, Catalog, lower, parse
 
 AGE = Facts(type=Type.INTEGER, low=0, high=120, step=Fraction(1))
 
@@ -104,7 +104,7 @@ def test_a_with_that_is_used_often_counts_each_time() -> None:
 
 
 def test_a_star_counts_its_columns() -> None:
-    wide = CatalogTable(unit="id", columns={"id": AGE} | {f"c{i}": AGE for i in range(600)}, rows_per_unit=1)
+    wide = AskableTable(unit="id", columns={"id": AGE} | {f"c{i}": AGE for i in range(600)}, rows_per_unit=1)
     steps = ", ".join(f"a{i} AS (SELECT * FROM {'t' if i == 0 else f'a{i - 1}'})" for i in range(50))
     with pytest.raises(Refused, match=r"each \* with its columns"):
         plan(f"WITH {steps} SELECT COUNT(*) FROM a49", Catalog(tables={"t": wide}))
@@ -172,10 +172,10 @@ def test_much_after_the_release_is_refused() -> None:
 
 # --- rows: what joins can make of one unit's
 
-CALENDAR = CatalogTable(private=False, columns={"day": AGE, "month": AGE}, unique=frozenset({"day"}), rows=365)
-UNSAID = CatalogTable(private=False, columns={"day": AGE, "month": AGE})
-PEOPLE = CatalogTable(unit="pid", columns={"pid": AGE, "x": AGE})
-FEW = CatalogTable(unit="pid", columns={"pid": AGE, "x": AGE}, rows_per_unit=3)
+CALENDAR = AskableTable(private=False, columns={"day": AGE, "month": AGE}, unique=frozenset({"day"}), rows=365)
+UNSAID = AskableTable(private=False, columns={"day": AGE, "month": AGE})
+PEOPLE = AskableTable(unit="pid", columns={"pid": AGE, "x": AGE})
+FEW = AskableTable(unit="pid", columns={"pid": AGE, "x": AGE}, rows_per_unit=3)
 JOINED = Catalog(tables={"calendar": CALENDAR, "unsaid": UNSAID, "people": PEOPLE, "few": FEW})
 
 

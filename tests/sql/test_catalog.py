@@ -9,7 +9,7 @@ from tacit import policy
 from tacit.base import Refused
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan
-from tacit.sql import Catalog, CatalogTable, lower, parse
+from tacit.sql import AskableTable, Catalog, lower, parse
 
 POLICY = """
 [dataset]
@@ -105,12 +105,12 @@ def test_the_unit_is_read_without_bounds(catalog: Catalog) -> None:
 
 
 def test_a_unit_that_is_not_a_column_can_be_counted() -> None:
-    catalog = Catalog(tables={"t": CatalogTable(columns={}, unit="who")})
+    catalog = Catalog(tables={"t": AskableTable(columns={}, unit="who")})
     question = lower(parse("SELECT COUNT(DISTINCT who) FROM t"), catalog)
     assert question.aggregates[0].function == "count_units"
     with pytest.raises(Refused, match="no type"):
         lower(parse("SELECT COUNT(*) FROM t WHERE who > 3"), catalog)
-    hidden = Catalog(tables={"t": CatalogTable(columns={}, unit="who", hidden=frozenset({"who"}))})
+    hidden = Catalog(tables={"t": AskableTable(columns={}, unit="who", hidden=frozenset({"who"}))})
     with pytest.raises(Refused, match="policy hides it"):
         lower(parse("SELECT COUNT(DISTINCT who) FROM t"), hidden)
 

@@ -10,7 +10,7 @@ from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Scan
 from tacit.plan.question import Question
-from tacit.sql import Catalog, CatalogTable, lower, parse
+from tacit.sql import AskableTable, Catalog, lower, parse
 
 
 def ask(sql: str, dialect: str | None = None) -> Question:
@@ -112,7 +112,7 @@ def test_deep_callers_get_a_refusal_and_no_overflow() -> None:
 def test_columns_of_awkward_names_stay_apart() -> None:
     whole = Facts(type=Type.INTEGER, low=0, high=9)
     names = ("unit", "unit_1", "Unit 1", "é", "列", "key1", "count1", "presence", "x" * 200, "x" * 201)
-    table = CatalogTable(unit="who", columns=dict.fromkeys(names, whole))
+    table = AskableTable(unit="who", columns=dict.fromkeys(names, whole))
     columns = ", ".join(f'SUM("{name}")' for name in names)
     question = lower(parse(f"SELECT {columns} FROM t"), Catalog(tables={"t": table}))
     scan = question.source

@@ -9,12 +9,12 @@ import pytest
 from tacit.base import Mistake, Refused
 from tacit.plan.facts import Facts, Type
 from tacit.sql import Catalog, lower, parse
-from tacit.sql.catalog import CatalogTable
+from tacit.sql.catalog import AskableTable
 from tacit.sql.parse import DIALECTS
 
 CATALOG = Catalog(
     tables={
-        "people": CatalogTable(
+        "people": AskableTable(
             columns={
                 "age": Facts(type=Type.INTEGER, low=0, high=100, step=Fraction(1)),
                 "city": Facts(type=Type.TEXT, domain=("east", "west")),

@@ -4,7 +4,7 @@ from datetime import date, datetime
 from fractions import Fraction
 
 from tacit.plan.facts import Facts, Type
-from tacit.sql import Catalog, CatalogTable
+from tacit.sql import AskableTable, Catalog
 
 __all__ = ["CLINIC"]
 
@@ -17,7 +17,7 @@ def number(low: int, high: int, step: str = "0.01", nullable: bool = True) -> Fa
 
 CLINIC = Catalog(
     tables={
-        "visits": CatalogTable(
+        "visits": AskableTable(
             unit="patient_id",
             columns={
                 "patient_id": Facts(type=Type.INTEGER),
@@ -35,7 +35,7 @@ CLINIC = Catalog(
             hidden=frozenset({"salary"}),
             untyped=frozenset({"photo"}),
         ),
-        "treatments": CatalogTable(
+        "treatments": AskableTable(
             unit="patient",
             columns={
                 "patient": Facts(type=Type.INTEGER),
@@ -44,11 +44,11 @@ CLINIC = Catalog(
             },
             rows_per_unit=20,
         ),
-        "staff": CatalogTable(
+        "staff": AskableTable(
             row_is_unit=True,
             columns={"ward": Facts(type=Type.TEXT, domain=WARDS), "salary": number(0, 10_000, "1")},
         ),
-        "wards": CatalogTable(
+        "wards": AskableTable(
             private=False,
             rows=3,
             columns={
@@ -57,7 +57,7 @@ CLINIC = Catalog(
                 "city": Facts(type=Type.TEXT),
             },
         ),
-        "drugs": CatalogTable(
+        "drugs": AskableTable(
             private=False,
             rows=20,
             columns={
@@ -66,11 +66,11 @@ CLINIC = Catalog(
                 "family": Facts(type=Type.TEXT),
             },
         ),
-        "posts": CatalogTable(
+        "posts": AskableTable(
             private=False,
             columns={"post": Facts(type=Type.TEXT, domain=WARDS), "beds": Facts(type=Type.INTEGER, low=0, high=90)},
             unique=frozenset({"post"}),
         ),
-        "orphans": CatalogTable(columns={"x": Facts(type=Type.INTEGER)}),
+        "orphans": AskableTable(columns={"x": Facts(type=Type.INTEGER)}),
     }
 )

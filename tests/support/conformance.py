@@ -27,7 +27,7 @@ from tacit.plan.bounded import LARGEST, Bounded, Clip
 from tacit.plan.contribution import PRIVATE, Contribution
 from tacit.plan.facts import Facts, Type
 from tacit.plan.price import Budget, price
-from tacit.sql import Catalog, CatalogTable, lower, parse
+from tacit.sql import AskableTable, Catalog, lower, parse
 
 __all__ = ["CATALOG", "CHOSEN", "PER_UNIT", "QUESTIONS", "TABLES", "answers", "into_files", "into_postgres"]
 
@@ -96,7 +96,7 @@ OWNERS: dict[str, dict[str, Any]] = {
 }
 CATALOG = Catalog(
     tables={
-        name: CatalogTable(columns={column: facts for column, (facts, _, _) in columns.items()}, **OWNERS[name])
+        name: AskableTable(columns={column: facts for column, (facts, _, _) in columns.items()}, **OWNERS[name])
         for name, columns in TABLES.items()
     }
 )

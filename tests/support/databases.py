@@ -22,7 +22,7 @@ from tacit.engine.result import Result
 from tacit.plan.bounded import Bounded
 from tacit.plan.facts import Facts, Type, exact_step
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
-from tacit.sql import Catalog, CatalogTable
+from tacit.sql import AskableTable, Catalog
 
 __all__ = ["CATALOG", "KINDS", "PUBLIC", "VERSIONS", "Answer", "Family", "Row", "answered", "arrow", "rows_of"]
 
@@ -47,7 +47,7 @@ def integer(low: int, high: int, nullable: bool = True) -> Facts:
 
 CATALOG = Catalog(
     tables={
-        "visits": CatalogTable(
+        "visits": AskableTable(
             unit="patient_id",
             columns={
                 "patient_id": Facts(type=Type.INTEGER),
@@ -69,7 +69,7 @@ CATALOG = Catalog(
                 "small": number("-1/100000000", "1/50000000"),
             },
         ),
-        "treatments": CatalogTable(
+        "treatments": AskableTable(
             unit="patient",
             columns={
                 "patient": Facts(type=Type.INTEGER),
@@ -79,7 +79,7 @@ CATALOG = Catalog(
             },
             rows_per_unit=ROWS_PER_PATIENT,
         ),
-        "staff": CatalogTable(
+        "staff": AskableTable(
             row_is_unit=True,
             columns={
                 "ward": Facts(type=Type.TEXT, domain=WARDS),
@@ -89,7 +89,7 @@ CATALOG = Catalog(
                 "title": Facts(type=Type.TEXT),
             },
         ),
-        "wards": CatalogTable(
+        "wards": AskableTable(
             private=False,
             columns={
                 "ward": Facts(type=Type.TEXT, domain=WARDS, nullable=False),
@@ -97,7 +97,7 @@ CATALOG = Catalog(
                 "city": Facts(type=Type.TEXT),
             },
         ),
-        "drugs": CatalogTable(
+        "drugs": AskableTable(
             private=False,
             columns={
                 "drug": integer(1, 50),

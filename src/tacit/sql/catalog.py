@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tacit.policy.model import Policy
     from tacit.policy.table import Table as Declared
 
-__all__ = ["Catalog", "CatalogTable", "nearest"]
+__all__ = ["AskableTable", "Catalog", "nearest"]
 
 TYPES = {"integer": Type.INTEGER, "decimal": Type.NUMBER, "float": Type.NUMBER, "boolean": Type.BOOLEAN,
          "text": Type.TEXT, "date": Type.DATE, "timestamp": Type.TIMESTAMP}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class CatalogTable:
+class AskableTable:
     """One table as questions see it: the facts of its columns, and the names of those that are `hidden` or `untyped`.
 
     A private table has a `unit` column, or each of its rows is a unit (`row_is_unit`). `unit_type` is what the unit is
@@ -53,10 +53,10 @@ class CatalogTable:
 class Catalog:
     """Tables by name. Names that differ in capitals only are one name. `aliases` are second names of some of them."""
 
-    tables: Mapping[str, CatalogTable]
+    tables: Mapping[str, AskableTable]
     aliases: Mapping[str, str] = field(default_factory=dict)
 
-    def find(self, name: str) -> tuple[str, CatalogTable] | None:
+    def find(self, name: str) -> tuple[str, AskableTable] | None:
         """The declared name and the table."""
         if name in self.tables:
             return name, self.tables[name]
@@ -103,9 +103,9 @@ class Catalog:
         return cls(tables={name: _table(table) for name, table in policy.tables.items()})
 
 
-def _table(declared: "Declared") -> CatalogTable:
+def _table(declared: "Declared") -> AskableTable:
     usable = {name: column for name, column in declared.columns.items() if not column.hidden}
-    return CatalogTable(
+    return AskableTable(
         columns={name: _facts(column) for name, column in usable.items() if column.type is not None},
         private=declared.private,
         unit=declared.unit,

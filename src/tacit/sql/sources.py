@@ -9,7 +9,7 @@ from tacit.base.declare import declare
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node, Scan, Source
-from tacit.sql.catalog import CatalogTable, nearest
+from tacit.sql.catalog import AskableTable, nearest
 from tacit.sql.joins import join
 from tacit.sql.refusals import place, quoted, refused
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
@@ -80,7 +80,7 @@ def _table(item: exp.Table, context: Context) -> Derived:
     return _scan(*declared, context)
 
 
-def _scan(name: str, table: CatalogTable, context: Context) -> Derived:
+def _scan(name: str, table: AskableTable, context: Context) -> Derived:
     """A Scan of all columns; what is not used is left out in the end.
 
     The unit is read once more under a name of its own and without bounds or domain, so that nothing that is enforced on
