@@ -15,6 +15,7 @@ from bench import (
     accuracy,
     anonymity,
     collector,
+    coverage,
     hostile,
     ledger,
     ledger_postgres,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "survey": survey,
     "collector": collector,
     "accuracy": accuracy,
+    "coverage": coverage,
     "anonymity": anonymity,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")

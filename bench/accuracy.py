@@ -1,317 +1,199 @@
-"""How far answers are from the truth at equal (ε, δ): tacit beside the bounding of its peers at its best setting.
+"""How far answers about people are from the truth at equal (ε, δ), and what they take: tacit beside its peers.
 
-Questions about people are asked of ten million rows. Their peers (OpenDP, Tumult Analytics, PipelineDP) are simulated
-at the best setting of a grid, chosen with the truth in hand (see bench/peers/sampled.py); tacit's declared clip is the
-best of a few round numbers in either currency, and "private" is found by tacit itself, from the same budget. Questions
-about rows are asked of a million rows, of OpenDP itself. `python -m bench.accuracy --picture FILE` also draws it.
+OpenDP, Tumult Analytics, PipelineDP and SmartNoise are run themselves, each in an environment of its own (made once, by
+bench/peers/install.py; one that does not install is left out with a line that says why). Each has a setting that a user
+would pick without looking, and the best of a grid, chosen by the truth (bench/accuracy_choice.py). tacit is asked with
+nothing declared, with a profile, with a declared clip, and with the best clip by the truth; the whole price is counted.
+
+`python -m bench.accuracy --json bench/accuracy.json --picture docs/images/accuracy.svg --page` writes the numbers, the
+picture and the page of the documentation; with `--read bench/accuracy.json` instead of `--json`, nothing is run. What
+peers answered is kept beside the data and used again: `--fresh` asks them anew.
 """
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from fractions import Fraction
-from itertools import chain
-from math import sqrt
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import altair as alt
-import duckdb
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bench.peers.sampled import Sample, Setting, Vector, settings
-from bench.sql_data import sales
-from bench.sql_tasks import policy
+from bench.accuracy_choice import best, picked
+from bench.accuracy_data import AMOUNT, PEOPLE, SHAPES, made
+from bench.accuracy_page import PAGE, markdown, rewrite
+from bench.accuracy_peers import PeerTask, answered
+from bench.accuracy_questions import QUESTIONS, SalesQuestion, truth
+from bench.accuracy_table import COUNTED, AccuracyResult, picture, tables
+from bench.accuracy_tacit import doubt_of, error_of, measure, tuned, ways
+from bench.peers.install import PEERS
 from tacit.engine.duckdb import DuckDBEngine
-from tacit.ledger import Ledger
 from tacit.plan.price import rho_of
-from tacit.plot import page, write
-from tacit.policy import Currency
-from tacit.session.session import Session
+from tacit.plot import write
 
-__all__ = ["COUNT", "Found", "run"]
+__all__ = ["COUNT", "Plan", "run"]
 
-EPSILON, DELTA = 1.0, 1e-6
-TRIALS, SAMPLES, SEARCH = 24, 2, 4
-QUESTIONS = 1000  # that the policy has budget for, so that each has a thousandth of its δ
-SMALL = 1_000_000  # rows, for questions about rows
-BETTER, EQUAL = 3.0, 0.95  # targets: times less error about people; about rows the same, within the error of 24 trials
-
-BOUND, AVERAGED = 5000, 1000  # of an amount: beyond every one there is, and where its range matters
-TYPICAL = Fraction(40)  # of an amount: a public guess, for averages
-PEOPLE: dict[str, tuple[str, str, tuple[int, ...], int]] = {
-    "COUNT": ("SELECT region AS k, COUNT(*) AS x FROM sales GROUP BY region", "clip_rows", (100, 200, 400, 800), BOUND),
-    "SUM": (
-        "SELECT region AS k, SUM(amount) AS x FROM sales GROUP BY region",
-        "clip",
-        (2000, 4000, 8000, 16000),
-        BOUND,
-    ),
-    "AVG": ("SELECT region AS k, AVG(amount) AS x FROM sales GROUP BY region", "clip_rows", (2, 3, 5, 10), AVERAGED),
-    "people": (
-        "SELECT product AS k, COUNT(DISTINCT person) AS x FROM sales GROUP BY product",
-        "clip_rows",
-        (5, 10, 15, 20),
-        BOUND,
-    ),
-}
-ROWS = {
-    "COUNT": "SELECT region AS k, COUNT(*) AS x FROM each_sale GROUP BY region",
-    "SUM": "SELECT region AS k, SUM(amount) AS x FROM each_sale GROUP BY region",
-    "median": "SELECT region AS k, MEDIAN(amount) AS x FROM each_sale GROUP BY region",
-}
-TITLES = {
-    "COUNT": "COUNT by region",
-    "SUM": "SUM by region",
-    "AVG": "AVG by region",
-    "people": "people by product, keys unknown",
-    "median": "MEDIAN by region",
-}
-TRUTHS = {
-    "COUNT": "SELECT region, COUNT(*) FROM '{data}' GROUP BY region",
-    "SUM": "SELECT region, SUM(LEAST(amount, {most})) FROM '{data}' GROUP BY region",
-    "AVG": "SELECT region, AVG(amount) FROM '{data}' GROUP BY region",
-    "people": "SELECT product, COUNT(DISTINCT person) FROM '{data}' GROUP BY product",
-    "median": "SELECT region, MEDIAN(amount) FROM '{data}' GROUP BY region",
-}
-COUNT = 1 + SAMPLES + 2 * len(PEOPLE) + 2 * len(ROWS)
-
-
-class Remembering(DuckDBEngine):
-    """What is there before noise does not change from one trial to the next, so each statement runs once."""
-
-    _known: dict[str, Any]
-
-    def _read(self, instance: Any, statement: str) -> Sequence[Sequence[Any]]:
-        known = self.__dict__.setdefault("_known", {})
-        if statement not in known:
-            known[statement] = super()._read(instance, statement)
-        found: Sequence[Sequence[Any]] = known[statement]
-        return found
+EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
+TRIALS, OURS = 20, 40  # of a peer; of tacit, where they are cheap
+AT_ONCE = 2  # peers that are run side by side: processor time is what is told
+COUNT = len(QUESTIONS) * (1 + 2 * len(PEERS))
 
 
 @dataclass(frozen=True)
-class Found:
-    """The error of one way to answer."""
+class Plan:
+    """What is run: all of it, unless told otherwise."""
 
-    task: str
-    about: str  # people or rows
-    way: str
-    setting: str
-    error: float
+    trials: int = TRIALS
+    ours: int = OURS
+    people: int = PEOPLE
+    shapes: Sequence[str] = SHAPES
+    peers: Sequence[str] = tuple(PEERS)
+    fresh: bool = False
 
-
-@contextmanager
-def session(engine: DuckDBEngine, data: Path, *, currency: str, budget: Fraction, **declared: Any) -> Iterator[Session]:
-    with TemporaryDirectory() as folder:
-        place = Path(folder) / "ledger"
-        declares = policy(
-            data,
-            place,
-            currency=currency,
-            budget=budget * QUESTIONS,
-            delta=Fraction(str(DELTA)) * QUESTIONS,
-            **declared,
-        )
-        with Ledger.open(place) as ledger:
-            yield Session(declares, "ana", ledger=ledger, engine=engine)
+    def questions(self, shape: str) -> tuple[SalesQuestion, ...]:
+        return tuple(question for question in QUESTIONS if question.shape == shape)
 
 
-def ours(opened: Session, sql: str, amount: Fraction, truth: Mapping[Any, float], trials: int) -> float:
-    """The root of the mean square, over groups and trials; a group that is not shown counts as zero."""
-    squares = []
-    for turn in range(1, trials + 1):
-        spend = amount * (1 - Fraction(turn, 10**9))  # the same price twice would be answered from the store
-        pure = opened.policy.privacy.currency is Currency.EPSILON
-        answer = (opened.ask(sql, epsilon=spend) if pure else opened.ask(sql, rho=spend)).table.to_pydict()
-        shown = dict(zip(answer["k"], answer["x"], strict=True))
-        squares += [(float(shown.get(key) or 0) - value) ** 2 for key, value in truth.items()]
-    return sqrt(float(np.mean(squares)))
-
-
-def truths(data: Path, tasks: Sequence[str], most: float) -> dict[str, dict[Any, float]]:
-    with duckdb.connect(":memory:") as connection:
-        return {
-            task: {
-                key: float(value)
-                for key, value in connection.execute(TRUTHS[task].format(data=data, most=most)).fetchall()
-            }
-            for task in tasks
-        }
-
-
-def about_people(tick: Callable[[str], None], trials: int) -> Iterator[Found]:
-    data = sales()
-    tick("the truth")
-    truth = truths(data, tuple(PEOPLE), BOUND)
-    samples = []
-    for seed in range(SAMPLES):
-        tick(f"sampling groups of each person, {seed + 1}")
-        samples.append(Sample(data, seed))
-    engine = Remembering({"sales": data, "each_sale": data})
+def own(plan: Plan, shape: str, tick: Callable[[str], None]) -> Iterator[AccuracyResult]:
+    """tacit's results for one file."""
+    data = made(shape, plan.people)
+    engine = DuckDBEngine({"sales": data})
     try:
-        for task in PEOPLE:
-            tick(f"{TITLES[task]}, peers")
-            yield peers(task, samples, truth[task], trials)
-            tick(f"{TITLES[task]}, tacit")
-            yield from clipped(task, engine, data, truth[task], trials)
+        for question in plan.questions(shape):
+            tick(f"{question.label}, tacit")
+            known = truth(question, data)
+            asked = list(ways(question))
+            if shape != "single":
+                asked.append(tuned(question, data, engine, known, epsilon=EPSILON, delta=DELTA))
+            for way in asked:
+                found = measure(question, way, data, engine, epsilon=EPSILON, delta=DELTA, trials=plan.ours)
+                told = (shape, question.name, "tacit", way.name, way.currency, way.told)
+                yield _measured(told, _clamped(question, found.answers), known, found.cpu, found.cannot)
     finally:
         engine.close()
 
 
-def clipped(task: str, engine: DuckDBEngine, data: Path, truth: Mapping[Any, float], trials: int) -> Iterator[Found]:
-    """tacit with the best declared clip, and with one it finds itself, each in the better currency."""
-    sql, cut, clips, most = PEOPLE[task]
-    own = DELTA / 2 if task == "people" else DELTA  # half of δ is spent on finding keys
-    offers = {"rho": rho_of(Fraction(EPSILON), Fraction(str(own))), "epsilon": Fraction(EPSILON)}
+def others(plan: Plan, shape: str, tick: Callable[[str], None]) -> Iterator[AccuracyResult]:
+    """The results of the peers for one file; a best setting is never worse than the one that was picked."""
+    data = made(shape, plan.people)
+    asked = [list(tasks(plan, name, shape, data)) for name in plan.peers]
 
-    def error(currency: str, clip: int | str, times: int) -> float:
-        amount = offers[currency]
-        declared: dict[str, Any] = {"amount": most, cut: _declared(clip), "typical": TYPICAL}
-        with session(engine, data, currency=currency, budget=amount, **declared) as opened:
-            return ours(opened, sql, amount, truth, times)
+    def results(all_of_it: Sequence[PeerTask]) -> dict[tuple[SalesQuestion, str], AccuracyResult]:
+        pairs = answered(all_of_it, data, tick, fresh=plan.fresh)
+        return {(task.question, task.way): _result(task, result, data) for task, result in pairs}
 
-    found = {(currency, clip): error(currency, clip, SEARCH) for currency in offers for clip in clips}
-    currency, clip = min(found, key=found.__getitem__)
-    yield Found(task, "people", "tacit, declared", f"{cut} = {clip}, in {currency}", error(currency, clip, trials))
-    private = {currency: error(currency, "private", trials) for currency in offers}
-    currency = min(private, key=private.__getitem__)
-    yield Found(task, "people", "tacit, private", f'{cut} = "private", in {currency}', private[currency])
-
-
-def _declared(clip: int | str) -> Fraction | str:
-    return clip if isinstance(clip, str) else Fraction(clip)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for found in pool.map(results, asked):
+            for question in plan.questions(shape):
+                one = found[question, "picked"]
+                two = found.get((question, "best"), one)
+                yield one
+                errors = [other for other in (two, one) if other.error is not None]
+                chosen = min(errors, key=lambda other: other.error or 0.0) if errors else two
+                yield replace(chosen, way="best")
 
 
-def peers(task: str, samples: Sequence[Sample], truth: Mapping[Any, float], trials: int) -> Found:
-    """The best setting, and its error over fresh noise."""
-    keys = samples[0].product if task == "people" else samples[0].region
-    exact = np.array([truth[key] for key in keys])
-
-    def error(setting: Setting, times: int) -> float:
-        drawn: list[Vector] = [
-            (samples[turn % len(samples)].answer(task, setting, EPSILON, DELTA) - exact) ** 2 for turn in range(times)
-        ]
-        return sqrt(float(np.mean(drawn)))
-
-    best = min(settings(task), key=lambda setting: error(setting, SEARCH))
-    return Found(task, "people", "best peer, simulated", str(best), error(best, trials))
+def tasks(plan: Plan, name: str, shape: str, data: Path) -> Iterator[PeerTask]:
+    """What a peer is asked of one file; once, where the best setting is the one that was picked."""
+    rho = float(rho_of(EPSILON, DELTA))
+    for question in plan.questions(shape):
+        pick = picked(name, question)
+        yield PeerTask(question, name, "picked", pick, plan.trials, EPSILON, DELTA)
+        tried = best(name, question, data, epsilon=float(EPSILON), delta=float(DELTA), rho=rho)
+        if tried != pick:
+            yield PeerTask(question, name, "best", tried, plan.trials, EPSILON, DELTA)
 
 
-def about_rows(tick: Callable[[str], None], trials: int) -> Iterator[Found]:
-    data = sales(SMALL)
-    truth = truths(data, tuple(ROWS), 500)
-    engine = Remembering({"sales": data, "each_sale": data})
-    try:
-        for task, sql in ROWS.items():
-            tick(f"{TITLES[task]} of rows, OpenDP")
-            answers = _opendp(data, task, trials)
-            squares = [(answer[key] - value) ** 2 for answer in answers for key, value in truth[task].items()]
-            yield Found(task, "rows", "OpenDP", f"{EPSILON:g}-DP", sqrt(float(np.mean(squares))))
-            tick(f"{TITLES[task]} of rows, tacit")
-            most = 100 if task == "median" else 500  # the range that OpenDP is given
-            with session(engine, data, currency="epsilon", budget=Fraction(EPSILON), amount=most) as opened:
-                error = ours(opened, sql, Fraction(EPSILON), truth[task], trials)
-            yield Found(task, "rows", "tacit", "", error)
-    finally:
-        engine.close()
+def _result(task: PeerTask, result: Mapping[str, Any], data: Path) -> AccuracyResult:
+    question = task.question
+    told = (question.shape, question.name, PEERS[task.peer].name, task.way, "", task.setting.told(question))
+    answers = _clamped(question, result.get("answers", []))
+    cpu, cannot = result.get("cpu", 0.0), str(result.get("cannot", ""))
+    return _measured(told, answers, truth(question, data), cpu, cannot)
 
 
-def _opendp(data: Path, task: str, trials: int) -> list[dict[str, float]]:
-    python = os.environ.get("TACIT_BENCH_PEERS") or sys.executable
-    command = [python, "-m", "bench.peers.opendp_accuracy", str(data), task, str(EPSILON), str(trials)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: list[dict[str, float]] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+def _clamped(question: SalesQuestion, answers: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Averages and medians within the declared range, as anybody would who is told of a mean beyond it."""
+    if question.aggregate not in ("avg", "median"):
+        return answers
+    return [{key: min(max(value, 0.0), AMOUNT) for key, value in one.items()} for one in answers]
 
 
-def table(found: Sequence[Found], trials: int) -> tuple[Table, bool]:
-    shown = Table(title=f"Root mean squared error at ε = {EPSILON:g}, δ = {DELTA:g} ({trials} trials)")
-    for column in ("question", "way", "setting", "error", "peer's to it", "target", "met"):
-        shown.add_column(column, justify="left" if column in ("question", "way", "setting") else "right")
-    good = True
-    theirs = {(one.task, one.about): one.error for one in found if not one.way.startswith("tacit")}
-    for one in found:
-        question = f"{TITLES[one.task]}, {one.about}"
-        if not one.way.startswith("tacit"):
-            shown.add_row(question, one.way, one.setting, f"{one.error:,.4g}", "", "", "")
-            continue
-        ratio, least = theirs[one.task, one.about] / one.error, BETTER if one.about == "people" else EQUAL
-        good &= ratio >= least
-        target = f"≥ {BETTER:g}×" if one.about == "people" else "≥ 1×"
-        shown.add_row(
-            "", one.way, one.setting, f"{one.error:,.4g}", f"{ratio:.2f}×", target, "yes" if ratio >= least else "NO"
-        )
-    shown.caption = f"about rows, {EQUAL} counts as 1: what the error itself is uncertain by"
-    return shown, good
-
-
-def picture(found: Sequence[Found]) -> alt.VConcatChart:
-    """How many times less error than the peer, a bar for each question."""
-    theirs = {(one.task, one.about): one.error for one in found if not one.way.startswith("tacit")}
-    rows = [
-        {
-            "question": f"{TITLES[one.task]} ({one.about})",
-            "way": {"tacit": "tacit, rows"}.get(one.way, one.way),
-            "times": theirs[one.task, one.about] / one.error,
-        }
-        for one in found
-        if one.way.startswith("tacit")
-    ]
-    bars = alt.Chart(alt.InlineData(values=rows))
-    place = alt.Y("question:N", sort=None, title=None, axis=alt.Axis(labelLimit=260))
-    drawn = bars.mark_bar().encode(
-        x=alt.X(
-            "times:Q",
-            title="the peer's error ÷ tacit's: above 1, tacit is nearer to the truth",
-            scale=alt.Scale(domainMin=0),
-        ),
-        y=place,
-        yOffset=alt.YOffset("way:N", sort=None),
-        color=alt.Color("way:N", title=None, sort=None, legend=alt.Legend(orient="bottom")),
-    )
-    words = drawn.mark_text(align="left", dx=4).encode(text=alt.Text("times:Q", format=".2f"), color=alt.value("#444"))
-    lines: list[dict[str, float]] = [{"times": 1.0}, {"times": BETTER}]
-    ends = alt.Chart(alt.InlineData(values=lines))
-    rules = ends.mark_rule(strokeDash=[4, 4], color="#999").encode(x="times:Q")
-    chart = (rules + drawn + words).properties(width=460, height=alt.Step(16))
-    told = f"root mean squared error at ε = {EPSILON:g}, δ = {DELTA:g}; dashed: equal, and the target about people"
-    return page([[chart]], title="Error beside the best peer's, at the same price", subtitle=told)
+def _measured(
+    told: tuple[str, str, str, str, str, str],
+    answers: list[dict[str, float]],
+    known: Mapping[str, float],
+    cpu: float,
+    cannot: str,
+) -> AccuracyResult:
+    if cannot:
+        return AccuracyResult(*told, None, 0.0, 0, cannot=cannot)
+    return AccuracyResult(*told, error_of(answers, known), cpu, len(answers), doubt_of(answers, known))
 
 
 def run(
     tick: Callable[[str], None],
-    trials: int = TRIALS,
+    plan: Plan | None = None,
+    written: Path | None = None,
     drawn: Path | None = None,
-    tell: Callable[[Found], None] = lambda _: None,
+    page: Path | None = None,
 ) -> tuple[list[Table], bool]:
-    """The table, and whether every target was met; `tell` hears of each error as it is found."""
-    found = []
-    for one in chain(about_people(tick, trials), about_rows(tick, trials)):
-        found.append(one)
-        tell(one)
+    """The tables, and whether every target was met."""
+    plan = plan or Plan()
+    found: list[AccuracyResult] = []
+    for shape in plan.shapes:
+        found += own(plan, shape, tick)
+        found += others(plan, shape, tick)
+    about = {
+        "epsilon": float(EPSILON),
+        "delta": float(DELTA),
+        "people": plan.people,
+        "measured": datetime.now(UTC).date().isoformat(),
+        "versions": {peer.name: peer.version for peer in PEERS.values()},
+    }
+    if written is not None:
+        written.write_text(json.dumps({"about": about, "results": [asdict(one) for one in found]}, indent=1) + "\n")
+    return told(about, found, drawn, page)
+
+
+def told(
+    about: Mapping[str, Any], found: Sequence[AccuracyResult], drawn: Path | None, page: Path | None
+) -> tuple[list[Table], bool]:
+    if page is not None:
+        rewrite(page, "accuracy", markdown(found, about))
     if drawn is not None:
-        write(picture(found), drawn)
-    shown, good = table(found, trials)
-    return [shown], good
+        write(picture(found, about), drawn)
+    return tables(found, about)
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--picture", type=Path, help="where to draw it, such as docs/images/accuracy.svg")
-    options.add_argument("--trials", type=int, default=TRIALS)
-    chosen, console = options.parse_args(), Console()
-    tables, met = run(lambda what: console.print(what, style="dim"), chosen.trials, chosen.picture, console.print)
-    for shown in tables:
-        console.print(shown)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--json", type=Path, help="where to write the numbers")
+    options.add_argument("--read", type=Path, help="show numbers that were written before, and run nothing")
+    options.add_argument("--picture", type=Path, help="where to draw them, such as docs/images/accuracy.svg")
+    options.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"the page to rewrite, by default {PAGE}")
+    options.add_argument("--trials", type=int, default=TRIALS, help="of each peer")
+    options.add_argument("--ours", type=int, default=OURS, help="trials of tacit")
+    options.add_argument("--people", type=int, default=PEOPLE)
+    options.add_argument("--shapes", nargs="+", choices=SHAPES, default=SHAPES)
+    options.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=tuple(PEERS))
+    options.add_argument("--fresh", action="store_true", help="ask peers again whose answers are known")
+    chosen, console = options.parse_args(), Console(width=max(Console().width, COUNTED))
+    if chosen.read is not None:
+        stored = json.loads(chosen.read.read_text())
+        shown, met = told(
+            stored["about"], [AccuracyResult(**one) for one in stored["results"]], chosen.picture, chosen.page
+        )
+    else:
+        plan = Plan(chosen.trials, chosen.ours, chosen.people, chosen.shapes, chosen.peers, chosen.fresh)
+        shown, met = run(lambda what: console.print(what, style="dim"), plan, chosen.json, chosen.picture, chosen.page)
+    for table in shown:
+        console.print(table)
     return 0 if met else 1
 
 

@@ -22,11 +22,10 @@ from rich.table import Table
 
 import tacit.survey
 from tacit.server.survey.store import Delivery, ReportStore
-from tacit.survey.demo import DEMO
 from tacit.survey.device import Device, Submission
+from tacit.survey.plan import DEMO
 from tacit.survey.protocol import Protocol
-from tacit.survey.survey import Survey
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import Survey, parse
 
 __all__ = ["COUNT", "run"]
 

@@ -33,7 +33,7 @@ __all__ = ["COUNT", "run"]
 BLOCKS, SIZE = 80, 25  # blocks of so many charges
 CLIENTS, EACH = 32, 40
 COUNT = 3
-TARGET = 0.25  # of the bare rate: nine statements beside one, and nobody feels it beside a query
+TARGET = 0.25  # of the bare rate: three round trips beside one, and nobody feels it beside a query
 PLENTY = Amount(10**30)
 LIMITS = (Limit(holder="dataset", total=PLENTY), Limit(holder="analyst:ann", total=PLENTY))
 ACCOUNT = Account(people="visitors", analyst="ann", limits=LIMITS)

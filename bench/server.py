@@ -215,7 +215,7 @@ def _statement(folder: Path) -> str:
         priced = session.job(_text(1, 1), **_offer()).priced
         source = f"read_parquet('{folder / 'visits.parquet'}', can_have_nan = true)"
         table = StoredTable(sql=source, types=session.engine.columns("visits"))
-        return statements(priced.planned.parts[0], DUCKDB, {"visits": table}).groups or ""
+        return statements(priced.parts[0], DUCKDB, {"visits": table}).groups or ""
 
 
 # --- what came of it

@@ -63,8 +63,12 @@ async def _load(port: int, analysts: list[Iterator[Request]], seconds: float, pa
     seen = Seen()
     links = [await asyncio.open_connection("127.0.0.1", port) for _ in analysts]
     began = perf_counter()
-    each = zip(analysts, links, strict=True)
-    await asyncio.gather(*(_analyst(wishes, *link, began + seconds, pause, seen) for wishes, link in each))
+    each = enumerate(zip(analysts, links, strict=True))
+    # people do not begin in the same millisecond: the first requests are spread over one pause
+    waits = ((place * pause / len(analysts), wishes, link) for place, (wishes, link) in each)
+    await asyncio.gather(
+        *(_analyst(wishes, *link, began + seconds, pause, seen, wait=wait) for wait, wishes, link in waits)
+    )
     seen.seconds = perf_counter() - began
     for _, writer in links:
         writer.close()
@@ -78,7 +82,10 @@ async def _analyst(
     end: float,
     pause: float,
     seen: Seen,
+    *,
+    wait: float,
 ) -> None:
+    await asyncio.sleep(wait)
     try:
         for wish in wishes:
             began = perf_counter()

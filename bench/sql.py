@@ -133,7 +133,7 @@ def tiny() -> tuple[Table, bool]:
     """What an ask costs beside the query: a table so small that the query is nothing."""
     rows = pa.table({"ward": ["east", "west"] * (TINY // 2), "cost": [float(n % 100) for n in range(TINY)]})
     declared = {
-        "ward": Column(type=ColumnType.TEXT, keys=("east", "west")),
+        "ward": Column(type=ColumnType.TEXT, group_keys=("east", "west")),
         "cost": Column(type=ColumnType.FLOAT, bounds=(0, 100), step=Fraction(1)),
     }
     policy = Policy(

@@ -87,14 +87,14 @@ def policy(
 ) -> Policy:
     """The bench data twice: whose sale each is (`sales`), and as if each were another's (`each_sale`)."""
     columns = {
-        "region": Column(type=ColumnType.TEXT, keys=REGION_NAMES, nullable=False),
+        "region": Column(type=ColumnType.TEXT, group_keys=REGION_NAMES, nullable=False),
         "product": Column(type=ColumnType.INTEGER, nullable=False),
         "day": Column(type=ColumnType.INTEGER, bounds=(0, DAYS - 1), nullable=False),
     }
     paid = Column(type=ColumnType.FLOAT, bounds=(0, amount), step=Fraction(1, 100), nullable=False, typical=typical)
     whose = {"person": Column(type=ColumnType.INTEGER, nullable=False), "amount": replace(paid, clip=clip)}
     tables = {
-        "sales": Table(source=str(data), unit="person", clip_rows=clip_rows, columns=columns | whose),
+        "sales": Table(source=str(data), unit_column="person", clip_rows=clip_rows, columns=columns | whose),
         "each_sale": Table(source=str(data), each_row_is_a_unit=True, columns=columns | {"amount": paid}),
     }
     return Policy(
