@@ -24,7 +24,11 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 HERE = Path(__file__).parent
-SPARK_IN_THE_FAST_RUN = {HERE / "engines" / "test_conformance.py", HERE / "engine" / "test_spark.py"}
+SPARK_IN_THE_FAST_RUN = {
+    HERE / "engine" / "test_spark.py",
+    HERE / "engines" / "test_conformance.py",
+    HERE / "engines" / "test_rows.py",
+}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,6 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests of one file share a worker, and those on Spark too: a server starts once. Most of Spark is long."""
     for item in items:
         on_spark = "spark" in getattr(item, "fixturenames", ())
+        if item.path.parent == HERE / "engines" and hasattr(item, "callspec"):  # an engine that a fixture opens
+            on_spark |= "spark" in map(str, item.callspec.params.values())
         if on_spark and item.path not in SPARK_IN_THE_FAST_RUN:
             item.add_marker(pytest.mark.slow)
         if config.pluginmanager.hasplugin("xdist"):

@@ -23,7 +23,9 @@ STAFF = pa.table(
 
 def private(place: Path, budget: int) -> OneTable:
     ledger = place / "ledger"
-    return OneTable(data=STAFF, unit="name", bounds={"salary": (0, 100_000)}, budget=budget, clip_rows=1, ledger=ledger)
+    return OneTable(
+        data=STAFF, unit_column="name", bounds={"salary": (0, 100_000)}, budget=budget, clip_rows=1, ledger=ledger
+    )
 
 
 def test_mr_gluble() -> None:

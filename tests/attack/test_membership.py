@@ -18,10 +18,9 @@ from tacit.attack.membership import (
     shadows,
     stage,
 )
-from tacit.attack.network import Array, Network
-from tacit.attack.noisy_training import train
-from tacit.attack.outcome import interval
+from tacit.attack.network import Array, Network, train
 from tacit.attack.population import chance
+from tacit.attack.registry import interval
 from tacit.base import InputError
 from tacit.loss import GDP, Approx, Pure
 

@@ -55,7 +55,7 @@ def sticky(secret: np.ndarray, subset: np.ndarray) -> float:
 
 
 def private(place: Path, data: pa.Table, budget: float) -> OneTable:
-    return OneTable(data=data, unit="person", budget=budget, clip_rows=1, ledger=place / "ledger")
+    return OneTable(data=data, unit_column="person", budget=budget, clip_rows=1, ledger=place / "ledger")
 
 
 def bought(session: Session, subsets: np.ndarray, budget: float) -> np.ndarray:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from tacit.auditor.outputs import Outputs
-from tacit.auditor.search import Found, Goal, search
+from tacit.auditor.search import BestEvent, Goal, search
 
 SIZE = 3000
 Drawn = Callable[[np.random.Generator, int], Any]
 
 
-def found(left: Drawn, right: Drawn) -> tuple[Found, float, float]:
+def found(left: Drawn, right: Drawn) -> tuple[BestEvent, float, float]:
     """What the search finds, and how often it happens on each side of fresh outputs."""
     rng = np.random.default_rng(3)
     sides = [Outputs.of(draw(rng, SIZE)) for draw in (left, right)]

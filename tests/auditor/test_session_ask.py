@@ -24,14 +24,14 @@ from tacit.engine import Engine
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.spark import SparkEngine
-from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeyedCounts, KeySelection
 from tacit.policy import Currency
 
 __all__ = ["postgres", "spark"]
 
 Opener = Callable[[pa.Table, str], Engine]
 
-PRICES = {Currency.EPSILON: "1", Currency.RHO: "1/2"}
+PRICES = {Currency.EPSILON: "1", Currency.RHO: "1/2", Currency.MU_SQUARED: "1"}
 SURE = "0.999999"  # one false alarm in a million runs of each test
 SOME = "0.95"  # where an alarm is what is wanted
 BY_PERSON = "(SELECT person, cell, LEAST(COUNT(*), 2) AS n FROM visits GROUP BY person, cell) p"
@@ -122,7 +122,11 @@ def test_quantiles(question: Question, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("question", "currency"),
-    [*((question, Currency.EPSILON) for question in ONE_NUMBER), (ONE_NUMBER[0], Currency.RHO)],
+    [
+        *((question, Currency.EPSILON) for question in ONE_NUMBER),
+        (ONE_NUMBER[0], Currency.RHO),
+        (ONE_NUMBER[0], Currency.MU_SQUARED),
+    ],
     ids=str,
 )
 def test_the_audit_has_power(question: Question, currency: Currency, tmp_path: Path) -> None:
@@ -138,7 +142,9 @@ def test_one_answer_a_question(question: Question, tmp_path: Path) -> None:
     assert verdict.status != "violated", str(verdict)
 
 
-@pytest.mark.parametrize(("currency", "samples"), [(Currency.EPSILON, 2000), (Currency.RHO, 10_000)])
+@pytest.mark.parametrize(
+    ("currency", "samples"), [(Currency.EPSILON, 2000), (Currency.RHO, 10_000), (Currency.MU_SQUARED, 10_000)]
+)
 def test_half_noise_is_found(currency: Currency, samples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noise_divided_by(2, monkeypatch)
     verdict = audited(ONE_NUMBER[0], tmp_path, duckdb, currency, samples=samples, cells=1000, confidence=SOME)
@@ -149,6 +155,14 @@ def test_half_noise_is_found(currency: Currency, samples: int, tmp_path: Path, m
 def test_hardly_any_noise_is_found(question: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noise_divided_by(1000, monkeypatch)
     verdict = audited(question, tmp_path, duckdb, Currency.EPSILON, samples=250, cells=125, confidence=SOME)
+    assert verdict.status == "violated", str(verdict)
+
+
+def test_a_low_threshold_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that one person alone has, shown by their noisy count as soon as that is above zero."""
+    monkeypatch.setattr(KeyedCounts, "threshold", lambda self: 1)
+    alone = Question("COUNT(*) AS x", key="drug", people=0)
+    verdict = audited(alone, tmp_path, duckdb, Currency.EPSILON, samples=500, cells=250, confidence=SOME)
     assert verdict.status == "violated", str(verdict)
 
 

@@ -46,6 +46,7 @@ def test_readings_are_ordered_and_print_alike(x: float) -> None:
         ("0.1", Fraction(1, 10)),
         ("1/3", Fraction(1, 3)),
         ("1e-3", Fraction(1, 1000)),
+        ("-2E+0300", Fraction(-2 * 10**300)),
         (10**400, Fraction(10**400)),
     ],
 )
@@ -61,6 +62,7 @@ def test_numbers_of_every_kind(value: object, number: Fraction) -> None:
         *(None, True, False, np.True_, b"1", [1], (1,), {}, object(), 1j, np.array([1.0])),
         *(nan, inf, -inf, np.float32("nan"), Decimal("NaN"), Decimal("Infinity")),
         *("nan", "inf", "", "one", "1/0"),
+        *("1e999999999", "1E-1_000_000", Decimal("1e999999999")),  # short to write, and endless as a fraction
     ],
     ids=lambda value: type(value).__name__,
 )

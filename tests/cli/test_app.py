@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from support.tree import ROOT
 from tacit import __version__
 from tacit.cli import app, main
-from tacit.cli.app import COMMANDS, FORMER, GROUPS
+from tacit.cli.app import COMMANDS, FORMER, FORMER_OPTIONS, GROUPS
 
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -121,3 +121,19 @@ def test_main_turns_errors_into_exit_codes(monkeypatch: pytest.MonkeyPatch, caps
         main()
     assert stopped.value.code == 2
     assert "[red]x.png" in capsys.readouterr().err, "what the user typed is not markup"
+
+
+@pytest.mark.parametrize(("path", "old"), [(path, old) for path, names in FORMER_OPTIONS.items() for old in names])
+def test_former_names_of_options_do_the_same(
+    path: str, old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    new = FORMER_OPTIONS[path][old]
+    subject = {"ask": ["SELECT 1"], "quote": ["SELECT 1"], "init": ["nothing.csv"], "verify": ["nothing.json"]}
+    words = [*path.split(), *subject.get(path, [])]
+    first, second = (CliRunner().invoke(app, [*words, *option]) for option in ([old, "x=1"], [new, "x=1"]))
+    same = (second.exit_code, second.stdout, type(second.exception), str(second.exception))
+    assert (first.exit_code, first.stdout, type(first.exception), str(first.exception)) == same
+    assert first.stderr == f"tacit: {old} is now spelled {new}\n{second.stderr}"
+    assert CliRunner().invoke(app, [*words, f"{old}=x=1"]).stderr == first.stderr
+    assert old not in CliRunner().invoke(app, [*path.split(), "--help"]).output.replace(new, "").split()

@@ -1,9 +1,7 @@
 """`tacit ask` and `tacit quote`."""
 
 import json
-from functools import partial
 from pathlib import Path
-from time import sleep
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,8 +10,6 @@ from typer.testing import CliRunner, Result
 from support.hospital import hospital
 from tacit.base import Denied, InputError, OverBudget, Refused, TacitError
 from tacit.cli import app
-from tacit.cli.ask import _bar
-from tacit.cli.screen import bar
 
 BY_WARD = "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward"
 
@@ -45,6 +41,27 @@ def test_ask_shows_a_table_what_it_cost_and_what_is_left() -> None:
     assert "answered before: free; rho 39.5" in again
 
 
+def test_a_dataset_in_mu_squared_from_question_to_certificate(folder: Path) -> None:
+    (folder / "other").mkdir()
+    policy = str(hospital(folder / "other", currency="mu_squared"))
+    text = shown("ask", BY_WARD, "--mu-squared", "0.5", "--policy", policy, "--certificate", "c.json")
+    assert "cost mu_squared 0.5; mu_squared 39.5" in text
+    assert "answered before: free" in shown("ask", BY_WARD, "--mu-squared", "0.5", "--policy", policy)
+    assert "costs mu_squared " in shown("quote", BY_WARD, "--epsilon", "1", "--policy", policy)
+    refused = run("ask", BY_WARD, "--rho", "0.5", "--policy", policy)
+    assert isinstance(refused.exception, Refused)
+    (account,) = json.loads(shown("budget", "--policy", policy, "--json"))["accounts"]
+    whole = account["holders"][0]
+    assert account["currency"] == "mu_squared"
+    assert float(whole["spent"]["mu_squared"]) == pytest.approx(0.5)
+    assert 0 < whole["spent_ever_epsilon"]["epsilon"] < whole["limit_epsilon"]
+    told = json.loads((folder / "c.json").read_text())["certificate"]["guarantee"]
+    assert (told["variant"], told["epsilon"], told["rho"]) == ("Gaussian differential privacy", None, None)
+    assert "μ² = 0.49999" in told["words"]
+    assert "worked out again, the program costs no more than the mu_squared" in shown("verify", "c.json")
+    assert "mu_squared 50 for everybody together" in shown("check", policy)
+
+
 def test_quote_is_free() -> None:
     text = shown("quote", "SELECT COUNT(*) AS n FROM visits", "--error", "50")
     assert "± 50" in text
@@ -59,7 +76,10 @@ def test_json_files_and_a_picture(folder: Path) -> None:
     assert data["columns"] == ["ward", "n", "c"]
     assert data["left"]["rho"].startswith("39")
     assert data["cached"] is False
-    assert pq.read_table("x.parquet").column_names == ["ward", "n", "n_low", "n_high", "c", "c_low", "c_high"]
+    assert pq.read_table("x.parquet").column_names == [
+        "ward",
+        *(f"{name}{more}" for name in ("n", "c") for more in ("", "_low", "_high", "_covers")),
+    ]
     assert (folder / "x.csv").read_text().count("\n") == 5
     assert "The picture is in x.png" in shown("ask", BY_WARD, "--rho", "1", "--plot", "x.png")
     assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
@@ -67,18 +87,27 @@ def test_json_files_and_a_picture(folder: Path) -> None:
 
 def test_a_certificate_that_verifies(folder: Path) -> None:
     shown("ledger", "key", "new", "issuer.key")
-    shown("ask", BY_WARD, "--rho", "1", "--certificate", "c.json", "--sign", "issuer.key", "--csv", "x.csv")
-    assert "✓  signature" in shown("verify", "c.json", "--key", "issuer.key.pub", "--answer", "x.csv")
+    shown("ask", BY_WARD, "--rho", "1", "--certificate", "c.json", "--signing-key", "issuer.key", "--csv", "x.csv")
+    assert "✓  signature" in shown("verify", "c.json", "--public-key", "issuer.key.pub", "--answer", "x.csv")
     shown("ask", BY_WARD, "--rho", "1", "--certificate", "c.html")
     assert "<html" in (folder / "c.html").read_text()
-    for words in (("--certificate", "c.txt"), ("--certificate", "no/c.json"), ("--sign", "issuer.key")):
+    for words in (("--certificate", "c.txt"), ("--certificate", "no/c.json"), ("--signing-key", "issuer.key")):
         result = run("ask", "SELECT COUNT(*) AS m FROM visits", "--rho", "1", *words)
         assert isinstance(result.exception, InputError)
     assert "rho 38, " in shown("ask", "SELECT COUNT(*) AS m FROM visits", "--rho", "1")
 
 
 def test_one_file_without_a_policy() -> None:
-    known = ["--data", "visits.parquet", "--unit", "patient_id", "--bounds", "cost=0:1000", "--keys", "ward=a,b,c"]
+    known = [
+        "--data",
+        "visits.parquet",
+        "--unit-column",
+        "patient_id",
+        "--bounds",
+        "cost=0:1000",
+        "--group-keys",
+        "ward=a,b,c",
+    ]
     text = shown("ask", BY_WARD, *known, "--epsilon", "4")
     assert "cost epsilon 4" in text
     assert "epsilon 6" in text
@@ -98,10 +127,10 @@ def test_one_file_without_a_policy() -> None:
         ([BY_WARD, "--rho", "41"], Denied, "at most 40"),
         ([BY_WARD, "--rho", "1", "--analyst", "eve"], Denied, "not in the policy"),
         ([BY_WARD, "--rho", "1", "--policy", "other.toml"], TacitError, "no such file"),
-        ([BY_WARD, "--rho", "1", "--unit", "patient_id"], InputError, "--unit goes with --data"),
+        ([BY_WARD, "--rho", "1", "--unit-column", "patient_id"], InputError, "--unit-column goes with --data"),
         ([BY_WARD, "--rho", "1", "--data", "visits.parquet"], InputError, "--data needs --unit"),
         ([BY_WARD, "--rho", "1", "--data", "visits.parquet", "--policy", "x"], InputError, "exclude each other"),
-        ([BY_WARD, "--rho", "1", "--data", "v.parquet", "--unit", "x"], InputError, "no such file"),
+        ([BY_WARD, "--rho", "1", "--data", "v.parquet", "--unit-column", "x"], InputError, "no such file"),
         ([BY_WARD, "--rho", "1", "--csv", "nowhere/x.csv"], InputError, "no folder"),
         ([BY_WARD, "--rho", "1", "--plot", "x.gif"], InputError, "must end in"),
         (["SELECT cost FROM visits", "--rho", "1"], Refused, "without an aggregate"),
@@ -118,16 +147,21 @@ def test_mistakes_are_named_and_cost_nothing(words: list[str], kind: type[Except
 
 @pytest.mark.parametrize("bounds", ["cost", "cost=", "cost=5", "cost=a:b", "cost=2024-13-01:2025-01-01", "=0:1"])
 def test_bounds_that_cannot_be_read(bounds: str) -> None:
-    known = ["--data", "visits.parquet", "--unit", "patient_id", "--epsilon", "1"]
+    known = ["--data", "visits.parquet", "--unit-column", "patient_id", "--epsilon", "1"]
     result = run("ask", BY_WARD, *known, "--bounds", bounds)
     assert isinstance(result.exception, InputError)
     assert "--bounds" in str(result.exception)
 
 
+def test_a_bound_may_be_written_with_an_exponent() -> None:
+    known = ["--data", "visits.parquet", "--unit-column", "patient_id", "--epsilon", "1", "--bounds", "cost=-1e-3:1e3"]
+    assert "would be left" in shown("quote", "SELECT SUM(cost) AS c FROM visits", *known)
+
+
 def test_without_a_policy_the_ways_out_are_named(folder: Path) -> None:
     (folder / "tacit.toml").unlink()
     result = run("ask", BY_WARD, "--rho", "1")
-    for way in ("--policy", "tacit init", "--data FILE --unit COLUMN"):
+    for way in ("--policy", "tacit init", "--data FILE --unit-column COLUMN"):
         assert way in str(result.exception)
 
 
@@ -144,28 +178,6 @@ def test_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_spent_budget_refuses() -> None:
-    shown("ask", BY_WARD, "--rho", "39.5", "--key", "first")
+    shown("ask", BY_WARD, "--rho", "39.5", "--idempotency-key", "first")
     assert isinstance(run("ask", BY_WARD, "--rho", "1").exception, OverBudget)
-    assert "free" in shown("ask", BY_WARD, "--rho", "39.5", "--key", "first")
-
-
-def test_a_long_query_has_a_bar_for_whoever_watches(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with _bar() as told:
-        assert told is None  # nobody watches a file
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    with _bar():
-        pass
-    assert not capsys.readouterr().err  # a short query has nothing to tell
-    monkeypatch.setattr("tacit.cli.ask.bar", partial(bar, after=0))  # an engine need not tell anything
-    with _bar() as told:
-        assert told is not None
-        told(0.2)
-        text = ""
-        for _ in range(200):
-            sleep(0.05)
-            text += capsys.readouterr().err
-            if "asking" in text:
-                break
-    assert "asking" in text
+    assert "free" in shown("ask", BY_WARD, "--rho", "39.5", "--idempotency-key", "first")

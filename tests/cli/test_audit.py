@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 from support.tree import ROOT
 from tacit import MECHANISMS, Approx, Laplace, Mechanism, Pure
 from tacit.base import InputError
+from tacit.base.bar import progress_bar
 from tacit.cli import app
 from tacit.cli.audit import kebab, read_subject
-from tacit.cli.screen import bar
 
 SURE = ("--confidence", "0.9999999")  # what must pass does, but for one run in ten million
 MODULE = """
@@ -146,11 +146,11 @@ def test_every_mechanism_is_built_for_its_claim(kind: type[Mechanism]) -> None:
 
 
 WITH_DELTA = {
-    *("Gaussian", "DiscreteGaussian", "SmoothMedian", "ProposeTestRelease"),
-    *("PartitionSelection", "KeySelection", "StableHistogram"),
+    *("Gaussian", "DiscreteGaussian", "NoisyVote", "SmoothMedian", "ProposeTestRelease"),
+    *("PartitionSelection", "KeySelection", "KeyedCounts", "StableHistogram"),
 }
 OWN = {  # know themselves how far one unit moves things
-    *("SmoothMedian", "ProposeTestRelease", "PartitionSelection", "KeySelection", "StableHistogram"),
+    *("SmoothMedian", "ProposeTestRelease", "PartitionSelection", "KeySelection", "KeyedCounts", "StableHistogram"),
     *("BoundedMean", "BoundedVariance", "RandomizedResponse", "KaryResponse", "CoinFlipSurvey"),
 }
 
@@ -224,13 +224,13 @@ def test_the_help_has_the_exit_codes_and_every_mechanism() -> None:
 
 
 def test_a_bar_comes_when_it_takes_longer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    with bar("waiting", after=0) as told:
+    with progress_bar("waiting", after=0) as told:
         told(0.5, "going")  # nobody watches a file
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with bar("waiting") as told:
+    with progress_bar("waiting") as told:
         told(0.5, "going")
     assert not capsys.readouterr().err
-    with bar("waiting", after=0) as told:
+    with progress_bar("waiting", after=0) as told:
         told(0.5, "going on")
         text = ""
         for _ in range(200):

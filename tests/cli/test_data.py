@@ -37,14 +37,14 @@ def run(*words: str) -> Result:
 
 
 def test_init_writes_a_policy_that_check_accepts(folder: Path) -> None:
-    result = run("init", "visits.parquet", "--unit", "patient_id", "--name", "clinic")
+    result = run("init", "visits.parquet", "--unit-column", "patient_id", "--name", "clinic")
     assert result.exit_code == 0
     assert "1 table, 3 columns, 3 to fill" in result.output
     assert "tacit check tacit.toml" in result.output
     policy = load("tacit.toml")
     assert policy.dataset.name == "clinic"
     assert policy.where("visits").file == str(folder / "visits.parquet")
-    assert policy.table("visits").unit == "patient_id"
+    assert policy.table("visits").unit_column == "patient_id"
     assert "hush-hush-4711" not in Path("tacit.toml").read_text()
     checked = run("check")
     assert checked.exit_code == 0
@@ -70,7 +70,7 @@ def test_init_elsewhere_names_the_data_from_there(folder: Path) -> None:
 
 
 def test_init_with_a_unit_that_is_not_there() -> None:
-    result = run("init", "visits.parquet", "--unit", "patient")
+    result = run("init", "visits.parquet", "--unit-column", "patient")
     assert 'did you mean "patient_id"?' in str(result.exception)
     assert not Path("tacit.toml").exists()
 
@@ -128,7 +128,7 @@ def visits_csv(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_init_proposes_types_that_the_curator_confirms(visits_csv: None) -> None:
-    result = run("init", "visits.csv", "--unit", "who")
+    result = run("init", "visits.csv", "--unit-column", "who")
     assert result.exit_code == 0, result.output
     assert "Confirm the types" in result.output
     text = Path("tacit.toml").read_text()
@@ -136,7 +136,7 @@ def test_init_proposes_types_that_the_curator_confirms(visits_csv: None) -> None
     columns = load("tacit.toml").tables["visits"].columns
     found = {name: str(column.type) for name, column in columns.items()}
     assert found == {"who": "text", "age": "integer", "ward": "text", "paid": "float", "day": "date"}
-    assert all(column.bounds is None and column.keys is None for column in columns.values()), "types alone"
+    assert all(column.bounds is None and column.group_keys is None for column in columns.values()), "types alone"
     assert "p7" not in text
     assert "west" not in text
 
@@ -157,7 +157,7 @@ def test_init_of_a_broken_file_names_lines(visits_csv: None) -> None:
 
 
 def test_import_check_and_forget(visits_csv: None) -> None:
-    run("init", "visits.csv", "--unit", "who")
+    run("init", "visits.csv", "--unit-column", "who")
     assert "has not been read as it is now" in run("check").output
     assert run("data", "import").output == "visits: 1 file, 1 read now\n"
     assert run("data", "import").output == "visits: 1 file, as read before\n"
@@ -170,7 +170,7 @@ def test_import_check_and_forget(visits_csv: None) -> None:
 
 
 def test_what_is_wrong_is_said_to_the_curator(visits_csv: None) -> None:
-    run("init", "visits.csv", "--unit", "who")
+    run("init", "visits.csv", "--unit-column", "who")
     Path("visits.csv").write_text(BODY + 'Smith,"1,x,1,2026-01-01\n')
     result = run("data", "import")
     assert isinstance(result.exception, PolicyError)
@@ -182,7 +182,7 @@ def test_what_is_wrong_is_said_to_the_curator(visits_csv: None) -> None:
 
 
 def test_check_looks_at_names(visits_csv: None) -> None:
-    run("init", "visits.csv", "--unit", "who")
+    run("init", "visits.csv", "--unit-column", "who")
     Path("visits.csv").rename("other.csv")
     result = run("check")
     assert result.exit_code == 1
@@ -190,14 +190,28 @@ def test_check_looks_at_names(visits_csv: None) -> None:
 
 
 def test_copies_of_a_file_without_a_policy(visits_csv: None) -> None:
-    tacit.ask("visits.csv", "SELECT COUNT(*) FROM data", unit="who", epsilon=1)
+    tacit.ask("visits.csv", "SELECT COUNT(*) FROM data", unit_column="who", epsilon=1)
     assert run("data", "forget", "--data", "visits.csv").output == "1 copy deleted.\n"
     assert "exclude each other" in str(run("data", "forget", "x.toml", "--data", "visits.csv").exception)
 
 
 def test_keys_that_were_typed_are_of_the_column_s_type(visits_csv: None) -> None:
     Path("adult.csv").write_text("sex,income\n" + "0,<=50K\n1,>50K\n" * 300)
-    asked = ("ask", "SELECT sex, COUNT(*) AS n FROM data GROUP BY sex", "--data", "adult.csv", "--unit", "each row")
-    result = run(*asked, "--keys", "sex=0,1", "--epsilon", "1", "--json")
+    asked = (
+        "ask",
+        "SELECT sex, COUNT(*) AS n FROM data GROUP BY sex",
+        "--data",
+        "adult.csv",
+        "--unit-column",
+        "each row",
+    )
+    result = run(*asked, "--group-keys", "sex=0,1", "--epsilon", "1", "--json")
     assert result.exit_code == 0, result.exception
     assert [row[0] for row in json.loads(result.output)["rows"]][:2] == [0, 1]
+
+
+def test_former_names_are_among_the_notes() -> None:
+    run("init", "visits.parquet", "--unit-column", "patient_id")
+    policy = Path("tacit.toml").read_text(encoding="utf-8")
+    Path("tacit.toml").write_text(policy.replace("unit_column =", "unit ="), encoding="utf-8")
+    assert "a policy: unit is now spelled unit_column" in " ".join(run("check").output.split())

@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 from support.books import account, cost, opened, program, terms
 from support.policies import CLINIC
 from tacit.base import CorruptLedger, PolicyError, TacitError
+from tacit.base.bar import progress_bar
 from tacit.cli import app
-from tacit.cli.ledger import _count_bar
-from tacit.cli.screen import bar
+from tacit.cli.screen import counting_bar
 from tacit.ledger import Ledger
 from tacit.policy import Claim, load
 
@@ -55,6 +55,17 @@ def test_the_log_shows_the_newest_or_those_after_one() -> None:
     assert json.loads(run("log", *BOOK, "--accounts", "--json"))["entries"][0]["body"]["people"] == "patients"
 
 
+def test_as_many_of_the_newest_as_were_asked_for_though_kept_answers_lie_between() -> None:
+    with Ledger.open("a.ledger") as ledger:
+        for n in range(4):
+            receipt = ledger.charge(account(), program(scale=4).cost, program(f"p{n}", scale=4), f"kept {n}")
+            ledger.begin(receipt)
+            ledger.keep(receipt, b"answer", version="1", kind="answer")
+    for last in ("1", "3", "4"):
+        found = json.loads(run("log", *BOOK, "--last", last, "--json"))["entries"]
+        assert [entry["body"]["program"]["query"] for entry in found] == ["p0", "p1", "p2", "p3"][-int(last) :]
+
+
 def test_verify_says_whole_or_what_is_wrong_by_its_exit_code() -> None:
     assert "whole" in run("verify", *BOOK)
     assert "whole" in run("verify", "a.ledger")
@@ -76,7 +87,7 @@ def test_verify_says_whole_or_what_is_wrong_by_its_exit_code() -> None:
 
 def test_an_outsider_verifies_by_export_and_checkpoint(here: Path) -> None:
     run("key", "new", "owner.key")
-    run("export", *BOOK, "--sign", "owner.key", "--out", "point.json")
+    run("export", *BOOK, "--signing-key", "owner.key", "--out", "point.json")
     run("export", *BOOK, "--redact", "--out", "book.jsonl")
     run("export", *BOOK, "--out", "full.jsonl")
     signed = ("--checkpoint", "point.json", "--public-key", "owner.key.pub")
@@ -87,7 +98,7 @@ def test_an_outsider_verifies_by_export_and_checkpoint(here: Path) -> None:
     kept = {ending: Path(f"a.ledger{ending}").read_bytes() for ending in ("", ".mark")}
     with Ledger.open("a.ledger") as ledger:
         ledger.charge(account(), cost(1), program(), "newer")
-    run("export", *BOOK, "--sign", "owner.key", "--out", "newer.json")
+    run("export", *BOOK, "--signing-key", "owner.key", "--out", "newer.json")
     for ending, content in kept.items():
         Path(f"a.ledger{ending}").write_bytes(content)
     assert "whole" in run("verify", *BOOK)  # nothing in it tells that it is an old copy
@@ -162,9 +173,9 @@ MISTAKES: dict[tuple[str, ...], str] = {
     ("verify", *BOOK, "--checkpoint", "nope", "--public-key", "nope"): "nope cannot be read",
     ("export", *BOOK, "--out", "some.txt"): "exists already",
     ("export", *BOOK, "--out", "no/folder"): "cannot be written",
-    ("export", *BOOK, "--sign", "nope"): "nope cannot be read",
-    ("export", *BOOK, "--sign", "some.txt"): "is not a private key",
-    ("export", *BOOK, "--sign", "some.txt", "--redact"): "--redact is for entries",
+    ("export", *BOOK, "--signing-key", "nope"): "nope cannot be read",
+    ("export", *BOOK, "--signing-key", "some.txt"): "is not a private key",
+    ("export", *BOOK, "--signing-key", "some.txt", "--redact"): "--redact is for entries",
     ("recompute", *BOOK, "--people", "zed"): 'no account for "zed"',
     ("apply",): "there is no such file",
     ("apply", "some.txt", "--yes"): "not valid TOML",
@@ -225,9 +236,9 @@ def test_an_export_is_its_owners_alone(here: Path) -> None:
 
 def test_a_long_check_counts_entries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr("tacit.cli.ledger.bar", partial(bar, after=0))
+    monkeypatch.setattr("tacit.cli.screen.progress_bar", partial(progress_bar, after=0))
     text = ""
-    with _count_bar("verifying") as (begin, tick):
+    with counting_bar("verifying") as (begin, tick):
         begin(4000)
         tick(1000)
         tick(1000)

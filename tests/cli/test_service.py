@@ -92,13 +92,13 @@ def test_a_question_is_listed_and_cancelled(tmp_path: Path, monkeypatch: pytest.
     assert tacit("running") == "Nothing runs.\n"
     state = State(tmp_path / "server.db")
     service, watch = RunningQuestions(state), Watch()
-    with service.question("ana", "clinic", "SELECT COUNT(*) FROM visits", watch):
+    with service.question("ana", "clinic", "SELECT COUNT(*) FROM visits -- \x1b[2J", watch):
         end = monotonic() + 60
         while not (items := json.loads(tacit("running", "--json"))["running"]):
             assert monotonic() < end
             sleep(0.05)
         assert (items[0]["owner"], items[0]["dataset"]) == ("ana", "clinic")
-        assert "ana: SELECT COUNT(*) FROM visits" in tacit("running")
+        assert "ana: SELECT COUNT(*) FROM visits -- \\x1b[2J\n" in tacit("running")  # a terminal is not to obey it
         assert tacit("running", "--dataset", "other") == "Nothing runs.\n"
         assert "ends in a moment" in tacit("cancel", items[0]["id"])
         while not watch.stopped:

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from tacit.base import InputError
 from tacit.cli import app
+from tacit.cli.screen import show
 from tacit.cli.survey import survey_demo
 from tacit.server.survey.store import ReportStore
 
@@ -90,10 +90,9 @@ def test_mistakes_are_named(words: str, message: str) -> None:
     assert message in str(result.exception)
 
 
-def test_the_demo_survey() -> None:
-    console = Console(record=True, width=100)
-    survey_demo(console, answers=500)
-    text = console.export_text()
+def test_the_demo_survey(capsys: pytest.CaptureFixture[str]) -> None:
+    show(survey_demo(answers=500))
+    text = capsys.readouterr().out
     assert "How do we sleep?: 500 reports" in text
     assert "(true)" in text
 

@@ -25,7 +25,7 @@ def run(*words: Any) -> Result:
 
 
 def test_true(made: Issued) -> None:
-    all_ = ["--key", made.folder / "issuer.pub", "--ledger", made.ledger, "--answer", made.folder / "answer.csv"]
+    all_ = ["--public-key", made.folder / "issuer.pub", "--ledger", made.ledger, "--answer", made.folder / "answer.csv"]
     found = run(made.folder / "c.json", *all_)
     assert found.exit_code == 0, found.output
     assert found.output.count("✓") == 9
@@ -46,7 +46,7 @@ def test_without_a_key_it_says_what_it_does_not_know(made: Issued) -> None:
 def test_altered(made: Issued) -> None:
     data = put(made.certificate.json(), ("certificate", "answer", "rows"), lambda rows: rows + 1)
     (made.folder / "c.json").write_text(json.dumps(data))
-    found = run(made.folder / "c.json", "--key", made.folder / "issuer.pub")
+    found = run(made.folder / "c.json", "--public-key", made.folder / "issuer.pub")
     assert found.exit_code == 1
     assert "✗" in found.output
     assert "Do not rely on it" in found.output
@@ -65,7 +65,7 @@ def test_nothing_in_it_drives_the_terminal(made: Issued) -> None:
 
 
 def test_what_cannot_be_read_is_an_error(made: Issued, tmp_path: Path) -> None:
-    for words in ([tmp_path / "gone.json"], [made.folder / "c.json", "--key", tmp_path / "gone.pub"]):
+    for words in ([tmp_path / "gone.json"], [made.folder / "c.json", "--public-key", tmp_path / "gone.pub"]):
         found = run(*words)
         assert isinstance(found.exception, InputError)
         assert "cannot be read" in str(found.exception)

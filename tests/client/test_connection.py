@@ -219,7 +219,9 @@ def test_lost_twice_is_not_known_and_asking_again_pays_nothing_more(clinic: Runn
         answer = there.ask(COUNT, epsilon=0.5)
         assert set(found.headers("Idempotency-Key")) == {key}
         data.touch()
-        assert answer.json() == desk(clinic).ask(COUNT, epsilon=0.5, key=key).json()  # from another process, say
+        assert (
+            answer.json() == desk(clinic).ask(COUNT, epsilon=0.5, idempotency_key=key).json()
+        )  # from another process, say
         assert there_left(clinic) == Fraction(3, 2)
         assert not there.ask(COUNT, epsilon=0.5).cached  # the data is new, and the old charge had its answer
         assert found.headers("Idempotency-Key")[-1] != key
@@ -229,7 +231,7 @@ def test_a_refusal_after_a_loss_says_so(clinic: Running) -> None:
     busy = canned("429 Too Many Requests", PROBLEM, BUSY)
     with through(clinic, lambda _: None, lambda _: busy) as found, pytest.raises(TacitError) as refused:
         beyond(found, clinic).ask(COUNT, epsilon=0.5)
-    assert str(refused.value).startswith("wait; an earlier try was lost on the way: ask again with key=")
+    assert str(refused.value).startswith("wait; an earlier try was lost on the way: ask again with idempotency_key=")
 
 
 def refusing(name: str) -> Act:
@@ -242,7 +244,7 @@ def test_after_what_may_have_been_charged_the_key_is_kept(clinic: Running) -> No
         there = beyond(found, clinic)
         for name in ("ledger", "unavailable", "internal", "cancelled", "of-tomorrow"):
             found.acts.append(refusing(name))
-            with pytest.raises(TacitError, match="no; ask again with key="):
+            with pytest.raises(TacitError, match="no; ask again with idempotency_key="):
                 there.ask(COUNT, epsilon=0.1)
             there.ask(COUNT, epsilon=0.1)
             first, second = found.headers("Idempotency-Key")[-2:]
@@ -266,13 +268,13 @@ def test_each_question_has_a_key_of_its_own(clinic: Running) -> None:
         there.ask(COUNT, epsilon=0.1)
         there.ask(COUNT, epsilon=0.2)
         assert there.ask(COUNT, epsilon=0.1).cached
-        there.ask(COUNT, epsilon=0.2, key="mine")
+        there.ask(COUNT, epsilon=0.2, idempotency_key="mine")
     keys = found.headers("Idempotency-Key")
     assert len(set(keys)) == 4
     assert keys[-1] == "mine"
     for key in ("", "a b", "a\r\nb", "é", "x" * 201):
         with pytest.raises(InputError, match="key must be"):
-            there.ask(COUNT, epsilon=0.1, key=key)
+            there.ask(COUNT, epsilon=0.1, idempotency_key=key)
 
 
 def test_the_same_question_many_times_at_once_is_paid_once(clinic: Running) -> None:

@@ -82,7 +82,7 @@ def test_every_setting_is_explained() -> None:
         for part in re.findall(r"`([^`\n]+)`|^(\w+ =)", page, re.MULTILINE)
         for word in re.findall(r"\w+", " ".join(part))
     }
-    assert {each.name for each in fields(Config)} - named == {"folder"}
+    assert {each.name for each in fields(Config)} - named == set()
 
 
 def test_the_services_are_two_and_shut_in() -> None:

@@ -17,7 +17,7 @@ from tacit.base import Denied, InputError, OverBudget, Sensitivity
 from tacit.desk import ContentRelease, OwnJob, Release, Run, TableRelease
 from tacit.desk.certificate.check import check
 from tacit.desk.release import release_from_bytes
-from tacit.desk.state import JobState, jobs_folder, jobs_under_way
+from tacit.desk.state import JobState, SavedJob, jobs_folder, saved_jobs
 from tacit.engine import Stopped, Watch
 from tacit.mechanism import DiscreteLaplace
 from tacit.program import Program, Step, Task
@@ -80,7 +80,7 @@ def test_a_histogram_of_ones_own_is_charged_kept_and_recalled(session: Session) 
     assert again.cached
     assert again == first
     assert (len(seen), spent(session)) == (1, 10**12)
-    assert session.key(OwnJob(program, run)).answered
+    assert session.idempotency_key(OwnJob(program, run)).answered
 
 
 def test_it_has_a_certificate(session: Session, tmp_path: Path) -> None:
@@ -169,15 +169,65 @@ def test_a_job_that_is_stopped_goes_on_under_its_charge(session: Session) -> Non
         run.progress(0.6)
         return b"done"
 
-    for _ in range(1):
-        with pytest.raises(Stopped):
-            session.spend(histogram(), long, watch=watch)
-    (under_way,) = jobs_under_way(jobs_folder(session.policy))
-    assert (under_way["done"], under_way["analyst"]) == (0.5, "ana")
+    with pytest.raises(Stopped):
+        session.spend(histogram(), long, watch=watch)
+    (saved,) = saved_jobs(jobs_folder(session.policy))
+    assert (saved.done, saved.analyst, saved.name, saved.running) == (0.5, "ana", "visits by ward", False)
     assert session.spend(histogram(), long).json()["bytes"] == 4
     assert told == [None, b"half"]
     assert spent(session) == 10**12
-    assert jobs_under_way(jobs_folder(session.policy)) == []
+    assert not list(jobs_folder(session.policy).iterdir())
+
+
+def test_a_job_that_runs_is_seen_stopped_and_goes_on(session: Session) -> None:
+    seen: list[SavedJob] = []
+
+    def long(run: Run) -> bytes:
+        begun = run.saved() is not None
+        run.save(b"half", done=0.5)
+        (job,) = saved_jobs(jobs_folder(session.policy), "hospital")
+        seen.append(job)
+        if not begun:
+            with pytest.raises(InputError, match="runs in another process"):
+                JobState(jobs_folder(session.policy), run.receipt).load()
+            with pytest.raises(InputError, match="stop it first"):
+                job.discard()
+            job.stop()
+        run.progress(0.6)
+        return b"done"
+
+    with pytest.raises(Stopped):
+        session.spend(histogram(), long)
+    assert seen[0].running
+    assert seen[0].json() == {
+        "people": "hospital", "analyst": "ana", "entry": seen[0].entry, "key": seen[0].key, "name": "visits by ward",
+        "done": 0.5, "saved": seen[0].saved, "running": True,
+    }  # fmt: skip
+    session.spend(histogram(), long)  # an older wish to stop does not stop it again
+    assert len(seen) == 2
+    assert spent(session) == 10**12
+    assert saved_jobs(jobs_folder(session.policy), "hospital") == []
+
+
+def test_what_a_stopped_job_saved_can_be_discarded(session: Session) -> None:
+    watch, told = Watch(), list[bytes | None]()
+
+    def long(run: Run) -> bytes:
+        told.append(run.saved())
+        run.save(b"half", done=0.5)
+        watch.stop()
+        run.progress(0.6)
+        return b"done"
+
+    with pytest.raises(Stopped):
+        session.spend(histogram(), long, watch=watch)
+    folder = jobs_folder(session.policy)
+    assert saved_jobs(folder, "other people") == []
+    (job,) = saved_jobs(folder)
+    job.discard()
+    assert saved_jobs(folder) == []
+    session.spend(histogram(), long)
+    assert told == [None, None]
 
 
 KILLED = """

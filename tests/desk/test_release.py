@@ -48,7 +48,9 @@ def test_frames() -> None:
     found = release()
     assert found.arrow() is found.table
     wide = found.arrow(intervals=True)
-    assert wide.column_names == ["ward", "day", "n", "n_low", "n_high", "mean", "mean_low", "mean_high", "top"]
+    noisy = [f"{name}{more}" for name in ("n", "mean") for more in ("", "_low", "_high", "_covers")]
+    assert wide.column_names == ["ward", "day", *noisy, "top"]
+    assert wide.column("n_covers").to_pylist() == ["noise"] * 3
     assert found.to_pandas()["n"].tolist() == [10, 20, 0]
     assert found.to_polars(intervals=True)["n_high"].to_list() == [16.0, 26.0, 6.0]
     assert found.rows()[0]["day"] == date(2024, 1, 2)
@@ -64,8 +66,8 @@ def test_json_is_plain() -> None:
 def test_files(tmp_path: Path) -> None:
     release().to_csv(tmp_path / "x.csv")
     lines = (tmp_path / "x.csv").read_text().splitlines()
-    assert lines[0] == '"ward","day","n","n_low","n_high","mean","mean_low","mean_high","top"'
-    assert lines[1].startswith('"east",2024-01-02,10,4,16,1.25,1,1.5,')
+    assert lines[0] == '"ward","day","n","n_low","n_high","n_covers","mean","mean_low","mean_high","mean_covers","top"'
+    assert lines[1].startswith('"east",2024-01-02,10,4,16,"noise",1.25,1,1.5,"noise",')
     release().to_parquet(tmp_path / "x.parquet")
     table = pq.read_table(tmp_path / "x.parquet")
     assert table.column_names[3] == "n_low"

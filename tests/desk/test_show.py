@@ -1,10 +1,11 @@
 """Numbers for people: the digits that matter, and no noise that looks smaller than it is."""
 
 import re
+from fractions import Fraction
 
 import pytest
 
-from tacit.desk.show import margin, measured
+from tacit.desk.show import digits, margin, measured
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,15 @@ def test_two_digits_of_noise_and_no_more_of_the_number(value: float, size: float
 
 def test_noise_never_looks_smaller_than_it_is_nor_much_larger() -> None:
     for power in range(-8, 9):
-        for digits in range(100, 1000, 7):
-            size = digits * 10.0**power
+        for first in range(100, 1000, 7):
+            size = first * 10.0**power
             shown = float(re.sub(",", "", margin(size)))
             assert size * (1 - 1e-8) <= shown <= size * 1.1
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("1/10", "0.1"), ("3/10", "0.3"), ("1/3", "0.334"), ("1001", "1010"), ("100", "100"), ("0.0012341", "0.00124")],
+)
+def test_a_price_is_rounded_up_from_the_amount_itself(value: str, shown: str) -> None:
+    assert digits(Fraction(value)) == shown

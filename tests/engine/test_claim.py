@@ -44,7 +44,7 @@ def policy(
     source: str = "",
     *,
     name: str = "visits",
-    unit: str = 'unit = "pid"',
+    unit: str = 'unit_column = "pid"',
     engine: str = "duckdb",
     dataset: str = "data",
 ) -> Policy:
@@ -79,7 +79,9 @@ WAYS = ["data/visits.parquet", "link.parquet", "hard.parquet", "data", "linked",
 @pytest.mark.parametrize("way", WAYS)
 def test_all_ways_to_one_file_are_one(folder: Path, way: str) -> None:
     for other in WAYS:
-        assert shared(policy(folder, f"./{way}"), policy(folder, f"./{other}", name="people", unit='unit = "visit"'))
+        assert shared(
+            policy(folder, f"./{way}"), policy(folder, f"./{other}", name="people", unit='unit_column = "visit"')
+        )
     assert not shared(policy(folder, f"./{way}"), policy(folder, "./staff.parquet"))
 
 
@@ -96,7 +98,7 @@ def test_a_copy_cannot_be_seen(folder: Path) -> None:
 
 def test_units_and_public_tables(folder: Path) -> None:
     units = {
-        'unit = "PID"': {'column "pid"'},
+        'unit_column = "PID"': {'column "pid"'},
         "each_row_is_a_unit = true": {"each row"},
         "": {None},
     }

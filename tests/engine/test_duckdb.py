@@ -118,7 +118,7 @@ def engine(tmp_path: Path) -> Iterator[DuckDBEngine]:
 def test_the_door_is_locked(engine: DuckDBEngine, tmp_path: Path, statement: str) -> None:
     python_variable = ROWS  # noqa: F841 - must not be found
     with pytest.raises(duckdb.Error):
-        engine._connection.execute(statement.format(folder=tmp_path))
+        engine._catalog.connection.execute(statement.format(folder=tmp_path))
     assert not (tmp_path / "out.csv").exists()
     assert not (tmp_path / "new.duckdb").exists()
 
@@ -128,7 +128,7 @@ def test_files_of_a_database_are_only_read(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE visits AS SELECT 1 AS who")
     engine = DuckDBEngine({"visits": (tmp_path / "clinic.duckdb", "visits")})
     with pytest.raises(duckdb.Error, match="read-only"):
-        engine._connection.execute('INSERT INTO "file 0".main.visits VALUES (2)')
+        engine._catalog.connection.execute('INSERT INTO "file 0".main.visits VALUES (2)')
     engine.close()
 
 

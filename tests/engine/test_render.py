@@ -13,6 +13,7 @@ from tacit.engine.dialect import DIALECTS, DUCKDB
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.unit import StoredTable
 from tacit.plan.bounded import Bounded, Clip, Measure, Presence, Ranks
+from tacit.plan.cells import Piece
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan, Source
 
@@ -109,7 +110,9 @@ REFUSED = {
     "presence": (counting(presence=Presence(norm="l2", one=2**31)), "2\\^30"),
     "cells": (
         counting(
-            ranks=(Ranks(name="r", value=column("cost"), low=Fraction(0), width=Fraction(0), cells=4),),
+            ranks=(
+                Ranks(name="r", value=column("cost"), pieces=(Piece(low=Fraction(0), width=Fraction(0), cells=4),)),
+            ),
             clips=(clip("l2", 1, "count"), clip("l2", 1, "r")),
         ),
         "positive width",

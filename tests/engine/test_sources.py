@@ -52,7 +52,7 @@ TYPES = {
     "seen": ColumnType.TIMESTAMP,
     "word": ColumnType.TEXT,
 }
-TABLE = Table(unit="who", columns={name: Column(type=kind) for name, kind in TYPES.items()})
+TABLE = Table(unit_column="who", columns={name: Column(type=kind) for name, kind in TYPES.items()})
 OTHERS: list[Row] = [  # of everybody else: also odd, and the same in both sources
     ("u0", "1", "0.5", "2026-01-31", "2026-01-31T10:00", "apt #5"),
     ("u1", "2.0", "1e3", "", "2026-01-31", "it's 5\" long, say"),
@@ -189,7 +189,9 @@ def rows_of(source: Any) -> list[tuple[Any, ...]]:
     try:
         engine.version(["t"])
         columns = ", ".join(f'"{name}"::VARCHAR' for name in TYPES)
-        found: list[tuple[Any, ...]] = engine._connection.execute(f"SELECT {columns} FROM memory.main.t").fetchall()
+        found: list[tuple[Any, ...]] = engine._catalog.connection.execute(
+            f"SELECT {columns} FROM memory.main.t"
+        ).fetchall()
         return sorted(found, key=repr)
     finally:
         engine.close()
@@ -337,6 +339,8 @@ def test_one_row_with_a_comment_sign(tmp_path: Path) -> None:
     for more, many in (("", 1500), ("0,new,1\n", 1501), ("#,#,#\n", 1501)):
         (tmp_path / "t.csv").write_text(body + more)
         engine = DuckDBEngine({"t": tmp_path / "t.csv"}, threads=1)
-        found = engine._connection.execute("SELECT count(*), count(*) FILTER (WHERE x = 'apt #5') FROM memory.main.t")
+        found = engine._catalog.connection.execute(
+            "SELECT count(*), count(*) FILTER (WHERE x = 'apt #5') FROM memory.main.t"
+        )
         assert found.fetchall() == [(many, 1500)]
         engine.close()

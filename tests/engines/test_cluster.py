@@ -29,7 +29,7 @@ budget = 1
 delta = 1e-6
 [tables.visits]
 source = "visits"
-unit = "who"
+unit_column = "who"
 clip_rows = 5
 [tables.visits.columns]
 ward = { type = "integer", bounds = [0, 40] }
@@ -52,7 +52,7 @@ from tacit.sql import Catalog, parse
 policy = load(sys.argv[1])
 question = lower(parse("SELECT ward, COUNT(*), SUM(cost) FROM visits GROUP BY ward"), Catalog.from_policy(policy))
 how = {"relation": Relation.ADD_REMOVE, "unit": "patient", "contribution": Contribution(rows=Fraction(5))}
-(part,) = price(question, Budget(currency="rho", amount=Fraction(1)), **how).planned.parts
+(part,) = price(question, Budget(currency="rho", amount=Fraction(1)), **how).parts
 engine = open_engine(policy)
 for _ in range(int(sys.argv[2])):
     try:

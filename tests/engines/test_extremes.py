@@ -31,7 +31,8 @@ from tacit.engine.engine import Engine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.spark import SparkEngine
 from tacit.plan.bounded import Bounded, Key, Measure, Presence, Ranks
-from tacit.plan.expression import Column, Expression, constant
+from tacit.plan.cells import Piece
+from tacit.plan.expression import Call, Column, Expression, constant
 from tacit.plan.facts import Facts, Type
 from tacit.plan.moments import values
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, Source, SubAggregate
@@ -78,7 +79,8 @@ def totals(source: Node, expressions: list[Expression], *, exempt: bool) -> Boun
 
 def keyed(source: Node, key: Expression, value: Expression) -> Bounded:
     """Groups that nobody listed, the different values of another, and its ranks."""
-    ranks = Ranks(name="ranks", value=number(value), low=Fraction(-50), width=Fraction(2), cells=75, one=4)
+    pieces = (Piece(low=Fraction(-50), width=Fraction(2), cells=75),)
+    ranks = Ranks(name="ranks", value=number(value), pieces=pieces, one=4)
     different = Measure(name="different", kind="distinct", value=value, cap=2)
     people = Measure(name="people", kind="units", low=16, high=16)
     return Bounded(
@@ -106,6 +108,21 @@ def by_unit(source: Node, expressions: list[Expression]) -> Node:
     return Group(below=source, keys=(("side", SIDES),), aggregates=tuple(made))
 
 
+def used(expressions: Iterable[Expression]) -> Iterator[str]:
+    """The columns in expressions."""
+    for expression in expressions:
+        if isinstance(expression, Column):
+            yield expression.name
+        elif isinstance(expression, Call):
+            yield from used(expression.arguments)
+
+
+def reading(*expressions: Expression) -> Scan:
+    """The table with the columns of these expressions, and no other: short statements are read fast."""
+    names, table = {"who", "side", *used(expressions)}, scan("t")
+    return replace(table, columns=tuple(source for source in table.columns if source.name in names))
+
+
 def questions(names: list[str], chance: Random, count: int) -> Iterator[Bounded]:
     expressions: list[Expression] = [
         of_operation(chance, name, depth) for name in names for depth in (0, 0, 1, 2)[:count]
@@ -113,15 +130,15 @@ def questions(names: list[str], chance: Random, count: int) -> Iterator[Bounded]
     table = scan("t")
     yield totals(table, expressions, exempt=True)
     yield totals(table, expressions[::3], exempt=False)
-    grouped = by_unit(table, expressions[::2])
+    grouped = by_unit(reading(*expressions[::2]), expressions[::2])
     made = [Column(name=name, facts=facts) for name, facts in grouped.schema.items() if name not in ("who", "side")]
     yield totals(grouped, list(made), exempt=True)
     for i, value in enumerate(expressions):
         other = expressions[(i + 1) % len(expressions)]
-        yield totals(Filter(below=table, condition=truth(value)), [other], exempt=True)
+        yield totals(Filter(below=reading(value, other), condition=truth(value)), [other], exempt=True)
         if i % 2 == 0:
-            yield keyed(table, value, other)
-        named = Project(below=table, columns=(("side", SIDES), ("made", value)))
+            yield keyed(reading(value, other), value, other)
+        named = Project(below=reading(value), columns=(("side", SIDES), ("made", value)))
         yield totals(Filter(below=named, condition=truth(Column(name="made", facts=value.facts))), [], exempt=False)
 
 
@@ -132,7 +149,7 @@ def joins() -> Iterator[Bounded]:
         public = Scan(table="public", columns=(Source(name="other", column=name, facts=plain),), is_private=False)
         keys = (Column(name=name, facts=facts), Column(name="other", facts=plain))
         for unique in (True, False):
-            joined = Join(kind="left", left=scan("t"), right=public, on=(keys,), unique=unique)
+            joined = Join(kind="left", left=reading(keys[0]), right=public, on=(keys,), unique=unique)
             yield totals(joined, [Column(name="other", facts=plain)], exempt=not unique)
 
 
@@ -250,8 +267,9 @@ def relying() -> Iterator[Bounded]:
 
 def test_filters_see_nothing_but_facts(in_duckdb: Opens, in_postgres: Opens) -> None:
     for at in range(6):
-        run(in_duckdb, rounds("duckdb")[at], relying())
-        run(in_postgres, rounds("postgres")[at], relying())
+        for opens, dialect in ((in_duckdb, "duckdb"), (in_postgres, "postgres")):
+            stored = rounds(dialect)[at]
+            run(opens, {name: stored[name] for name in ("q", "x", "d", "t")}, relying())
 
 
 ENDS = (0, 1, -1, 2**63 - 1, -(2**63) + 1, -(2**63), 10**15, -(10**15))

@@ -99,7 +99,7 @@ def asked(engine: Any, watch: Watch | None, statement: str) -> None:
     elif isinstance(engine, PostgresEngine):
         engine._asked(watch, lambda instance: instance.within(lambda fetch: fetch(statement)))
     else:
-        engine._asked(watch, lambda fetch: fetch(statement))
+        engine._asked(watch, lambda instance: instance.within(lambda reader: reader.fetch(statement)))
 
 
 @contextmanager

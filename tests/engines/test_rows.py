@@ -11,6 +11,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import IO, Any
 
 import numpy as np
@@ -23,13 +24,16 @@ from support.postgres import Server, postgres
 from support.spark import spark
 from tacit.base import EngineError, InputError
 from tacit.base.exact import opened
-from tacit.engine import Limits, Stopped, Watch, spool
+from tacit.engine import Limits, Stopped, Watch, result
+from tacit.engine.dialect import SPARK
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.engine import Engine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.relation import has_unit
+from tacit.engine.render import rows_sql
+from tacit.engine.result import UnitRows
 from tacit.engine.spark import SparkEngine
-from tacit.engine.spool import UnitRows
+from tacit.engine.unit import StoredTable
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan, Source
 
@@ -168,7 +172,7 @@ def test_the_file_is_nobody_elses_and_goes(engine: Engine, monkeypatch: pytest.M
         return UnitRows(file, offsets)
 
     with monkeypatch.context() as patch:
-        patch.setattr(spool, "UnitRows", looking)
+        patch.setattr(result, "UnitRows", looking)
         rows = opened(engine.rows(SCAN))
     assert files() > before
     (status,) = seen
@@ -193,7 +197,7 @@ def test_after_an_error_nothing_is_left(
         raise kind("in the middle: 42")
 
     with monkeypatch.context() as patch:
-        patch.setattr(spool, "UnitRows", broken)
+        patch.setattr(result, "UnitRows", broken)
         with pytest.raises(EngineError if kind is RuntimeError else kind) as caught:
             engine.rows(SCAN)
     assert kind is not RuntimeError or "42" not in str(caught.value)
@@ -218,7 +222,7 @@ def test_it_can_be_stopped(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> N
         return has_unit(scan)
 
     with monkeypatch.context() as patch:
-        patch.setattr(spool, "has_unit", stopping)
+        patch.setattr(result, "has_unit", stopping)
         with pytest.raises(Stopped):
             engine.rows(SCAN, watch)
     gc.collect()
@@ -235,16 +239,48 @@ def test_what_is_refused_is_refused_before_anything_is_read(engine: Engine) -> N
             ask()
 
 
-def test_an_order_that_is_none_is_refused() -> None:
-    def batch(*numbers: int) -> pa.RecordBatch:
-        arrays = [pa.array([1.0] * len(numbers)), pa.array(numbers, pa.int64())]
+def sized(*batches: list[int]) -> list[int]:
+    """The offsets that are found where rows have units of these sizes."""
+
+    def batch(sizes: list[int]) -> pa.RecordBatch:
+        arrays = [pa.array([1.0] * len(sizes)), pa.array(sizes, pa.int64())]
         return pa.RecordBatch.from_arrays(arrays, names=["age", "n"])
 
     scan = Scan(table="visits", columns=SCAN.columns[1:2], is_private=True, unit_name="age")
-    with spool.spooled(scan, [batch(1, 1), batch(1, 2), batch(), batch(3, 3)], 10**6) as rows:
-        assert rows.offsets.tolist() == [0, 3, 4, 6]
-    with spool.spooled(scan, [], 10**6) as rows:
-        assert (rows.units, rows.offsets.tolist()) == (0, [0])
-    for wrong in ([batch(1, 2, 1)], [batch(1, 3)], [batch(2)], [batch(1, 2), batch(1)]):
-        with pytest.raises(EngineError):
-            spool.spooled(scan, wrong, 10**6)
+    with result.spooled(scan, map(batch, batches), 10**6) as rows:
+        found: list[int] = rows.offsets.tolist()
+        return found
+
+
+def test_units_begin_where_their_sizes_say() -> None:
+    assert sized() == [0]
+    assert sized([3, 3], [3, 1], [], [2, 2]) == [0, 3, 4, 6]
+    assert sized([2, 2, 2], [2, 1, 1, 2, 2]) == [0, 2, 4, 5, 6, 8]
+    chance = Random(7)
+    for _ in range(50):
+        sizes = [chance.choice([1, 1, 2, 3, 7]) for _ in range(chance.randrange(1, 30))]
+        rows = [size for size in sizes for _ in range(size)]
+        cuts = sorted(chance.randrange(len(rows) + 1) for _ in range(chance.randrange(4)))
+        assert sized(*(rows[a:b] for a, b in pairwise([0, *cuts, len(rows)]))) == [0, *np.cumsum(sizes).tolist()]
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[2]], [[2, 2, 2]], [[2, 1, 2]], [[1, 0]], [[-1]], [[3, 3], [2, 2, 3]], [[3, 3], [3, 3]], [[1], [2]]]
+)
+def test_an_order_that_is_none_is_refused(wrong: list[list[int]]) -> None:
+    with pytest.raises(EngineError):
+        sized(*wrong)
+
+
+def test_spark_brings_rows_to_no_single_place(spark: Any, file: Path) -> None:
+    """One task would have to hold what many have: a number for each unit, over all rows, is such a place."""
+    spark.read.parquet(str(file)).createOrReplaceTempView("rows_in_places")
+    types = {"who": "string", "age": "bigint", "cost": "double"}
+    stored = {"visits": StoredTable(sql="rows_in_places", types=types)}
+    sql = rows_sql(replace(SCAN, columns=SCAN.columns[:3]), SPARK, stored)
+    ((plan,),) = spark.sql(f"EXPLAIN {sql}").collect()
+    assert "hashpartitioning" in plan
+    assert "rangepartitioning" in plan
+    assert "SinglePartition" not in plan
+    ((numbered,),) = spark.sql("EXPLAIN SELECT DENSE_RANK() OVER (ORDER BY who) FROM rows_in_places").collect()
+    assert "SinglePartition" in numbered  # so that it would be seen

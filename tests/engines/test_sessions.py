@@ -93,7 +93,7 @@ def test_duckdb(tmp_path: Path) -> None:
             "INSTALL httpfs",
         ):
             with pytest.raises(duckdb.Error):
-                engine._connection.execute(statement)
+                engine._catalog.connection.execute(statement)
 
 
 @pytest.fixture
@@ -166,19 +166,19 @@ def test_a_server_that_dies_on_the_way_costs_what_the_answer_would_have(
             running = threading.Thread(target=when_running, args=(dsn, postgres.kill))
             running.start()
             with pytest.raises(EngineError) as caught:
-                session.ask(COUNT, rho=1, key="one")
+                session.ask(COUNT, rho=1, idempotency_key="one")
             running.join()
             silent(caught.value)
             paid = spent(session)
             assert 0 < paid <= 10**18
             with pytest.raises(TacitError, match="nothing was charged"):  # it is still away
-                session.ask(COUNT, rho=1, key="two")
+                session.ask(COUNT, rho=1, idempotency_key="two")
             assert spent(session) == paid
     finally:
         postgres.start()
     with Session(place, "ana") as session:
         with pytest.raises(EngineError):  # the same key finds the failure, and does not pay again
-            session.ask(COUNT, rho=1, key="one")
+            session.ask(COUNT, rho=1, idempotency_key="one")
         assert spent(session) == paid
 
 

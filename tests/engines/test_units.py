@@ -175,7 +175,7 @@ def count(engine: Engine, sql: str, declared: Type | None) -> int:
         "unit": "person",
         "contribution": Contribution(rows=Fraction(10_000)),
     }
-    part = price(question, Budget(currency="epsilon", amount=Fraction(1)), **how).planned.parts[0]
+    part = price(question, Budget(currency="epsilon", amount=Fraction(1)), **how).parts[0]
     (measure,) = part.measures
     steps = opened(engine.run(part)).groups.columns[measure.name].sum()
     assert steps % measure.high == 0
@@ -220,7 +220,7 @@ delta = 1e-6
 TABLE = """
 [tables.{0}]
 source = "{0}.csv"
-unit = "who"
+unit_column = "who"
 clip_rows = 9
 [tables.{0}.columns.who]
 type = "{1}"

@@ -25,6 +25,7 @@ from tacit.mechanism import (
     Laplace,
     Mechanism,
     NoisyMax,
+    NoisyVote,
     PermuteAndFlip,
     PlanarLaplace,
     Pmf,
@@ -134,6 +135,21 @@ def of_places() -> st.SearchStrategy[Neighbours]:
     return st.builds(made, st.integers(-2, 2), st.integers(-2, 2))
 
 
+def of_votes(relation: Relation) -> st.SearchStrategy[Neighbours]:
+    """Some teachers' votes go from one class to another; under replace the same bound holds."""
+
+    def made(votes: list[int], moved: list[tuple[int, int]]) -> Neighbours:
+        m, before = NoisyVote(sigma=Fraction(3, 2)), [v + len(moved) for v in votes]
+        after = [*before]
+        for old, new in moved:
+            after[old % len(votes)] -= 1
+            after[new % len(votes)] += 1
+        return m, [(m.pmf(before), m.pmf(after))], Fraction(len(moved)), relation
+
+    move = st.tuples(st.integers(0, 3), st.integers(0, 3))
+    return st.builds(made, st.lists(numbers, min_size=2, max_size=4), st.lists(move, min_size=1, max_size=3))
+
+
 CASES: dict[type[Mechanism], list[st.SearchStrategy[Neighbours]]] = {
     DiscreteLaplace: [of_vector(lambda noise: DiscreteLaplace(scale=noise), "l1")],
     Laplace: [of_vector(lambda noise: Laplace(scale=noise, granularity=QUARTER), "l1")],
@@ -142,6 +158,7 @@ CASES: dict[type[Mechanism], list[st.SearchStrategy[Neighbours]]] = {
     Exponential: [of_scores(lambda: Exponential(scale=Fraction(2)))],
     PermuteAndFlip: [of_scores(lambda: PermuteAndFlip(scale=Fraction(2)))],
     NoisyMax: [of_scores(lambda: NoisyMax(scale=Fraction(2)))],
+    NoisyVote: [of_votes(relation) for relation in Relation],
     SparseVector: [
         of_scores(lambda: SparseVector(threshold_scale=Fraction(2), query_scale=Fraction(4), answers=1)),
     ],

@@ -1,11 +1,11 @@
 """A charge in PostgreSQL: the same answers as SQLite's, every limit by itself, windows, and races."""
 
-import os
 import re
-import threading
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
+from contextlib import suppress
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -18,17 +18,23 @@ from support.visitors import (
     UNIT,
     account,
     blocked,
-    charges,
     connect,
     spent,
     terms,
     until,
     verify,
 )
-from tacit.base import Denied, LedgerError, OverBudget, Relation, TacitError
+from tacit.base import Denied, LedgerError, OutcomeUnknown, OverBudget, Relation, TacitError
 from tacit.ledger import Ledger
-from tacit.ledger.charge import remaining_budget
+from tacit.ledger.charge import ChargeEntry, ChargeOrder, charge, remaining_budget
+from tacit.ledger.postgres import PostgresStore
+from tacit.ledger.queue import QueuedWork
+from tacit.ledger.sqlite.file import rows_of
+from tacit.ledger.sqlite.store import SqliteStore
+from tacit.ledger.store import Page
+from tacit.loss import Cost
 from tacit.policy.account import Account, Amount, Currency, Limit, analyst_holder, group_holder
+from tacit.program import Program
 
 
 @pytest.fixture
@@ -81,6 +87,34 @@ def test_it_answers_like_sqlite(
             assert plain[0] == plain[1]
 
 
+@given(st.lists(orders, min_size=2, max_size=12), st.booleans())
+@settings(max_examples=20)
+def test_orders_together_end_as_one_after_another(
+    tmp_path_factory: pytest.TempPathFactory, asked: list[Asked], turned: bool
+) -> None:
+    folder, said = tmp_path_factory.mktemp("books"), terms(total=6, period=10**9)
+    ends = []
+    for together in (True, False):
+        times = [10**15]
+        with Ledger(SqliteStore(folder / str(together), clock=partial(max, times))) as book:
+            book.apply(said)
+            times.append(times[0] + (2 * 10**9 if turned else 1))
+            wanted = [book._order(*ordered(one)) for one in asked]
+            parts = [wanted] if together else [[order] for order in wanted]
+            answers = [answer for part in parts for answer in book.store.write(partial(at_once, part, times[-1]))]
+            told = [one[:2] + one[3:4] if isinstance(one, ChargeEntry) else str(one) for one in answers]
+            entries = [(entry.seq, entry.kind, strip(entry.body, book)) for entry in book.log("visitors")]
+            ends.append((told, entries, book.standing("visitors").balances))
+            verify(book)
+    assert ends[0] == ends[1]
+
+
+def at_once(wanted: list[ChargeOrder], now: int, page: Page) -> list[ChargeEntry | TacitError]:
+    raw = page.connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    return charge(rows_of(raw), wanted, clock=lambda: now, seen=page.seen, heads=page.heads)
+
+
 def strip(body: str, book: Ledger) -> str:
     """Without what no two books share: the process, and the random bits behind it."""
     return re.sub(f"{re.escape(book.process)}(:[0-9a-f]{{32}})?", "", body)
@@ -88,17 +122,11 @@ def strip(body: str, book: Ledger) -> str:
 
 def outcome(book: Ledger, asked: Asked) -> tuple[object, ...]:
     """What became of a charge; of one over budget also whether that was foretold."""
-    who, amount, said, group, key = asked
-    holders = ["dataset", *([group_holder("wards")] if group else []), analyst_holder(who)]
-    held = tuple(
-        Limit(holder=holder, total=Amount(total * UNIT, delta), each=each)
-        for holder, (total, delta, each) in zip(holders, said, strict=False)
-    )
-    cost = amount.cost(Currency.EPSILON, relation=Relation.ADD_REMOVE, unit="row")
-    standing = book.glance("visitors", holders)
-    left, enough = remaining_budget(standing, held, amount)
+    payer, cost, program, key = ordered(asked)
+    holders, held, amount = payer.holders, payer.limits, asked[1]
+    left, enough = remaining_budget(book.glance("visitors", holders), held, amount)
     try:
-        receipt = book.charge(Account(people="visitors", analyst=who, limits=held), cost, PROGRAM, f"key {key}")
+        receipt = book.charge(payer, cost, program, key)
     except OverBudget as error:
         return OverBudget, str(error), enough is False
     except TacitError as error:
@@ -107,6 +135,18 @@ def outcome(book: Ledger, asked: Asked) -> tuple[object, ...]:
         assert enough
         assert remaining_budget(book.glance("visitors", holders), held, Amount(0))[0] == left
     return receipt.seq, receipt.amount, receipt.replayed
+
+
+def ordered(asked: Asked) -> tuple[Account, Cost, Program, str]:
+    """What a ledger is asked for."""
+    who, amount, said, group, key = asked
+    holders = ["dataset", *([group_holder("wards")] if group else []), analyst_holder(who)]
+    held = tuple(
+        Limit(holder=holder, total=Amount(total * UNIT, delta), each=each)
+        for holder, (total, delta, each) in zip(holders, said, strict=False)
+    )
+    cost = amount.cost(Currency.EPSILON, relation=Relation.ADD_REMOVE, unit="row")
+    return Account(people="visitors", analyst=who, limits=held), cost, PROGRAM, f"key {key}"
 
 
 def test_every_limit_binds_by_itself(database: str) -> None:
@@ -187,11 +227,12 @@ def test_sealed_and_renamed(ledger: Ledger, database: str) -> None:
 def test_a_charge_that_waited_sees_what_was_spent_meanwhile(ledger: Ledger, database: str) -> None:
     """The statements after the lock must not use the snapshot from before it."""
     ledger.charge(account(total=2), ONE, PROGRAM, "a")
-    with connect(database) as direct, ThreadPoolExecutor() as pool:
+    with connect(database) as direct, ThreadPoolExecutor() as pool, Ledger.open(database) as other:
         direct.execute("BEGIN")
         direct.execute("SELECT 1 FROM tacit_accounts FOR UPDATE")
         direct.execute("UPDATE tacit_balances SET spent_spend = 2e12, window_spend = 2e12")
-        waiting = [pool.submit(ledger.charge, account(who, total=2), ONE, PROGRAM, "b") for who in ("ann", "bob")]
+        books = {"ann": ledger, "bob": other}
+        waiting = [pool.submit(book.charge, account(who, total=2), ONE, PROGRAM, "b") for who, book in books.items()]
         until(lambda: blocked(database) == 2)
         direct.execute("COMMIT")
         for one in waiting:
@@ -200,41 +241,44 @@ def test_a_charge_that_waited_sees_what_was_spent_meanwhile(ledger: Ledger, data
     assert spent(ledger) == 2
 
 
-def grab(url: str, analyst: str, times: int) -> int:
-    granted = 0
-    with Ledger.open(url) as ledger:
-        for number in range(times):
-            try:
-                ledger.charge(account(analyst), ONE, PROGRAM, f"{os.getpid()} {threading.get_ident()} {number}")
-                granted += 1
-            except OverBudget:
-                break
-    return granted
+def test_charges_that_wait_together_are_one_transaction(ledger: Ledger, database: str) -> None:
+    store = ledger.store
+    assert isinstance(store, PostgresStore)
+    (number,) = (row.id for row in store.read(lambda page: [page.account("visitors")]))
+    with connect(database) as direct, ThreadPoolExecutor(8) as pool:
+        direct.execute("BEGIN")
+        direct.execute("SELECT 1 FROM tacit_accounts FOR UPDATE")
+        first = pool.submit(ledger.charge, account(), ONE, PROGRAM, "first")
+        until(lambda: blocked(database) == 1)
+        waiting = [pool.submit(ledger.charge, account(f"a{n % 2}"), ONE, PROGRAM, f"key {n // 2}") for n in range(4)]
+        again = pool.submit(ledger.charge, account(), ONE, PROGRAM, "first")
+        refused = pool.submit(ledger.charge, account("cy", own=0), ONE, PROGRAM, "c")
+        until(lambda: len(store._queues[number]._waiting) == 6)
+        direct.execute("COMMIT")
+        with pytest.raises(OverBudget, match="analyst:cy"):
+            refused.result()
+        assert again.result().digest == first.result().digest
+        assert len({done.result().digest for done in waiting}) == 4
+        made = direct.execute("SELECT count(DISTINCT xmin::text), count(*) FROM tacit_entries WHERE kind = 'charge'")
+        assert made.fetchone() == (2, 5)
+    assert spent(ledger) == 5
+    verify(ledger)
 
 
-def grab_together(url: str, threads: int) -> int:
-    with ThreadPoolExecutor(threads) as pool:
-        return sum(pool.map(lambda number: grab(url, f"analyst {number % 3}", 200), range(threads)))
+def test_an_error_is_told_to_everybody_who_waited(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ledger.store
+    assert isinstance(store, PostgresStore)
+    asks = [QueuedWork(None, writes=True) for _ in range(2)]
+    for problem, told in ((LedgerError("it is locked"), LedgerError), (KeyboardInterrupt(), OutcomeUnknown)):
+        monkeypatch.setattr(store, "write", raising(problem))
+        with suppress(KeyboardInterrupt):
+            store._serve(asks)
+        assert [type(ask.error) for ask in asks] == [told, told]
+        assert asks[0].error is not asks[1].error
 
 
-@pytest.mark.parametrize(
-    ("processes", "threads", "rounds"),
-    [pytest.param(2, 4, 2, id="few"), pytest.param(32, 1, 50, id="many", marks=pytest.mark.slow)],
-)
-def test_never_overspent(postgres: Server, processes: int, threads: int, rounds: int) -> None:
-    with get_context("spawn").Pool(processes) as pool:
-        for _ in range(rounds):
-            with postgres.database() as name, Ledger.open(postgres.url(name)) as ledger:
-                ledger.apply(terms())
-                asked = [(postgres.url(name), threads)] * processes
-                assert sum(pool.starmap(grab_together, asked, chunksize=1)) == 100
-                assert (spent(ledger), charges(ledger)) == (100, 100)
-                verify(ledger)
+def raising(problem: BaseException) -> Callable[[object], None]:
+    def fails(_: object) -> None:
+        raise problem
 
-
-def test_threads_share_a_ledger_and_a_key(ledger: Ledger) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda n: ledger.charge(account(), ONE, PROGRAM, f"key {n % 4}"), range(40)))
-    assert sum(not receipt.replayed for receipt in found) == 4
-    assert len({receipt.digest for receipt in found}) == 4
-    assert spent(ledger) == 4
+    return fails

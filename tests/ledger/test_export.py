@@ -78,6 +78,8 @@ def set_to(line: int, field: str, value: object) -> Callable[[Lines], object]:
         (lambda lines: lines.pop(), "cut short"),
         (lambda lines: lines.insert(5, lines[5]), "two entries have one number"),
         (set_to(5, "time", 10**17), "was altered"),
+        (set_to(5, "time", -1), "cannot be read"),
+        (set_to(5, "time", 2**64), "cannot be read"),
         (set_to(5, "digest", "00" * 32), "was altered"),
         (set_to(5, "digest", "what"), "line 6 of the file cannot be read"),
         (set_to(5, "chain", 77), "line 6 of the file cannot be read"),
@@ -99,12 +101,27 @@ def test_altered_bodies_are_found(exported: Callable[..., Path]) -> None:
     def other_hash(lines: Lines) -> None:
         lines[5]["body_sha256"] = "00" * 32
 
+    deep = '{"kind":"void","charge":' + "[" * 10**5
     assert "was altered" in said(verify_export(exported(cheaper)))
+    assert "cannot be read" in said(verify_export(exported(set_to(5, "body", deep))))
     assert "was altered" in said(verify_export(exported(other_hash, redact=True)))
     renamed = exported(lambda lines: lines[0]["chains"][2].update(people="others"))
     assert "another name than its entries" in said(verify_export(renamed))
     removed = exported(lambda lines: lines[0]["chains"].pop(2))
     assert "the account is gone" in said(verify_export(removed))
+
+
+@pytest.mark.parametrize("value", [{"people": None}, {"first": 3}, {"first": "\ud800"}])
+def test_a_first_line_that_no_export_has_is_refused(exported: Callable[..., Path], value: dict[str, object]) -> None:
+    path = exported(redact=True)
+    head, *rest = path.read_text().splitlines()
+    data = json.loads(head)
+    data["chains"][1] = {**data["chains"][1], **value}
+    if value == {"people": None}:
+        del data["chains"][1]["people"]
+    path.write_text("\n".join([json.dumps(data), *rest]))
+    with pytest.raises(InputError, match="not an export of a ledger"):
+        verify_export(path)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -370,19 +370,6 @@ def test_an_account_must_name_dataset_and_analyst(where: str) -> None:
             ledger.apply(replace(terms("fresh"), limits=()))
 
 
-def test_ten_thousand_analysts(where: str) -> None:
-    many = tuple(limit(analyst_holder(f"analyst {number}"), 1) for number in range(10**4))
-    with opened(where, terms(limits=many)) as ledger:
-        assert ledger.standing("patients").seq == 10**4 + 2
-        assert ledger.apply(terms(limits=many)) == []
-        raised = tuple(replace(one, total=amount(2)) for one in many[:3])
-        assert len(ledger.apply(terms(limits=raised))) == 3
-        ledger.charge(account("analyst 9999", limit=5), cost(1), program(), "k")
-        with pytest.raises(OverBudget, match="analyst 9999"):
-            ledger.charge(account("analyst 9999", limit=5), cost(1), program(), "l")
-        assert len(ledger.standing("patients").balances) == 10**4 + 1
-
-
 def test_huge_sums_are_exact(where: str) -> None:
     most = Limit(holder=DATASET, total=Amount(10**40 + 1))
     hers = replace(most, holder=ALICE)

@@ -123,8 +123,13 @@ def test_names_that_look_alike_are_not_the_same(where: str) -> None:
 def test_ten_thousand_analysts(nursery: Nursery, where: str) -> None:
     """All of them are declared, some of them ask at the same time, and a few ask that nobody has heard of."""
     names = [f"analyst {number}" for number in range(10**4)]
-    with opened(where, terms(total=10**6, limits=tuple(limit(analyst_holder(name), 1) for name in names))) as ledger:
-        assert len(ledger.standing("patients").balances) == 10**4 + 1
+    declared = terms(total=10**6, limits=tuple(limit(analyst_holder(name), 1) for name in names))
+    with opened(where, declared) as ledger:
+        assert ledger.apply(declared) == []
+        raised = tuple(limit(analyst_holder(name), 2) for name in names[1:4])
+        assert len(ledger.apply(terms(total=10**6, limits=raised))) == 3
+        standing = ledger.standing("patients")
+        assert (len(standing.balances), standing.seq) == (10**4 + 1, 10**4 + 5)
         clients = nursery.clients(4, where)
         asked = [names[number] for number in (0, 4999, 7777, 9999)] * 2 + ["newcomer"] * 4
         granted: Counter[str] = Counter()
@@ -136,7 +141,7 @@ def test_ten_thousand_analysts(nursery: Nursery, where: str) -> None:
                 granted[name] += "seq" in client.answer()
         assert granted == {**dict.fromkeys(asked[:4], 1), "newcomer": 2}
         assert spent_units(ledger) == 6
-        limits = [entry for entry in ledger.log("patients", after=10**4 + 2) if entry.kind == "limit"]
+        limits = [entry for entry in ledger.log("patients", after=standing.seq) if entry.kind == "limit"]
         assert len(limits) == 1  # four met a newcomer at once, and one of them wrote down the limit
     whole(where)
 

@@ -22,6 +22,7 @@ from tacit.loss.classic import (
     parallel,
     worst,
 )
+from tacit.loss.mu import pure_mu_squared
 from tacit.loss.renyi import RDP
 
 
@@ -94,7 +95,7 @@ def test_bounded_range_is_cheaper_than_pure() -> None:
     chosen = bounded_range_epsilon("0.1", count=100, target="1e-6").upper
     assert chosen == pytest.approx(2.246026212, abs=1e-8)
     assert chosen < bounded_range_zcdp("0.1", count=100).epsilon("1e-6").upper < pure
-    assert bounded_range_zcdp(2, count=3) == ZCDP("1.5")
+    assert bounded_range_zcdp(2, count=3) == ZCDP("1.5", mu_squared=3 * pure_mu_squared(Fraction(1)))
 
 
 def test_a_limit_theorem_is_labelled_as_one() -> None:

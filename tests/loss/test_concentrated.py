@@ -6,9 +6,10 @@ from math import exp, log, sqrt, tanh
 import pytest
 
 from tacit.base import LossError, Relation
-from tacit.loss import ZCDP, Approx, Pure, ResponsePart
+from tacit.loss import GDP, ZCDP, Approx, Pure, ResponsePart
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
-from tacit.loss.renyi import ORDERS, renyi_divergence
+from tacit.loss.part import renyi_divergence
+from tacit.loss.renyi import ORDERS, RDP
 
 
 def centred_moment(epsilon: float, slope: float) -> float:
@@ -91,10 +92,16 @@ def test_groups_follow_from_the_triangle_inequality() -> None:
 
 
 def test_curve_and_refusals() -> None:
-    curve = ShiftedZCDP("-0.1", "0.5", relation=Relation.REPLACE).rdp()
+    curve = RDP.implied_by(ShiftedZCDP("-0.1", "0.5", relation=Relation.REPLACE))
     assert curve.values[-1] == Fraction(-1, 10) + ORDERS[-1] / 2
     assert curve.relation is Relation.REPLACE
     with pytest.raises(LossError, match="below"):
         ShiftedZCDP(-1, "0.5")
     with pytest.raises(LossError, match="delta"):
         MeanConcentrated.implied_by(Approx(1, "1e-9"))
+
+
+def test_every_form_adds_to_a_renyi_curve_from_either_side() -> None:
+    curve = RDP.implied_by(GDP(1).sampled("0.1"))
+    for loss in (ZCDP("0.2"), ShiftedZCDP("0.1", "0.2"), MeanConcentrated("0.2", "0.3")):
+        assert curve + loss == loss + curve == RDP.implied_by(loss) + curve

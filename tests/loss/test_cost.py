@@ -12,12 +12,15 @@ from tacit.loss import GDP, ZCDP, Approx, Pure
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.cost import Cost, cost_at, cost_of
 from tacit.loss.loss import Loss
+from tacit.loss.mu import pure_mu_squared
 
+PURE_1 = pure_mu_squared(Fraction(1))
 amounts = st.fractions(min_value=0, max_value=1000)
 costs = st.builds(
     Cost,
     epsilon=st.none() | amounts,
     rho=amounts,
+    mu_squared=st.none() | amounts,
     delta=st.fractions(min_value=0, max_value=1),
     relation=st.sampled_from(list(Relation)),
     unit=st.sampled_from(["row", "user"]),
@@ -29,13 +32,14 @@ def test_json_round_trip_is_exact(cost: Cost) -> None:
     assert Cost.from_json(cost.json()) == cost
 
 
-@given(amounts, amounts, st.fractions(min_value=0, max_value=1))
-def test_rounding_is_up_and_by_less_than_a_step(epsilon: Fraction, rho: Fraction, delta: Fraction) -> None:
-    cost = Cost(epsilon=epsilon, rho=rho, delta=delta)
-    assert cost.epsilon is not None
-    assert cost.rho is not None
-    for stored, given_, step in ((cost.epsilon, epsilon, 12), (cost.rho, rho, 18), (cost.delta, delta, 30)):
-        assert given_ <= stored < given_ + Fraction(1, 10**step)
+@given(amounts, amounts, amounts, st.fractions(min_value=0, max_value=1))
+def test_rounding_is_up_and_by_less_than_a_step(
+    epsilon: Fraction, rho: Fraction, square: Fraction, delta: Fraction
+) -> None:
+    given_ = {"epsilon": epsilon, "rho": rho, "mu_squared": square, "delta": delta}
+    cost = Cost(epsilon=epsilon, rho=rho, mu_squared=square, delta=delta)
+    for name, step in Cost.DECIMALS.items():
+        assert given_[name] <= getattr(cost, name) < given_[name] + Fraction(1, 10**step)
 
 
 def test_a_positive_cost_never_becomes_nothing() -> None:
@@ -59,29 +63,40 @@ def test_a_currency_that_one_side_lacks_is_lost() -> None:
     total = cost_of(Pure(1)) + cost_of(GDP(1))
     assert total.epsilon is None
     assert total.rho == 1
+    assert total.mu_squared is not None
     assert (cost_of(Pure(1)) + Cost(epsilon=Fraction(1))).rho is None
+    assert (cost_of(GDP(1)) + cost_of(ZCDP(1))).mu_squared is None
+
+
+def test_a_cost_from_before_there_was_mu_squared_is_read_and_written_as_it_was() -> None:
+    stored = {"epsilon": "1", "rho": None, "delta": "0", "relation": "add_remove", "unit": "row"}
+    assert Cost.from_json(stored).mu_squared is None
+    assert Cost.from_json(stored).json() == stored
 
 
 @pytest.mark.parametrize(
-    ("loss", "epsilon", "rho", "delta"),
+    ("loss", "epsilon", "rho", "square", "delta"),
     [
-        (Pure(1), 1, Fraction(1, 2), 0),
-        (3 * Approx(Fraction(1, 2), Fraction(1, 10**6)), Fraction(3, 2), Fraction(3, 8), Fraction(3, 10**6)),
-        (GDP(2), None, 2, 0),
-        (ShiftedZCDP(Fraction(1, 4), 1), None, Fraction(5, 4), 0),
-        (ShiftedZCDP(Fraction(-1, 4), 1), None, 1, 0),
-        (MeanConcentrated(1, 1), None, 1, 0),
-        (4 * GDP(Fraction(1, 2)) + Pure(1), None, 1, 0),
+        (Pure(1), 1, Fraction(1, 2), PURE_1, 0),
+        (3 * Approx(1, Fraction(1, 10**6)), 3, Fraction(3, 2), 3 * PURE_1, Fraction(3, 10**6)),
+        (GDP(2), None, 2, 4, 0),
+        (ShiftedZCDP(Fraction(1, 4), 1), None, Fraction(5, 4), None, 0),
+        (ShiftedZCDP(Fraction(-1, 4), 1), None, 1, None, 0),
+        (MeanConcentrated(1, 1), None, 1, None, 0),
+        (4 * GDP(Fraction(1, 2)) + Pure(1), None, 1, 1 + PURE_1, 0),
+        (ZCDP(1, mu_squared=3) + GDP(1), None, Fraction(3, 2), 4, 0),
+        (ZCDP(1) + GDP(1), None, Fraction(3, 2), None, 0),
         (
             ZCDP(Fraction(1, 3), delta=Fraction(1, 10**5)),
             None,
             Fraction(333333333333333334, 10**18),
+            None,
             Fraction(1, 10**5),
         ),
     ],
 )
-def test_costs_of_losses(loss: Loss, epsilon: Any, rho: Any, delta: Any) -> None:
-    assert cost_of(loss) == Cost(epsilon=epsilon, rho=rho, delta=delta)
+def test_costs_of_losses(loss: Loss, epsilon: Any, rho: Any, square: Any, delta: Any) -> None:
+    assert cost_of(loss) == Cost(epsilon=epsilon, rho=rho, mu_squared=square, delta=delta)
 
 
 def test_a_loss_without_a_currency_says_what_to_do() -> None:
@@ -133,7 +148,9 @@ def test_neighbours_are_part_of_a_cost() -> None:
         {"epsilon": "-1"},
         {"epsilon": "nan"},
         {"epsilon": "0.0000000000001"},
-        {"epsilon": None, "rho": None},
+        {"epsilon": None, "rho": None, "mu_squared": None},
+        {"mu_squared": 0.1},
+        {"mu_squared": "0.0000000000000000001"},
         {"delta": None},
         {"relation": "sideways"},
         {"extra": "1"},
@@ -145,7 +162,7 @@ def test_a_damaged_cost_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_bad_costs() -> None:
-    with pytest.raises(InputError, match="neither"):
+    with pytest.raises(InputError, match="none was given"):
         Cost()
     with pytest.raises(InputError, match="rho"):
         Cost(rho=Fraction(-1))

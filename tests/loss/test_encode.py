@@ -25,8 +25,8 @@ from tacit.loss import (
 )
 from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
 from tacit.loss.encode import from_json, to_json
-from tacit.loss.part import Poisson, PoissonReplace
 from tacit.loss.renyi import RDP
+from tacit.loss.sampling import Poisson, PoissonReplace
 
 amount = st.fractions(min_value=Fraction(1, 10**9), max_value=10**6)
 share = st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(999, 1000))
@@ -119,6 +119,8 @@ def part(**fields: Any) -> dict[str, Any]:
         changed(Pure(1), version=None),
         changed(Pure(1), kind="tarot"),
         changed(Pure(1), kind=None),
+        changed(Pure(1), kind=["parts"]),
+        changed(Pure(1), kind={}),
         changed(Pure(1), relation="sideways"),
         changed(Pure(1), unit=""),
         changed(Pure(1), unit=3),
@@ -134,6 +136,7 @@ def part(**fields: Any) -> dict[str, Any]:
         part(kind="response", epsilon=1, delta="0"),
         part(kind="response", epsilon="nan", delta="0"),
         part(kind="response", epsilon="1/0", delta="0"),
+        part(kind="response", epsilon="1e999999999", delta="0"),
         part(kind="normal"),
         part(kind="discrete_laplace", scale="0", shift="1"),
         part(kind="poisson", base={"kind": "normal", "square": "1"}, rate="2"),
@@ -143,6 +146,7 @@ def part(**fields: Any) -> dict[str, Any]:
         part(kind="poisson", base="1", rate={"kind": "normal", "square": "1"}),
         changed(ZCDP(1), rho=1.0),
         changed(ZCDP(1), rho="-1"),
+        changed(ZCDP(1), rho="1e999999999"),
         changed(ZCDP(1), delta="1"),
         changed(MeanConcentrated(1, 1), mean="-1"),
         changed(ShiftedZCDP(1, 1), rho="-1"),

@@ -114,9 +114,11 @@ def test_the_gdp_filter_takes_gaussians_and_pure_mechanisms() -> None:
     assert budget.price(4 * GDP("0.1")).amount == Fraction(4, 100)
     for epsilon in (1e-6, 0.3, 0.999, 1, 5, 30):
         square, slack = budget.price(Approx(epsilon, "1e-7"))
-        corner = mpmath.ncdf(-mpmath.sqrt(mpmath.mpf(float(square))) / 2)
-        assert corner <= 1 / (1 + mpmath.exp(epsilon))
-        assert corner == pytest.approx(float(1 / (1 + mpmath.exp(epsilon))), rel=1e-6)
+        with mpmath.workdps(40):
+            corner = mpmath.ncdf(-mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator) / 2)
+            least = 1 / (1 + mpmath.exp(mpmath.mpf(str(epsilon))))
+            assert corner <= least
+            assert corner > least * (1 - mpmath.mpf(10) ** -10)
         assert slack == Fraction(1, 10**7)
     with pytest.raises(LossError, match="zcdp"):
         budget.price(ZCDP("0.1"))
@@ -229,13 +231,21 @@ def test_an_odometer_adds_exactly() -> None:
     meter = Odometer()
     meter.spend(Approx("0.1", "1e-7"))
     meter.spend(Pure("0.2"))
-    assert meter.spent == Cost(epsilon=Fraction(3, 10), rho=Fraction(25, 1000), delta=Fraction(1, 10**7))
+    assert (meter.spent.epsilon, meter.spent.rho) == (Fraction(3, 10), Fraction(25, 1000))
+    assert meter.spent.delta == Fraction(1, 10**7)
     assert meter.reading.epsilon == pytest.approx(0.3)
     assert meter.reading.delta == Fraction(1, 10**7)
     meter.spend(GDP(1))
     assert meter.spent.epsilon is None
     with pytest.raises(LossError, match="delta"):
         _ = meter.reading
+
+
+def test_a_sum_of_mu_squared_is_read_as_the_rho_that_it_implies() -> None:
+    square, rho = (Odometer(delta="1e-6") for _ in range(2))
+    square.spend(Cost(mu_squared=Fraction(1, 5)))
+    rho.spend(ZCDP("0.1"))
+    assert square.reading == rho.reading
 
 
 def test_a_reading_is_above_the_bound_for_one_moment_and_not_by_much() -> None:

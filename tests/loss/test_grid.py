@@ -11,16 +11,10 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from support.curves import Curve, discrete_laplace, gaussian, laplace, replaced_gaussian, response, sampled_gaussian
+from support.laplace_pair import LaplacePair
 from tacit.loss.grid import Masses, Span, _moved, lower, upper
-from tacit.loss.pair import (
-    Atoms,
-    DiscreteLaplacePair,
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    ReplacedGaussian,
-)
-from tacit.loss.transform import Sampled, Swapped, Symmetric
+from tacit.loss.pair import Atoms, DiscreteLaplacePair, GaussianPair, Pair
+from tacit.loss.transform import ReplacedGaussian, Sampled, Swapped, Symmetric
 
 CASES: list[tuple[Pair, Curve]] = []
 for mu in (1e-3, 0.3, 1.0, 4.0):

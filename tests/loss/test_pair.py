@@ -8,16 +8,10 @@ import pytest
 from mpmath import mpf
 
 from support.curves import number, response
+from support.laplace_pair import LaplacePair
 from tacit.loss.grid import SLOP
-from tacit.loss.pair import (
-    Atoms,
-    DiscreteLaplacePair,
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    ReplacedGaussian,
-)
-from tacit.loss.transform import Sampled, Swapped
+from tacit.loss.pair import Atoms, DiscreteLaplacePair, GaussianPair, Pair
+from tacit.loss.transform import ReplacedGaussian, Sampled, Swapped
 
 Law = Callable[[mpf], tuple[mpf, mpf]]  # (P[L ≤ e], Q[L ≤ e])
 

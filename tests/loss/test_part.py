@@ -7,7 +7,7 @@ from math import exp, inf
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mpf
 
@@ -21,20 +21,10 @@ from support.curves import (
     response,
 )
 from tacit.base import InputError, LossError
-from tacit.loss.derived import Reversed
 from tacit.loss.grid import LatticePair, common_lattice
 from tacit.loss.pair import Atoms, GaussianPair
-from tacit.loss.part import (
-    DiscreteLaplacePart,
-    DiscreteNormal,
-    Normal,
-    Part,
-    Poisson,
-    PoissonReplace,
-    ResponsePart,
-    WithoutReplacement,
-    part_from_json,
-)
+from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, ResponsePart, Reversed, part_from_json
+from tacit.loss.sampling import Poisson, PoissonReplace, WithoutReplacement
 
 F = Fraction
 positives = st.fractions(F(1, 1000), 50, max_denominator=10**6).filter(lambda x: x > 0)
@@ -157,7 +147,9 @@ def test_the_pure_bound_is_the_largest_loss(base: Part, rate: Fraction) -> None:
     assert float(base.bound or 0) == pytest.approx(float(np.abs(base.pair().reach(1e-9)).max()))
 
 
-@given(positives, rates)
+@given(positives, rates | st.fractions(F(1, 10**9), F(1, 1000)).filter(bool))
+@example(F(3, 2), F(1, 10**8))
+@example(F(20), F(1, 10**8))
 def test_sampling_never_raises_the_bound(epsilon: Fraction, rate: Fraction) -> None:
     sampled = Poisson(ResponsePart(epsilon), rate).bound
     assert sampled is not None
@@ -299,3 +291,35 @@ def test_the_other_order_of_the_neighbours_is_the_swapped_pair() -> None:
     assert again.p == pytest.approx(there.q[::-1])
     assert again.q == pytest.approx(there.p[::-1])
     assert (Reversed(step).bound, Reversed(step).slack, Reversed(step).rho) == (step.bound, step.slack, step.rho)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [DiscreteLaplacePart(F(2), F(0)), DiscreteLaplacePart(F(1, 2**20), F(0)), DiscreteLaplacePart(F(3), F(1, 2))],
+    ids=repr,
+)
+def test_what_does_not_move_the_answer_has_all_of_its_mass_at_zero(part: Part) -> None:
+    """With half of it lost, every step that a unit cannot move would have halved the δ of the whole program."""
+    pair = part.pair()
+    assert isinstance(pair, Atoms)
+    assert pair.p.tolist() == pair.q.tolist() == [1.0]
+    assert pair.losses.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("epsilon", [700, 730, 746, 5000])
+@pytest.mark.parametrize("rate", [F(1), F(1, 10)])
+def test_a_loss_beyond_the_doubles_keeps_the_mass_of_both_worlds(epsilon: int, rate: F) -> None:
+    """e^−ε is no double any more, but what P hardly ever produces is nearly all of Q."""
+    scale, variance = F(1, epsilon), F(1, 2 * epsilon)
+    for part in (ResponsePart(F(epsilon)), DiscreteLaplacePart(scale, F(1)), DiscreteNormal(variance, F(1))):
+        pair = (part if rate == 1 else Poisson(part, rate)).pair()
+        assert isinstance(pair, Atoms)
+        for direction in (pair, pair.swapped.swapped):
+            assert isinstance(direction, Atoms)
+            assert float(direction.p.sum()) + direction.only_p == pytest.approx(1, abs=1e-14)
+            assert float(direction.q.sum()) + direction.only_q == pytest.approx(1, abs=1e-14)
+        edges = np.array([-10.0 * epsilon, -1.0, 0.0, 1.0, 10.0 * epsilon])
+        for cells in (pair.cells(edges), pair.swapped.cells(edges)):
+            assert float(cells.p.sum()) == pytest.approx(1, abs=1e-12)
+            assert float(cells.q.sum()) == pytest.approx(1, abs=1e-12)
+        assert pair.swapped.cells(edges).p == pytest.approx(pair.cells(edges).q[::-1], abs=1e-12)

@@ -12,8 +12,22 @@ from mpmath import mpf
 
 from support.curves import encloses, gaussian, number, response, sampled_gaussian
 from tacit.base import InputError, LossError, Relation, RelationError
-from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplacePart, Loss, Normal, Poisson, Pure, ResponsePart
-from tacit.loss.part import PoissonReplace, WithoutReplacement
+from tacit.loss import (
+    GDP,
+    PLD,
+    ZCDP,
+    Approx,
+    DiscreteLaplacePart,
+    DiscreteNormal,
+    Loss,
+    Normal,
+    Poisson,
+    Pure,
+    ResponsePart,
+    from_json,
+)
+from tacit.loss.sampling import PoissonReplace, WithoutReplacement
+from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 
 F = Fraction
 FAST = 1e-4
@@ -341,3 +355,33 @@ def test_many_compositions_stay_small() -> None:
     limit = GDP(log(2) / 1000 * 1000 * 1.3).epsilon("1e-6").upper  # the central limit has μ = q√T(e − 1), about 1.3
     assert 0.8 * limit < found.upper < 2 * limit
     assert found.upper - found.lower < 2e-3 * found.upper
+
+
+@pytest.mark.parametrize("epsilon", [700, 746, 3000])
+def test_many_samples_of_a_mechanism_that_hides_nothing_are_a_breach(epsilon: int) -> None:
+    """Whoever is drawn is seen: δ is the chance to be drawn at all. Beyond e^745 it came out as nothing."""
+    found = (100 * Pure(epsilon).sampled("0.01")).delta(1)
+    assert found.lower <= (1 - 0.99**100) * (1 + 1e-9)
+    assert found.upper >= (1 - 0.99**100) * (1 - 1e-9)
+    assert (100 * Pure(epsilon).sampled("0.01")).epsilon("0.1").lower > epsilon
+
+
+def test_a_discrete_gaussian_without_noise_is_a_breach_on_samples_too() -> None:
+    loss = PLD.of(((DiscreteNormal(Fraction(1, 2000), Fraction(1)), 1),)).sampled("0.01")
+    for times in (1, 2, 100):
+        found = (times * loss).delta(1, accuracy=1e-2)
+        assert found.lower * (1 - 1e-9) <= 1 - 0.99**times <= found.upper * (1 + 1e-9)
+
+
+def test_steps_that_a_unit_cannot_move_change_nothing() -> None:
+    alone = Pure(1).epsilon("1e-6")
+    for still in (Laplace(scale=2), DiscreteLaplace(scale=2), Gaussian(sigma=2), DiscreteGaussian(sigma=2)):
+        loss = still.loss(0)
+        assert loss.epsilon("1e-6").upper == 0
+        assert loss.delta(1).upper <= 1e-299
+        assert repr(loss)
+        both = (10 * loss + Pure(1)).epsilon("1e-6")
+        assert both.lower <= alone.upper
+        assert both.upper >= alone.lower
+        assert (loss + Pure(1)).tradeoff()(0.1) == pytest.approx(Pure(1).tradeoff()(0.1), rel=1e-3)
+        assert from_json(loss.json()) == loss

@@ -9,10 +9,10 @@ import pytest
 
 from tacit.base import InputError, LossError, Relation
 from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteLaplacePart, DiscreteNormal, Normal, Pure, ResponsePart
-from tacit.loss.derived import Reversed
 from tacit.loss.encode import from_json
-from tacit.loss.part import Poisson, PoissonReplace, WithoutReplacement
-from tacit.loss.renyi import ORDERS, RDP, renyi_divergence
+from tacit.loss.part import Reversed, renyi_divergence
+from tacit.loss.renyi import ORDERS, RDP
+from tacit.loss.sampling import Poisson, PoissonReplace, WithoutReplacement
 
 Masses = list[mpmath.mpf]
 

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError
 from tacit.loss import GDP, PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Pure, ResponsePart
-from tacit.loss.renyi import renyi_divergence
+from tacit.loss.part import renyi_divergence
 from tacit.loss.tradeoff import Tradeoff, TradeoffPoints, from_tradeoff
 
 ALPHAS = [0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 0.9, 1.0]
@@ -168,3 +168,8 @@ def test_bad_input_is_refused() -> None:
         from_tradeoff(lambda alpha: 1 - alpha**2)
     with pytest.raises(InputError, match="alpha"):
         Tradeoff(Pure(1))(1.5)
+
+
+def test_a_wide_gaussian_beside_something_else_has_bounds_that_say_something() -> None:
+    """Its losses are beyond what one grid of doubles holds, so it is composed of narrower ones, as for (ε, δ)."""
+    assert (GDP(40) + Pure("0.1")).tradeoff().bounds(0.3).upper < 1e-10

@@ -14,7 +14,16 @@ from support.draws import draws
 from support.fixed_rng import FixedRng
 from tacit.base import InputError, LossError, Relation, Sensitivity, SensitivityError
 from tacit.loss import ZCDP, Approx, Pure
-from tacit.mechanism import Example, Pmf, Quantile, binned_quantiles
+from tacit.loss.mu import ranges_mu_squared
+from tacit.mechanism import (
+    Example,
+    PermuteAndFlip,
+    Pmf,
+    Quantile,
+    binned_quantiles,
+    mechanism_from_json,
+    mechanism_to_json,
+)
 from tacit.mechanism.binned_quantiles import BinnedQuantiles
 
 MEDIAN = BinnedQuantiles(quantiles=(Fraction(1, 2),), scale=Fraction(3), cells=12)
@@ -64,6 +73,18 @@ def test_units_with_a_bounded_mass_over_two_groups(data: st.DataObject, quantile
         pure = replace(m, norm="l1").loss(Sensitivity(l1=l1), relation=relation)
         assert isinstance(pure, Pure)
         assert sum(max_log_ratio(p, q) for p, q in zip(having, right, strict=True)) <= float(pure.bound) * (1 + 1e-9)
+        flipping = replace(m, norm="l1", draw="flip")
+        assert flipping.loss(Sensitivity(l1=l1), relation=relation) == pure
+        after = [0, 0] if relation is Relation.ADD_REMOVE else two
+        pairs = [
+            (flipping.pmf(group + own), flipping.pmf(group + other))
+            for group, own, other in zip(others, one, after, strict=True)
+        ]
+        assert sum(max_log_ratio(p, q) for p, q in pairs) <= float(pure.bound) * (1 + 1e-9)
+        dear = flipping.concentrated(Sensitivity(l1=l1, l2=l2), relation=relation)
+        for order in ORDERS:
+            there, back = (sum(renyi(*pair, order) for pair in way) for way in (pairs, [(q, p) for p, q in pairs]))
+            assert max(there, back) <= float(dear.rho) * order * (1 + 1e-9) + 1e-9
         zcdp = m.loss(Sensitivity(l2=l2), relation=relation)
         assert isinstance(zcdp, ZCDP)
         for order in ORDERS:
@@ -88,6 +109,29 @@ def test_the_rho_is_attained(quantile: str, size: int) -> None:
     assert 0.97 * float(loss.rho) < found <= float(loss.rho)
 
 
+def test_permute_and_flip() -> None:
+    """In pure ε: the law of that mechanism on the misses, which are never larger in expectation, and samples of it."""
+    counts = [3, 0, 5, 1, 0, 0, 2, 4]
+    m = BinnedQuantiles.from_loss(Pure(1), quantiles=("2/5",), cells=8, sensitivity=Sensitivity.scalar(1))
+    assert (m.norm, m.draw) == ("l1", "flip")
+    upto = np.cumsum(counts)
+    misses = np.maximum(np.maximum(upto - counts - 6, 6 - upto), 0)
+    law = PermuteAndFlip(scale=m.scale).pmf((-misses).tolist())
+    assert m.pmf(counts) == pytest.approx({(y,): p for y, p in law.items()}, rel=1e-12)
+    plain = replace(m, draw=None)
+    flipped, drawn = (sum(p * misses[y] for y, p in enumerate(each.pmf(counts).values())) for each in (m, plain))
+    assert flipped < 0.95 * drawn
+    for each in (m, replace(m, margin=Fraction(3, 2))):
+        assert p_value(each.pmf(counts), draws(each, counts, 1500, FixedRng(3))) > 1e-7
+    assert m.concentrated(Sensitivity.scalar(1)).rho == 4 * plain.concentrated(Sensitivity.scalar(1)).rho
+    with pytest.raises(InputError, match="bounded range"):
+        replace(m, norm="l2")
+    with pytest.raises(InputError, match="draw"):
+        replace(m, draw="lots")  # type: ignore[arg-type]  # on purpose
+    assert "draw" not in mechanism_to_json(plain)  # as ledgers hold it
+    assert mechanism_from_json(mechanism_to_json(m)) == m
+
+
 def test_losses() -> None:
     q = (Fraction(1, 4), Fraction(1, 2))
     m = BinnedQuantiles(quantiles=q, scale=Fraction(10), cells=8, norm="l1")
@@ -98,14 +142,18 @@ def test_losses() -> None:
     assert m.loss(6, relation=Relation.REPLACE) == m.loss(groups, relation=Relation.REPLACE)
     assert m.loss(one_group, relation=Relation.REPLACE) == Pure(Fraction(24, 10), relation=Relation.REPLACE)
     squares = Fraction(9, 16) + Fraction(1, 4)
-    assert replace(m, norm="l2").loss(groups, unit="person") == ZCDP(squares * 25 / 200, unit="person")
-    assert m.concentrated(groups) == ZCDP(squares * 25 / 200)
-    assert m.concentrated(Sensitivity(l1=Fraction(6))) == ZCDP(squares * 36 / 200)  # l2 is at most l1
+    square = ranges_mu_squared(squares)  # of ranges 2·5·shift/10
+    wide = replace(m, norm="l2").loss(groups, unit="person")
+    assert wide == ZCDP(squares * 25 / 200, mu_squared=square, unit="person")
+    assert m.concentrated(groups) == ZCDP(squares * 25 / 200, mu_squared=square)
+    assert m.concentrated(Sensitivity(l1=Fraction(6))).rho == squares * 36 / 200  # l2 is at most l1
     replaced = 2 * (Fraction(10, 16) + Fraction(1, 2))
-    assert m.concentrated(groups, relation=Relation.REPLACE) == ZCDP(replaced * 25 / 200, relation=Relation.REPLACE)
+    assert m.concentrated(groups, relation=Relation.REPLACE).rho == replaced * 25 / 200
     single = m.concentrated(Sensitivity.scalar(5), relation=Relation.REPLACE)
-    assert single == ZCDP(2 * Fraction(25, 200), relation=Relation.REPLACE)
-    assert m.concentrated(5, relation=Relation.REPLACE) == ZCDP(replaced * 25 / 200, relation=Relation.REPLACE)
+    assert single.rho == 2 * Fraction(25, 200)
+    rho = replaced * Fraction(25, 200)
+    expected = ZCDP(rho, mu_squared=ranges_mu_squared(8 * rho), relation=Relation.REPLACE)
+    assert m.concentrated(5, relation=Relation.REPLACE) == expected
     assert replace(m, margin=Fraction(1)).loss(groups) == Pure(3)
     with pytest.raises(SensitivityError, match="l1"):
         m.loss(Sensitivity(l2=Fraction(5)))

@@ -59,11 +59,11 @@ def test_one_sided_noise_is_permute_and_flip() -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("scores", [[3, 0, 1, 1], [5], [2, 2, 2], [0] * 60 + [2] * 60])
+@pytest.mark.parametrize("scores", [[3, 0, 1, 1], [5], [2, 2, 2], [0] * 20 + [2] * 20])
 def test_samples_follow_the_pmf(noise: Literal["laplace", "exponential"], scores: Any) -> None:
     m, rng, draws = NoisyMax(scale=Fraction(7, 4), noise=noise), FixedRng(1), 4000
     seen = np.bincount([m.sample(scores, rng) for _ in range(draws)], minlength=len(scores))
-    law = np.array([m.pmf(scores)[i] for i in range(len(scores))])
+    law = np.array([*m.pmf(scores).values()])
     assert len(scores) == 1 or chisquare(seen, law / law.sum() * draws).pvalue > ALARM
 
 

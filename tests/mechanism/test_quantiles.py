@@ -12,6 +12,7 @@ from support.channel import check, max_log_ratio
 from support.fixed_rng import FixedRng
 from tacit.base import InputError, LatticeError, LossError, Relation
 from tacit.loss import ZCDP, Approx, Pure
+from tacit.loss.mu import ranges_mu_squared
 from tacit.mechanism.mechanism import Example
 from tacit.mechanism.quantile import Quantile
 from tacit.mechanism.quantiles import Quantiles
@@ -50,7 +51,7 @@ def test_loss_follows_the_dearest_branch() -> None:
     assert even.levels == 2
     assert even.loss() == Pure(1)
     assert even.loss(relation=Relation.REPLACE) == Pure(2, relation=Relation.REPLACE)
-    assert even.concentrated() == ZCDP(2 * Fraction(1, 32))
+    assert even.concentrated() == ZCDP(2 * Fraction(1, 32), mu_squared=ranges_mu_squared(2 * Fraction(1, 4)))
     assert even.loss(sensitivity=3) == Pure(3)
     # 4/5 first, then 3/5 within it, which is 3/4 of it
     assert mechanism(("3/5", "4/5")).loss() == Pure(Fraction(16 + 15, 10))

@@ -187,6 +187,7 @@ STORED = [
     '{"name": "Exponential", "scale": "1", "monotone": false, "granularity": "1"}',
     '{"name": "PermuteAndFlip", "scale": "1", "monotone": false, "granularity": "1"}',
     '{"name": "NoisyMax", "scale": "1", "monotone": false, "granularity": "1", "noise": "exponential"}',
+    '{"name": "NoisyVote", "sigma": "1"}',
     (
         '{"name": "SparseVector", "threshold_scale": "3", "query_scale": "5", "answers": 1, "numeric_scale": null, '
         '"monotone": false, "granularity": "1"}'
@@ -207,6 +208,7 @@ STORED = [
     ),
     '{"name": "PartitionSelection", "epsilon": "1", "delta": "1/100000", "strategy": "optimal", "partitions": 1}',
     '{"name": "KeySelection", "scale": "6", "delta": "1/100000", "norm": "l1", "one": 6}',
+    '{"name": "KeyedCounts", "noise": {"name": "DiscreteLaplace", "scale": "3"}, "delta": "1/1000000", "most": "2"}',
     '{"name": "StableHistogram", "epsilon": "1", "delta": "1/100000", "strategy": "laplace", "partitions": 1}',
     (
         '{"name": "BoundedMean", "lower": "0", "upper": "2", "sum_noise": {"name": "DiscreteLaplace", '

@@ -1,6 +1,7 @@
 """The weighted choice is exact: its envelope holds, integers decide, and its law is the stated one."""
 
 from fractions import Fraction
+from functools import partial
 from math import exp
 from typing import Any
 
@@ -11,7 +12,8 @@ from scipy.stats import chisquare
 from support.fixed_rng import FixedRng
 from tacit.base import InputError
 from tacit.noise.bounds import exp_minus
-from tacit.noise.choice import _below_weight, _decay, _envelope, _gammas, _weight, choose
+from tacit.noise.choice import _decay, _envelope, _gammas, _weight, choose
+from tacit.noise.coin import is_below
 
 ALARM = 1e-6
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -56,7 +58,7 @@ def test_envelope_is_above_every_weight_and_hardly_above() -> None:
     shift, envelope = _envelope(np.array([float(g) for g in gammas]), counts)
     assert sum(int(w) for w in envelope) < 2**62
     for gamma, count, bound in zip(gammas, counts, envelope.tolist(), strict=True):
-        low, high = _weight(count, gamma, shift)
+        low, high = _weight(count, gamma, shift, 0)
         assert bound >= high
         assert bound - low <= 4 + low * 2.0**-36
 
@@ -77,7 +79,7 @@ def test_gammas_are_within_their_bound() -> None:
 
 def test_accept_step_has_the_right_probability_where_the_first_look_cannot_decide() -> None:
     rng = FixedRng(3)  # place 0 of a weight below one: every decision needs further bits
-    hits = sum(_below_weight(0, 3, Fraction(2), -1, rng) for _ in range(4000))
+    hits = sum(is_below(0, 0, partial(_weight, 3, Fraction(2), -1), rng) for _ in range(4000))
     p = 1.5 * exp(-2)
     assert abs(hits - 4000 * p) < 5 * (4000 * p * (1 - p)) ** 0.5
 

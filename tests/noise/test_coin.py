@@ -9,12 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from support.fixed_rng import FixedRng, ScriptedRng
 from support.statistics import ALARM, mean_test, number
 from tacit.base import InputError
-from tacit.noise import bernoulli, bernoulli_exp, coins, coins_exp, coins_exp_each
-from tacit.noise.coin import CUT, MARGIN, STEP, below_exp, bernoulli_exp_ratio, estimate_exp, words_below_exp
+from tacit.noise import bernoulli, bernoulli_exp, coins, coins_exp_each, logistic, logistics
+from tacit.noise.coin import (
+    CUT,
+    MARGIN,
+    below_exp,
+    bernoulli_exp_ratio,
+    estimate_exp,
+    exp_steps,
+    logistic_bounds,
+    words_below_exp,
+)
 from tacit.noise.table import CHUNK
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -104,11 +114,10 @@ GAMMAS = [Fraction(g) for g in ("0", "1/1000", "1/2", "1", "5/2", "10", f"{10**4
 @pytest.mark.parametrize("gamma", GAMMAS, ids=lambda g: f"{float(g):.4g}")
 def test_exponential_coins_have_their_probability(gamma: Fraction) -> None:
     p, rng = exp(-float(gamma)), FixedRng(2)
-    assert fair(coins_exp(gamma, 200_000, FixedRng(1)), p)
     assert fair(np.array([bernoulli_exp(gamma, rng) for _ in range(20_000)]), p)
     assert fair(coins_exp_each(np.full(100_000, 3), gamma / 3, FixedRng(3)), p)
     if Fraction(1, 10) < gamma < 3:
-        assert not fair(coins_exp(gamma * Fraction(21, 20), 200_000, FixedRng(1)), p)  # power
+        assert not fair(coins_exp_each(np.full(200_000, 3), gamma * Fraction(7, 20), FixedRng(1)), p)  # power
 
 
 def test_a_ratio_need_not_be_in_lowest_terms() -> None:
@@ -119,7 +128,6 @@ def test_a_ratio_need_not_be_in_lowest_terms() -> None:
 def test_negative_gamma_is_refused() -> None:
     for attempt in (
         lambda: bernoulli_exp(Fraction(-1, 2), FixedRng()),
-        lambda: coins_exp(Fraction(-1, 2), 5, FixedRng()),
         lambda: coins_exp_each(np.array([1, -1]), Fraction(1), FixedRng()),
         lambda: coins_exp_each(np.array([1, 1]), Fraction(-1), FixedRng()),
     ):
@@ -135,7 +143,7 @@ def relative_error(gamma: float, truth: Fraction) -> float:
 
 def test_the_steps_are_correctly_rounded() -> None:
     with mpmath.workprec(300):
-        for i, step in enumerate(STEP):
+        for i, step in enumerate(exp_steps()):
             truth = mpmath.exp(-mpmath.mpf(i) / 32)
             assert abs(mpmath.mpf(float(step)) / truth - 1) <= mpmath.mpf(2) ** -53 * (1 + mpmath.mpf(2) ** -10)
 
@@ -248,3 +256,64 @@ def test_each_coin_by_integers_where_doubles_do_not_reach() -> None:
     with pytest.raises(TypeError):  # never truncated
         coins_exp_each(halves, Fraction(1), FixedRng())
     assert coins_exp_each(np.array([], np.int64), Fraction(1), FixedRng()).shape == (0,)
+
+
+# --- Bernoulli(1/(1 + m·exp(−γ))) -----------------------------------------------------------------------------------
+
+LOGISTIC = [
+    (Fraction(1), Fraction(1)),
+    (Fraction(1, 10), Fraction(9)),
+    (Fraction(5), Fraction(1, 3)),
+    (Fraction(0), Fraction(1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("gamma", "weight"), [*LOGISTIC, (Fraction(30), Fraction(10**12)), (Fraction(0), Fraction(2**70))]
+)
+@pytest.mark.parametrize("bits", [16, 64, 300])
+def test_logistic_bounds_enclose_and_are_narrow(gamma: Fraction, weight: Fraction, bits: int) -> None:
+    low, high = logistic_bounds(gamma, weight, bits)
+    assert high - low <= 4
+    truth = 1 / (1 + float(weight) * exp(-gamma))
+    assert low / 2**bits <= truth * (1 + 1e-12) + 2.0**-bits
+    assert high / 2**bits >= truth * (1 - 1e-12) - 2.0**-bits
+    finer = logistic_bounds(gamma, weight, bits + 64)
+    assert low << 64 <= finer[0] <= finer[1] <= high << 64
+
+
+def test_a_logistic_weight_of_zero_is_certain() -> None:
+    assert logistic_bounds(Fraction(3), Fraction(0), 64) == (2**64, 2**64)
+    assert logistics(Fraction(3), Fraction(0), 1000, FixedRng()).all()
+
+
+@pytest.mark.parametrize(("gamma", "weight"), LOGISTIC)
+def test_logistic_coins_have_their_probability(gamma: Fraction, weight: Fraction) -> None:
+    p = 1 / (1 + float(weight) * exp(-gamma))
+    many = int(logistics(gamma, weight, 200_000, FixedRng(1)).sum())
+    single = sum(logistic(gamma, weight, rng) for rng in [FixedRng(2)] for _ in range(20_000))
+    assert binomtest(many, 200_000, p).pvalue > 1e-6
+    assert binomtest(single, 20_000, p).pvalue > 1e-6
+
+
+def test_a_doubtful_logistic_word_reads_on_until_the_bounds_decide() -> None:
+    gamma, weight = Fraction(1), Fraction(1)
+    low, high = logistic_bounds(gamma, weight, 64)
+    doubtful = low  # inside [low, high): 64 bits cannot decide
+    assert low < high
+    finer = logistic_bounds(gamma, weight, 128)
+    cut = finer[0] - (doubtful << 64)  # the next 64 bits that decide
+    assert 0 < cut < 2**64
+    assert logistic(gamma, weight, ScriptedRng([word(doubtful), word(cut - 1)])) is True
+    assert logistic(gamma, weight, ScriptedRng([word(doubtful), word(cut + 8)])) is False
+
+
+def test_negative_arguments_of_logistic_coins_are_refused() -> None:
+    with pytest.raises(InputError, match="negative"):
+        logistic_bounds(Fraction(-1), Fraction(1), 64)
+    with pytest.raises(InputError, match="negative"):
+        logistics(Fraction(1), Fraction(-1), 10, FixedRng())
+
+
+def test_no_logistic_coins() -> None:
+    assert logistics(Fraction(1), Fraction(1), 0, FixedRng()).dtype == np.bool_

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from support.databases import CATALOG
 from tacit.base import PolicyError, Refused
-from tacit.plan.contribution import PRIVATE, Allowance, Contribution, check_units, root_up, rows_per_unit
+from tacit.plan.bound import bound
+from tacit.plan.contribution import PRIVATE, ClipNorms, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Join
-from tacit.plan.question import Question
+from tacit.plan.question import LoweredQuestion
 from tacit.sql import Catalog, lower, parse
 
 
-def asked(sql: str) -> Question:
+def asked(sql: str) -> LoweredQuestion:
     return lower(parse(sql), CATALOG)
 
 
@@ -60,7 +61,7 @@ def norm(sql: str, said: Contribution, kind: Any = "l1") -> Fraction | None:
     question = asked(sql)
     family = question.aggregates[:1]
     of = family[0].arguments[0] if family[0].arguments else None
-    return Allowance(said=said, question=question, norm=kind).clip_norm(family, Fraction(10), of, Fraction(1, 2))
+    return ClipNorms(said=said, question=question, norm=kind).clip_norm(family, Fraction(10), of, Fraction(1, 2))
 
 
 ALL = "SELECT SUM(cost) FROM visits"
@@ -101,7 +102,7 @@ def test_nothing_said_is_an_error_that_says_what_to_declare() -> None:
     with pytest.raises(PolicyError, match=r"SUM\(cost\).*clip_rows"):
         norm(ALL, Contribution())
     question = asked("SELECT ward, COUNT(DISTINCT patient_id) FROM visits GROUP BY ward")
-    allowance = Allowance(said=Contribution(), question=question, norm="l1")
+    allowance = ClipNorms(said=Contribution(), question=question, norm="l1")
     with pytest.raises(PolicyError, match="clip_rows"):
         allowance.in_groups(question.aggregates[0])
 
@@ -117,7 +118,7 @@ def test_nothing_said_is_an_error_that_says_what_to_declare() -> None:
 def test_units_in_groups(said: Contribution, l1: int | None, l2: int | None) -> None:
     question = asked("SELECT ward, COUNT(DISTINCT patient_id) FROM visits GROUP BY ward")
     for kind, expected in (("l1", l1), ("l2", l2)):
-        allowance = Allowance(said=said, question=question, norm=kind)  # type: ignore[arg-type]  # a word
+        allowance = ClipNorms(said=said, question=question, norm=kind)  # type: ignore[arg-type]  # a word
         assert allowance.in_groups(question.aggregates[0]) == expected
 
 
@@ -129,3 +130,20 @@ def test_units_of_two_types_are_not_compared() -> None:
         check_units(asked(sql).source)
         with pytest.raises(PolicyError, match="integer and text"):
             check_units(lower(parse(sql), other).source)
+
+
+@pytest.mark.parametrize(
+    ("said", "apart"),
+    [
+        (Contribution(rows=PRIVATE), False),
+        (Contribution(rows=Fraction(3)), False),
+        (Contribution(rows=PRIVATE, columns={"narrow": PRIVATE}), False),
+        (Contribution(rows=PRIVATE, columns={"narrow": Fraction(9)}), True),
+        (Contribution(rows=Fraction(3), columns={"narrow": PRIVATE}), True),
+        (Contribution(rows=Fraction(3), max_groups=2, per_group={"narrow": (Fraction(0), Fraction(9))}), True),
+    ],
+)
+def test_a_sum_with_a_clip_of_its_own_is_not_joined_by_a_count(said: Contribution, apart: bool) -> None:
+    question = asked("SELECT COUNT(*), SUM(narrow) FROM visits")
+    assert ClipNorms(said=said, question=question, norm="l1").apart(question.aggregates[1].arguments[0]) is apart
+    assert len(bound(question, norm="l1", contribution=said).parts[0].clips) == 1 + apart

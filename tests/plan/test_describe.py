@@ -8,7 +8,7 @@ import pytest
 
 from tacit.base import InputError
 from tacit.plan.bounded import Clip
-from tacit.plan.describe import describe
+from tacit.plan.describe import describe, show_expression
 from tacit.plan.expression import Column, Expression, constant
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Scan, Source
@@ -77,3 +77,25 @@ def test_what_is_no_part_of_a_plan_is_refused() -> None:
         describe(0.5)
     with pytest.raises(InputError, match="no bytes"):
         describe((1, b"x"))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (3, "3"),
+        (Fraction(1, 4), "0.25"),
+        (Fraction(1, 3), "1/3"),
+        ("it's", "'it''s'"),
+        (date(2024, 2, 3), "2024-02-03"),
+    ],
+)
+def test_constants_in_words(value: object, text: str) -> None:
+    assert show_expression(constant(value)) == text  # type: ignore[arg-type]  # one of each kind
+
+
+def test_operations_in_words() -> None:
+    x = Column(name="x_1", facts=Facts(type=Type.INTEGER, low=0, high=9))
+    assert show_expression(call("add", x, constant(1))) == "(x_1 + 1)"
+    assert show_expression(call("abs", x)) == "abs(x_1)"

@@ -28,13 +28,13 @@ from tacit.plan.node import (
     work_of,
 )
 from tacit.plan.operation import call
-from tacit.plan.question import Question
+from tacit.plan.question import LoweredQuestion
 from tacit.sql import AskableTable, Catalog, lower, parse
 
 AGE = Facts(type=Type.INTEGER, low=0, high=120, step=Fraction(1))
 
 
-def plan(sql: str, catalog: Catalog = CLINIC) -> Question:
+def plan(sql: str, catalog: Catalog = CLINIC) -> LoweredQuestion:
     return lower(parse(sql), catalog)
 
 

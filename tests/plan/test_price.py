@@ -1,5 +1,6 @@
 """Programs cost what was offered, and state what the relation makes of a clip."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -8,17 +9,21 @@ import pytest
 from support.databases import CATALOG
 from tacit.base import InputError, Refused, Relation
 from tacit.loss import ZCDP
-from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeyedCounts, KeySelection
+from tacit.plan.bound import bound
 from tacit.plan.contribution import PRIVATE, Contribution
-from tacit.plan.price import Budget, Priced, price, reach, rho_of
+from tacit.plan.describe import describe
+from tacit.plan.keys import by_counts
+from tacit.plan.price import Budget, PricedPlan, price, reach, rho_of
 from tacit.sql import lower, parse
 
 DELTA = Fraction(1, 10**6)
 ROWS = Contribution(rows=Fraction(3))
+SHOWING = KeySelection | KeyedCounts
 ADD, SWAP = Relation.ADD_REMOVE, Relation.REPLACE
 
 
-def priced(sql: str, said: Contribution = ROWS, relation: Relation = ADD, **offer: Any) -> Priced:
+def priced(sql: str, said: Contribution = ROWS, relation: Relation = ADD, **offer: Any) -> PricedPlan:
     currency: Literal["rho", "epsilon"] = "rho" if "rho" in offer else "epsilon"
     budget = Budget(currency=currency, amount=Fraction(offer[currency]), delta=Fraction(offer.get("delta", 0)))
     return price(lower(parse(sql), CATALOG), budget, relation=relation, unit="patient", contribution=said)
@@ -29,7 +34,7 @@ BY_WARD = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 
 def only_reach(sql: str, relation: Relation, **offer: Any) -> Fraction:
     found = priced(sql, relation=relation, **offer)
-    part = found.planned.parts[0]
+    part = found.parts[0]
     (clip,) = part.clips
     assert clip.bound is not None
     return reach(clip, relation, part) / clip.bound
@@ -55,16 +60,64 @@ def test_reach(sql: str, l1: int, square: int) -> None:
     assert square <= found**2 <= square + Fraction(1, 10**9)
 
 
-def test_mechanisms_of_a_question() -> None:
+@pytest.mark.parametrize(
+    ("said", "kinds", "classes"),
+    [
+        (
+            PRIVATE,
+            ["choose", "select", "noise"],
+            [Exponential, KeySelection, DiscreteGaussian],
+        ),  # a choice for both clips
+        (Fraction(2), ["noise"], [KeyedCounts]),  # the count decides on keys, for no share of the price
+        (Fraction(9), ["select", "noise"], [KeySelection, DiscreteGaussian]),
+    ],
+)
+def test_mechanisms_of_a_question(said: Any, kinds: list[str], classes: list[type]) -> None:
     sql = "SELECT note, COUNT(*), MEDIAN(cost) FROM visits GROUP BY note"
-    found = priced(sql, Contribution(rows=PRIVATE), rho=1, delta=DELTA)
-    kinds = [task.kind for task, _ in found.steps]
-    assert kinds == ["choose", "select", "noise", "quantiles", "ends"]  # one choice serves both clips
-    classes = [type(step.mechanism) for _, step in found.steps]
-    assert classes == [Exponential, KeySelection, DiscreteGaussian, BinnedQuantiles, BinnedQuantiles]
+    found = priced(sql, Contribution(rows=said), rho=1, delta=DELTA)
+    assert [task.kind for task, _ in found.steps] == [*kinds, "quantiles", "ends"]
+    assert [type(step.mechanism) for _, step in found.steps] == [*classes, BinnedQuantiles, BinnedQuantiles]
     assert found.program.cost.rho is not None
     assert Fraction(999, 1000) < found.program.cost.rho <= 1
     assert found.program.cost.delta == DELTA
+
+
+BY_NOTE = "SELECT note, COUNT(*) FROM visits GROUP BY note"
+
+
+def test_unlisted_keys_in_an_account_in_epsilon() -> None:
+    """Half of δ is for the keys, and Gaussian noise is for clips that may cut much, or are not known."""
+    for said, norm in ((Fraction(1), "l1"), (Fraction(3), "l2"), (Fraction(9), "l2"), (PRIVATE, "l2")):
+        found = priced(BY_NOTE, Contribution(rows=said), epsilon=1, delta=DELTA)
+        cost = found.program.cost
+        assert found.norm == norm
+        assert cost.epsilon is not None
+        assert cost.epsilon <= 1
+        assert cost.delta == DELTA
+        (delta,) = [step.mechanism.delta for _, step in found.steps if isinstance(step.mechanism, SHOWING)]
+        assert delta == (DELTA / 2 if norm == "l2" else DELTA)
+        assert found.program.delta == (DELTA if norm == "l2" else None)
+
+
+def test_which_count_decides_on_keys() -> None:
+    said = Contribution(rows=Fraction(1))
+    asked = {
+        "COUNT(*)": "m1",
+        "SUM(age), COUNT(*)": "m2",
+        "COUNT(*), COUNT(DISTINCT patient_id)": "m2",
+        "COUNT(cost)": None,  # of rows with a cost: a group may have none
+        "COUNT_IF(urgent)": None,
+        "COUNT(DISTINCT age, max_values_per_unit => 2)": None,
+        "SUM(cost)": None,
+        "MEDIAN(cost)": None,
+    }
+    for what, name in asked.items():
+        part = priced(f"SELECT note, {what} FROM visits GROUP BY note", said, rho=1, delta=DELTA).parts[0]
+        assert (part.counted, part.presence is None) == (name, name is not None), what
+        assert ("counted" in describe(part)) == (name is not None)  # programs of old keep their names
+    for what, there in (("AVG(age)", False), ("AVG(level)", True)):  # age may be NULL
+        lowered = lower(parse(f"SELECT note, {what} FROM visits GROUP BY note"), CATALOG)
+        assert (by_counts(bound(lowered, norm="l2", contribution=said)) is not None) == there
 
 
 @pytest.mark.parametrize("relation", [ADD, SWAP])
@@ -76,7 +129,8 @@ def test_the_whole_budget_is_used_and_no_more(amount: str, said: Contribution, r
         cost = priced(sql, said, relation, **offer, delta=DELTA).program.cost
         spent = cost.rho if "rho" in offer else cost.epsilon
         assert spent is not None
-        assert Fraction(amount) * Fraction(99, 100) <= spent <= Fraction(amount)
+        least = Fraction(99, 100) if "rho" in offer else Fraction(93, 100)  # ε buys Gaussian noise by its ρ
+        assert Fraction(amount) * least <= spent <= Fraction(amount)
         assert cost.delta == DELTA
 
 
@@ -131,11 +185,12 @@ def test_the_same_measures_shown_in_another_way_are_the_same_program() -> None:
     assert priced(BY_WARD, epsilon=2).program.hash not in same
 
 
-def test_the_step_of_a_measure() -> None:
-    found = priced("SELECT SUM(cost), SUM(age) FROM visits", epsilon=1)
-    for clip in found.planned.parts[0].clips:
-        step, of = found.noise_step(0, clip.names[0])
-        assert of == clip
-        assert clip.names[0] in step.name
-    with pytest.raises(InputError, match="elsewhere"):
-        found.noise_step(0, "elsewhere")
+def test_the_step_whose_noise_an_aggregate_has() -> None:
+    found = priced("SELECT SUM(cost), SUM(age), MEDIAN(age) FROM visits", epsilon=1)
+    for recipe in found.recipes:
+        step, clip = found.noise_in(recipe)
+        assert step.task is not None
+        assert step.task.measures == clip.names == recipe.inputs
+        assert step.task.kind == ("ends" if recipe.function == "quantile" else "noise")
+    with pytest.raises(InputError, match="no step adds noise to m9"):
+        found.noise_in(replace(found.recipes[0], inputs=("m9",)))

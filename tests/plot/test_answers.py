@@ -7,7 +7,7 @@ import pytest
 
 from tacit.base import InputError
 from tacit.plot import Cell, Panel, Rate, answer, choice, counts, law, page, rates
-from tacit.plot.answers import ROOM, fitted
+from tacit.plot.answers import ROOM, fitted, models
 
 
 def test_a_panel_for_each_noisy_column() -> None:
@@ -121,3 +121,16 @@ def test_a_page_has_one_look(ages: Panel) -> None:
     assert whole["title"]["text"] == "Title"
     assert [len(row["hconcat"]) for row in whole["vconcat"]] == [1, 2]
     assert whole["config"]["background"] == "white"
+
+
+def test_three_lines_over_respondents() -> None:
+    counts = [100, 1000, 10_000]
+    errors = {"local": [0.3, 0.1, 0.03], "shuffle": [0.02, 0.002, 0.0002], "central": [0.01, 0.001, 0.0001]}
+    chart = models(counts, errors, title=("A question",))
+    drawn, spec = values(chart), chart.to_dict()
+    assert len(drawn) == 9
+    assert {row["label"].split(":")[0] for row in drawn} == {"local", "shuffled", "central"}
+    worst = max(drawn, key=lambda row: float(row["points"]))
+    assert worst == {"label": "local: nobody is trusted", "respondents": 100, "points": 30.0}
+    encoding = spec["layer"][0]["encoding"]
+    assert encoding["x"]["scale"]["type"] == encoding["y"]["scale"]["type"] == "log"

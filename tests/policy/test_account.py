@@ -20,7 +20,7 @@ def test_a_limit_never_grows(spend: Fraction, delta: Fraction, currency: Currenc
 
 @given(st.fractions(min_value=0, max_value=1000), st.fractions(min_value=0, max_value=1), st.sampled_from(Currency))
 def test_a_cost_and_its_amount_are_the_same(value: Fraction, delta: Fraction, currency: Currency) -> None:
-    cost = Cost(epsilon=value, rho=value, delta=delta, unit="patient")
+    cost = Cost(epsilon=value, rho=value, mu_squared=value, delta=delta, unit="patient")
     amount = Amount.of(cost, currency)
     back = amount.cost(currency, relation=Relation.ADD_REMOVE, unit="patient")
     assert getattr(back, currency.value) == getattr(cost, currency.value)
@@ -30,6 +30,8 @@ def test_a_cost_and_its_amount_are_the_same(value: Fraction, delta: Fraction, cu
 def test_a_currency_that_is_not_there_is_refused() -> None:
     with pytest.raises(Denied, match="paid for in rho, and the program has only epsilon"):
         Amount.of(Cost(epsilon=Fraction(1)), Currency.RHO)
+    with pytest.raises(Denied, match="paid for in mu_squared, and the program has only epsilon and rho: choose"):
+        Amount.of(Cost(epsilon=Fraction(1), rho=Fraction(1)), Currency.MU_SQUARED)
 
 
 def test_sums_limits_and_what_is_left() -> None:

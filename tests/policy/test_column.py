@@ -81,12 +81,12 @@ def test_sums_are_for_numbers(extra: dict[str, object]) -> None:
 @pytest.mark.parametrize("kind", ["float", "timestamp"])
 def test_keys_are_for_values_that_repeat(kind: ColumnType) -> None:
     with pytest.raises(PolicyError, match="hardly repeat"):
-        Column(type=kind, keys=(1,))
+        Column(type=kind, group_keys=(1,))
 
 
 def test_bounds_and_keys_of_two_kinds_are_a_policy_error() -> None:
     with pytest.raises(PolicyError, match=r"bounds = .* do not suit"):
-        Column(type=ColumnType.INTEGER, bounds=(date(2020, 1, 1), date(2021, 1, 1)), keys=(1,))
+        Column(type=ColumnType.INTEGER, bounds=(date(2020, 1, 1), date(2021, 1, 1)), group_keys=(1,))
 
 
 def test_a_typical_value_is_a_number_within_the_bounds() -> None:
@@ -98,10 +98,10 @@ def test_a_typical_value_is_a_number_within_the_bounds() -> None:
 
 
 def test_keys_lie_within_the_bounds_and_on_the_grid() -> None:
-    with pytest.raises(PolicyError, match=r"keys = \[1, 9\] lie outside bounds = \[0, 5\]"):
-        Column(type=ColumnType.INTEGER, bounds=(0, 5), keys=(1, 9))
-    with pytest.raises(PolicyError, match=r"keys = \[0.5\] are not on the grid of step = 1"):
-        Column(type=ColumnType.DECIMAL, step=Fraction(1), keys=(Fraction(1, 2),))
+    with pytest.raises(PolicyError, match=r"group_keys = \[1, 9\] lie outside bounds = \[0, 5\]"):
+        Column(type=ColumnType.INTEGER, bounds=(0, 5), group_keys=(1, 9))
+    with pytest.raises(PolicyError, match=r"group_keys = \[0.5\] are not on the grid of step = 1"):
+        Column(type=ColumnType.DECIMAL, step=Fraction(1), group_keys=(Fraction(1, 2),))
 
 
 points = st.one_of(
@@ -125,7 +125,7 @@ points = st.one_of(
             "bounds": st.tuples(points, points) | points,
             "per_group": st.tuples(points, points) | points,
             "step": points,
-            "keys": st.lists(points, max_size=3) | points,
+            "group_keys": st.lists(points, max_size=3) | points,
             "clip": points | st.just("private"),
             "hidden": st.booleans(),
         },
@@ -143,7 +143,7 @@ def test_unique_is_for_columns_of_public_tables_that_can_be_joined_on() -> None:
     key = Column(type=ColumnType.TEXT, unique=True)
     assert Table(public=True, columns={"ward": key}).columns["ward"].unique
     with pytest.raises(PolicyError, match="unique is for public tables, and this one is protected"):
-        Table(unit="patient", columns={"ward": key})
+        Table(unit_column="patient", columns={"ward": key})
     with pytest.raises(PolicyError, match="needs a type"):
         Column(unique=True)
     with pytest.raises(PolicyError, match="contradicts unique"):

@@ -5,10 +5,11 @@ from fractions import Fraction
 import pytest
 
 from support.policies import CLINIC, clinic
-from tacit.base import Denied, Relation, Sensitivity
+from tacit.base import Denied, PolicyError, Relation, Sensitivity
 from tacit.loss import Cost, cost_at
 from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism, PartitionSelection
-from tacit.policy import Amount, parse
+from tacit.policy import Amount, Currency, Limit, parse
+from tacit.policy.decide import least_price
 from tacit.program import Program, Step
 
 GAUSS = DiscreteGaussian(sigma=Fraction(5))  # ρ = 1/50
@@ -67,7 +68,7 @@ def test_tables() -> None:
     assert 'there is no table "visit"' in denied("ana", program(GAUSS, "visit"))
     assert "does not name the tables" in denied("ana", Program(steps=program().steps, unit="patient", tables=()))
     clinic().decide("ana", program(GAUSS, "visits", "wards"))
-    policy = parse(CLINIC + '[tables.labs]\nunit = "id"\n[tables.open]\n')
+    policy = parse(CLINIC + '[tables.labs]\nunit_column = "id"\n[tables.open]\n')
     with pytest.raises(Denied, match='analyst "ana" may not ask table "labs"'):
         policy.decide("ana", program(GAUSS, "labs"))
     policy.decide("bob", program(GAUSS, "labs"))
@@ -76,7 +77,9 @@ def test_tables() -> None:
 
 
 def test_a_group_lends_its_tables() -> None:
-    text = CLINIC.replace("[groups.research]", '[tables.labs]\nunit = "id"\n[groups.research]\ntables = ["labs"]')
+    text = CLINIC.replace(
+        "[groups.research]", '[tables.labs]\nunit_column = "id"\n[groups.research]\ntables = ["labs"]'
+    )
     policy = parse(text)
     policy.decide("ana", program(GAUSS, "labs", "visits"))
     without = parse(text.replace('tables = ["visits"]\n', ""))
@@ -132,6 +135,14 @@ def test_a_better_cost_is_checked_against_the_program() -> None:
     assert "another relation or unit" in denied("bob", asked, Cost(rho=Fraction(1, 2), unit="row"))
     told = Cost(rho=Fraction(1, 2), epsilon=Fraction(1, 100), unit="patient")
     assert "less than" in denied("bob", asked, told), "also in the currency that is not paid"
+    square = asked.cost.mu_squared
+    assert square is not None
+    told = Cost(rho=Fraction(1, 2), mu_squared=square * Fraction(99, 100), unit="patient")
+    assert "less than" in denied("bob", asked, told)
+    gaussian = parse(CLINIC.replace('currency = "rho"', 'currency = "mu_squared"'))
+    with pytest.raises(Denied, match="less than what the program is known to cost"):
+        gaussian.decide("bob", asked, Cost(mu_squared=square * Fraction(99, 100), unit="patient"))
+    assert gaussian.decide("bob", asked).amount.spend == square * 10**18
     more = Cost(rho=Fraction(1, 49), unit="patient")
     assert clinic().decide("bob", asked, more).cost == more
 
@@ -143,3 +154,57 @@ def test_a_delta_cannot_be_left_out_of_a_cost() -> None:
     cost = asked.cost
     free = Cost(epsilon=cost.epsilon, rho=cost.rho, unit="patient")
     assert "less than what the program is known to cost" in denied("bob", asked, free)
+
+
+# --- what the ledger is told
+
+
+def test_terms_hold_every_limit_and_nothing_of_anybody() -> None:
+    policy = parse(CLINIC + '[analysts."*"]\nlimit = 0.1\n')
+    terms = policy.terms()
+    assert (terms.people, terms.currency, terms.unit) == ("patients of the clinic", Currency.RHO, "patient")
+    assert terms.relation is Relation.ADD_REMOVE
+    assert terms.delta == Fraction(1, 10**6)
+    assert [limit.holder for limit in terms.limits] == ["dataset", "group:research", "analyst:ana", "analyst:bob"]
+    assert terms.limits[0] == Limit(holder="dataset", total=Amount(2 * 10**18, 5 * 10**23))
+    assert terms.policy == policy.hash
+    assert (terms.period, terms.lifetime) == (None, None)
+
+
+def test_windows() -> None:
+    terms = clinic(delta='delta = 1e-6\nreset = "90 days"\nlifetime = 4\nlifetime_slack = 7e-7').terms()
+    assert terms.period == 90 * 86400 * 10**6
+    assert terms.lifetime == Amount(4 * 10**18, 7 * 10**23)
+
+
+def test_limits_of_delta() -> None:
+    terms = parse(CLINIC + "slack = 1e-8\neach = 0.5\n").terms()
+    assert terms.limits[1].total == Amount(15 * 10**17, 10**22)
+    assert terms.limits[1].each == Amount(5 * 10**17, 10**22)
+
+
+@pytest.mark.parametrize(
+    ("more", "least"),
+    [
+        ("", "0.0015"),  # a thousandth of the group's limit of 1.5, which is below the dataset's budget of 2
+        ("limit = 0.5\n", "0.0005"),
+        ("limit = 0.5\neach = 0.0001\n", "0.0001"),  # more could never be asked
+        ("least = 0.01\n", "0.01"),
+        ("least = 0\n", "0"),
+    ],
+)
+def test_the_least_price_is_declared_or_a_thousandth_of_the_smallest_limit(more: str, least: str) -> None:
+    policy = parse(CLINIC + '[analysts.cleo]\ngroups = ["research"]\n' + more)
+    assert least_price(policy, policy.analysts["cleo"]) == Fraction(least)
+
+
+def test_of_several_least_prices_the_largest_binds() -> None:
+    policy = parse(CLINIC.replace("delta = 1e-6", "delta = 1e-6\nleast = 0.02") + "[analysts.cleo]\nleast = 0.01\n")
+    assert least_price(policy, policy.analysts["cleo"]) == Fraction("0.02")
+
+
+def test_a_least_price_above_what_may_be_paid_is_a_mistake() -> None:
+    with pytest.raises(PolicyError, match="least = 3 is more than the budget, 2: lower it"):
+        clinic(delta="delta = 1e-6\nleast = 3")
+    with pytest.raises(PolicyError, match=r"least = 0.3 is more than each, 0.1"):
+        clinic(delta="delta = 1e-6\nleast = 0.3\neach = 0.1")

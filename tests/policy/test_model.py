@@ -17,7 +17,7 @@ def in_python(**changes: object) -> Policy:
             type=ColumnType.DECIMAL, bounds=(0, 5000), step=Fraction("0.01"), nullable=False, clip=Fraction(8000)
         ),
         "age": Column(type=ColumnType.INTEGER),
-        "ward": Column(type=ColumnType.TEXT, keys=("east", "west")),
+        "ward": Column(type=ColumnType.TEXT, group_keys=("east", "west")),
         "note": Column(type=ColumnType.TEXT, hidden=True),
     }
     parts: dict[str, object] = {
@@ -26,7 +26,7 @@ def in_python(**changes: object) -> Policy:
         ),
         "privacy": Privacy(unit="patient", currency=Currency.RHO, budget=Fraction(2), delta=Fraction(1, 10**6)),
         "tables": {
-            "visits": Table(unit="patient_id", clip_rows=Fraction(20), columns=columns),
+            "visits": Table(unit_column="patient_id", clip_rows=Fraction(20), columns=columns),
             "wards": Table(public=True),
         },
         "analysts": {

@@ -61,16 +61,16 @@ ONE = [
     (('type = "decimal"', 'type = "money"'), 'type = "money" must be one of "integer", "decimal"'),
     (('type = "decimal"\n', ""), "need a type to go with them"),
     (("clip = 8000", "clip = -1"), "clip = -1 must be greater than 0"),
-    (('keys = ["east", "west"]', 'keys = ["east", "east"]'), "keys name a value twice"),
-    (('keys = ["east", "west"]', "keys = [1]"), 'keys = [1] do not suit type = "text"'),
-    (('keys = ["east", "west"]', "bounds = [1, 2]"), "are not for text columns"),
-    (("hidden = true", 'hidden = true\nkeys = ["a"]'), 'column "note": hidden = true contradicts keys'),
+    (('group_keys = ["east", "west"]', 'group_keys = ["east", "east"]'), "group_keys name a value twice"),
+    (('group_keys = ["east", "west"]', "group_keys = [1]"), 'group_keys = [1] do not suit type = "text"'),
+    (('group_keys = ["east", "west"]', "bounds = [1, 2]"), "are not for text columns"),
+    (("hidden = true", 'hidden = true\ngroup_keys = ["a"]'), 'column "note": hidden = true contradicts group_keys'),
     (("hidden = true", "public = true"), 'column "note": public is not for columns'),
-    (("hidden = true", "public = false"), "list the values as keys = […]"),
-    (('unit = "patient_id"', 'unit = "patient_id"\npublic = true'), "unit and public exclude each other"),
+    (("hidden = true", "public = false"), "list the values as group_keys = […]"),
+    (('unit_column = "patient_id"', 'unit_column = "pid"\npublic = true'), "unit_column and public exclude each other"),
     (("public = true", "public = true\nclip_rows = 1"), 'table "wards": clip_rows is for protected tables'),
     (("clip_rows = 20", "rows_per_group = 20"), "rows_per_group needs max_groups"),
-    (('type = "integer"', 'type = "integer"\nkeys = [1]'), "it names the people, so its values are the secret"),
+    (('type = "integer"', 'type = "integer"\ngroup_keys = [1]'), "it names the people, so its values are the secret"),
     (("budget = 2.0", ""), "[privacy]: budget is missing: add budget = 0.5"),
     (("budget = 2.0", "budget = inf"), "[privacy]: budget = infinity must be finite"),
     (("budget = 2.0", "budget = 1e-30"), "is too small to be counted"),
@@ -145,7 +145,7 @@ def test_what_tomllib_trips_over(text: str) -> None:
 
 
 NAMES = ["dataset", "privacy", "tables", "analysts", "groups", "columns", "name", "budget", "delta", "currency",
-         "bounds", "keys", "type", "step", "unit", "reset", "visits", "limit", "*", "é"]  # fmt: skip
+         "bounds", "group_keys", "type", "step", "unit_column", "reset", "visits", "limit", "*", "é"]  # fmt: skip
 leaves = (
     st.sampled_from(["true", '"rho"', '"90 days"', "1e-6", "2", "-0", "nan", "-inf", '""', "1979-05-27", "07:32:00"])
     | st.sampled_from(["1979-05-27T07:32:00Z", '"private"', '"integer"', '"1/0"', '"1e999999999"', "1e-400", '"/"'])
@@ -204,7 +204,7 @@ def test_names_in_every_script() -> None:
         )
     )
     assert policy.dataset.name == "診療所 🏥"
-    assert policy.table("visits").column('Größe der "Station"').keys == ("east", "west")
+    assert policy.table("visits").column('Größe der "Station"').group_keys == ("east", "west")
     assert "Zo\u00eb" in policy.analysts, "one spelling for what looks the same"
 
 
@@ -246,3 +246,18 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_spans() -> None:
     policy = parse(changed(("delta = 1e-6", 'delta = 1e-6\nreset = "2 weeks"\nlifetime = 10')))
     assert policy.privacy.reset == timedelta(days=14)
+
+
+def test_former_names_are_read_with_a_warning() -> None:
+    former = CLINIC.replace("unit_column = ", "unit = ").replace("group_keys = ", "keys = ")
+    assert former != CLINIC
+    with pytest.warns(FutureWarning) as told:
+        found = parse(former)
+    assert found == parse(CLINIC)
+    assert found.hash == parse(CLINIC).hash
+    assert {str(each.message).partition(" is now")[0] for each in told} == {"a policy: unit", "a policy: keys"}
+
+
+def test_a_name_beside_its_former_one_is_a_mistake() -> None:
+    with pytest.raises(PolicyError, match='there is no key "unit"'):
+        parse(CLINIC.replace('unit_column = "patient_id"', 'unit_column = "patient_id"\nunit = "patient_id"'))

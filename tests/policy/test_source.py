@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tacit.base import PolicyError
-from tacit.policy.source import filled, identity, is_file, located, with_password
+from tacit.policy.source import Claim, ancestors, by_column, filled, identity, is_file, located, overlap, with_password
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,8 @@ from tacit.policy.source import filled, identity, is_file, located, with_passwor
         "postgresql://[::1]/clinic",
         "postgresql:///?dbname=clinic&port=5432",
         "postgresql://clinic@localhost",
+        "postgresql://%4cocalhost/%63linic",
+        "postgresql://%63linic@localhost",
     ],
 )
 def test_many_ways_to_one_database(url: str) -> None:
@@ -42,7 +44,7 @@ def test_links_and_dots_lead_to_one_file(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     (tmp_path / "link").symlink_to("data")
     ways = [located(text, tmp_path) for text in ("data", "./data", "link", "x/../data", str(tmp_path / "data"))]
-    assert len({identity(way) for way in [*ways, f"file://{tmp_path}/data"]}) == 1
+    assert len({identity(way) for way in [*ways, f"file://{tmp_path}/data", f"file://{tmp_path}/d%61ta"]}) == 1
 
 
 def test_the_environment() -> None:
@@ -68,3 +70,44 @@ def test_passwords_are_noticed() -> None:
     assert not with_password("postgresql://ana:${PW}@host/x")
     assert not with_password("postgresql://ana@host/x")
     assert not with_password("clinic.duckdb")
+
+
+# --- which claims may be of the same data
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (Claim("file:/a/b"), Claim("file:/a/b", "t"), True),
+        (Claim("file:/a/b", "t"), Claim("file:/a/b", "t"), True),
+        (Claim("file:/a/b", "t"), Claim("file:/a/b", "u"), False),
+        (Claim("file:/a", "*"), Claim("file:/a", "**"), True),
+        (Claim("file:/a", "*"), Claim("file:/a/b"), True),
+        (Claim("file:/a", "*"), Claim("file:/a/b/c"), False),
+        (Claim("file:/a", "**"), Claim("file:/a/b/c"), True),
+        (Claim("file:/a"), Claim("file:/a/b/c", "t"), True),
+        (Claim("file:/a", "**"), Claim("file:/a/b.duckdb", "t"), False),
+        (Claim("file:/a"), Claim("file:/ab"), False),
+        (Claim("file:/"), Claim("file:/a"), True),
+        (Claim("s3://x/a"), Claim("s3://x/a/b"), True),
+        (Claim("s3://x"), Claim("s3://x/a"), True),
+        (Claim("s3://x/a"), Claim("s3://y/a/b"), False),
+        (Claim("postgresql://h:1/a"), Claim("postgresql://h:1/a/b"), False),
+        (Claim("inode:1:2"), Claim("inode:1:22"), False),
+    ],
+)
+def test_overlap(one: Claim, other: Claim, same: bool) -> None:
+    assert overlap(one, other) is same
+    assert overlap(other, one) is same
+
+
+def test_ancestors() -> None:
+    assert list(ancestors("file:/a/b/c")) == ["file:/a/b", "file:/a", "file:/"]
+    assert list(ancestors("s3://x/a/b")) == ["s3://x/a", "s3://x"]
+    assert list(ancestors("inode:1:2")) == []
+    assert list(ancestors("postgresql://h:1/a")) == []
+
+
+def test_capitals_do_not_make_another_unit() -> None:
+    assert by_column("PID") == by_column("pid") == 'column "pid"'
+    assert by_column("each row") != "each row"

@@ -10,7 +10,7 @@ from tacit.policy import Column, ColumnType, Table
 
 
 def test_the_unit_is_asked_for_when_a_question_needs_it() -> None:
-    assert Table(unit="id").require_unit("COUNT(*)") == "id"
+    assert Table(unit_column="id").require_unit("COUNT(*)") == "id"
     assert Table(each_row_is_a_unit=True).require_unit("COUNT(*)") is None
     with pytest.raises(PolicyError, match=r"does not say whose rows they are, so COUNT\(\*\) has nobody to protect"):
         Table().require_unit("COUNT(*)")
@@ -19,10 +19,10 @@ def test_the_unit_is_asked_for_when_a_question_needs_it() -> None:
 
 
 def test_the_clip_of_rows_is_asked_for_when_a_question_needs_it() -> None:
-    assert Table(unit="id", clip_rows=Fraction(3)).require_clip_rows("COUNT(*)") == 3
-    assert Table(unit="id", clip_rows="private").require_clip_rows("COUNT(*)") == "private"
+    assert Table(unit_column="id", clip_rows=Fraction(3)).require_clip_rows("COUNT(*)") == 3
+    assert Table(unit_column="id", clip_rows="private").require_clip_rows("COUNT(*)") == "private"
     with pytest.raises(PolicyError, match="clip_rows has not been declared"):
-        Table(unit="id").require_clip_rows("COUNT(*)")
+        Table(unit_column="id").require_clip_rows("COUNT(*)")
 
 
 def test_columns_know_where_they_are() -> None:
@@ -45,16 +45,16 @@ def test_what_is_declared_cannot_be_changed_later() -> None:
 
 def test_per_group_bounds_need_a_number_of_groups() -> None:
     column = Column(type=ColumnType.INTEGER, per_group=(0, 5))
-    assert Table(unit="id", max_groups=3, columns={"x": column}).columns["x"].per_group == (0, 5)
+    assert Table(unit_column="id", max_groups=3, columns={"x": column}).columns["x"].per_group == (0, 5)
     with pytest.raises(PolicyError, match='column "x": per_group needs max_groups'):
-        Table(unit="id", columns={"x": column})
+        Table(unit_column="id", columns={"x": column})
 
 
 def test_a_float_names_nobody() -> None:
     with pytest.raises(PolicyError, match='column "id": it names the people, and two of them can have the same float'):
-        Table(unit="id", columns={"id": Column(type=ColumnType.FLOAT)})
-    good = Table(unit="id", columns={"id": Column(type=ColumnType.DECIMAL), "x": Column(type=ColumnType.FLOAT)})
-    assert good.unit == "id"
+        Table(unit_column="id", columns={"id": Column(type=ColumnType.FLOAT)})
+    good = Table(unit_column="id", columns={"id": Column(type=ColumnType.DECIMAL), "x": Column(type=ColumnType.FLOAT)})
+    assert good.unit_column == "id"
 
 
 def test_where_each_row_is_a_unit_nothing_bounds_it() -> None:

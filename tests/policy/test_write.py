@@ -33,7 +33,9 @@ columns = st.one_of(
     st.builds(Column, type=st.just(ColumnType.DATE), bounds=pairs(st.dates(min_value=date(1, 1, 1)))),
     st.builds(Column, type=st.just(ColumnType.TIMESTAMP), bounds=pairs(st.datetimes(min_value=datetime(1, 1, 1)))),
     st.builds(Column, type=st.just(ColumnType.FLOAT), step=money, clip=st.just("private")),
-    st.builds(Column, type=st.just(ColumnType.TEXT), keys=st.lists(st.text(), min_size=1, unique=True).map(tuple)),
+    st.builds(
+        Column, type=st.just(ColumnType.TEXT), group_keys=st.lists(st.text(), min_size=1, unique=True).map(tuple)
+    ),
 )
 
 
@@ -51,7 +53,7 @@ policies = st.builds(
     names,
     money,
     st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(1, 10)),
-    distinct(st.builds(Table, unit=names, clip_rows=money | st.none(), columns=distinct(columns))),
+    distinct(st.builds(Table, unit_column=names, clip_rows=money | st.none(), columns=distinct(columns))),
     distinct(st.builds(Analyst, limit=money | st.none(), each=money | st.none())),
     st.none() | st.integers(1, 10**6).map(lambda minutes: timedelta(minutes=minutes)),
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.base import InputError, Relation, RelationError, Sensitivity, SensitivityError
 from tacit.loss import ZCDP, Cost
+from tacit.loss.mu import lattice_mu_squared, pure_mu_squared
 from tacit.mechanism import (
     MECHANISMS,
     BoundedMean,
@@ -147,7 +148,7 @@ def test_an_adaptive_step_costs_its_whole_limit() -> None:
     whole = Program(steps=(free,), delta=Fraction(1, 10**6)).cost
     assert whole.epsilon is not None
     assert float(whole.epsilon) >= ZCDP("0.5").epsilon("1e-6").lower
-    fixed = replace(WIDE, times=100, rate=Fraction(1, 50))
+    fixed = replace(WIDE, rate=Fraction(1, 50))
     mixed = Program(steps=(free, fixed), delta=Fraction(1, 10**6)).cost
     alone = Program(steps=(fixed,), delta=Fraction(1, 10**6)).cost
     assert mixed.rho is not None
@@ -282,18 +283,24 @@ def test_a_bare_number_is_no_sensitivity_of_a_step() -> None:
 
 def test_pure_steps_cost_the_sum_in_both_currencies() -> None:
     cost = Program(steps=(COUNT, COUNT), relation=Relation.REPLACE, unit="user").cost
-    assert cost == Cost(epsilon=Fraction(1), rho=Fraction(1, 4), relation=Relation.REPLACE, unit="user")
+    assert (cost.epsilon, cost.rho, cost.delta) == (Fraction(1), Fraction(1, 4), Fraction(0))
+    assert (cost.relation, cost.unit) == (Relation.REPLACE, "user")
+    assert cost.mu_squared == Cost(mu_squared=2 * pure_mu_squared(Fraction(1, 2))).mu_squared
 
 
 @pytest.mark.parametrize("steps", [(COUNT, GAUSS), (GAUSS, COUNT)])
 def test_a_gaussian_step_leaves_no_epsilon(steps: tuple[Step, ...]) -> None:
-    assert Program(steps=steps).cost == Cost(rho=Fraction(1, 8) + Fraction(1, 18))
+    cost = Program(steps=steps).cost
+    square = pure_mu_squared(Fraction(1, 2)) + lattice_mu_squared(Fraction(9))
+    assert cost == Cost(rho=Fraction(1, 8) + Fraction(1, 18), mu_squared=square)
 
 
 def test_a_gaussian_step_over_a_vector_on_a_coarse_lattice() -> None:
     size = Sensitivity(l2=Fraction(2), dimension=3)
     vector = Step(name="vector", mechanism=DiscreteGaussian(sigma=Fraction(3)), sensitivity=size)
-    expected = Cost(rho=Fraction(1, 8) + Fraction(1, 2) + Fraction(2, 9), delta=Fraction(1, 1000))
+    rho = Fraction(1, 8) + Fraction(1, 2) + Fraction(2, 9)
+    square = pure_mu_squared(Fraction(1, 2)) + pure_mu_squared(Fraction(1)) + 4 * lattice_mu_squared(Fraction(9))
+    expected = Cost(rho=rho, mu_squared=square, delta=Fraction(1, 1000))
     for steps in ((COUNT, KEYS, vector), (vector, KEYS, COUNT)):
         assert Program(steps=steps).cost == expected
 
@@ -346,10 +353,13 @@ def test_priced_as_a_whole_at_a_delta() -> None:
 
 
 def test_a_selection_is_cheaper_in_its_own_zcdp() -> None:
-    step = Step(name="best", mechanism=Exponential(scale=Fraction(4)), sensitivity=Sensitivity.scalar(1))
+    median = Quantile(lower=Fraction(0), upper=Fraction(9), scale=Fraction(4), quantile=Fraction(1, 2))
+    step = Step(name="best", mechanism=median, sensitivity=Sensitivity.scalar(1))
     plain, own = Program(steps=(step,)), Program(steps=(replace(step, concentrated=True),))
     assert own.cost.rho is not None
     assert plain.cost.rho == 4 * own.cost.rho
+    best = Program(steps=(replace(step, mechanism=Exponential(scale=Fraction(4))),))
+    assert (best.cost.epsilon, best.cost.rho) == (Fraction(1, 2), Fraction(1, 32))  # by its bounded range
     assert Program.from_json(own.json()) == own
     with pytest.raises(InputError, match="no loss of its own in zCDP"):
         _ = Program(steps=(replace(COUNT, concentrated=True),)).loss

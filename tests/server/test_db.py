@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,18 @@ def test_errors_of_the_database_tell_no_values(state: State) -> None:
         connection.execute(text("SELECT 'secret' FROM nowhere"))
     assert "secret" not in str(told.value)
     assert told.value.__suppress_context__
+    assert state.ready()
+
+
+def test_where_every_connection_is_in_use_it_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = State(tmp_path / "server.db")
+    monkeypatch.setattr(state.engine.pool, "_timeout", 0.01)
+    with ExitStack() as held:
+        for _ in range(60):
+            held.enter_context(state.reading())
+        assert not state.ready()
+        with pytest.raises(Unavailable, match="try again later"):
+            state.look(select(keys))
     assert state.ready()
 
 
@@ -147,16 +159,14 @@ def test_a_newer_database_is_refused_and_left_as_it_is(part: str, old: dict[str,
         pass  # the other part is as it was
 
 
-def test_a_step_that_fails_leaves_the_old_form(old: dict[str, str | Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_leaves_the_old_form(old: dict[str, str | Path]) -> None:
     def broken(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE tacit_people ADD COLUMN half TEXT"))
         raise InputError("the power went")
 
-    with monkeypatch.context() as patch:
-        wrong = versions.StateSchema("service", SCHEMA.metadata, "tacit_people", (*SCHEMA.steps, broken))
-        patch.setattr("tacit.server.db.SCHEMA", wrong)
-        with pytest.raises(InputError, match="power"):
-            State(old["service"])
+    wrong = versions.StateSchema("service", SCHEMA.metadata, "tacit_people", (*SCHEMA.steps, broken))
+    with pytest.raises(InputError, match="power"):
+        State(old["service"], wrong)
     with closing(State(old["service"])) as state, state.reading() as connection:
         columns = {column["name"] for column in inspect(connection).get_columns("tacit_people")}
         assert "half" not in columns

@@ -15,7 +15,7 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
-from support.service import COUNT, Running, clinic, running
+from support.service import COUNT, Running, asked, clinic, running
 from tacit.engine import Watch
 from tacit.server.ask.datasets import Cancelled, Datasets
 from tacit.server.auth.people import Identity
@@ -170,8 +170,14 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(clinic_: Running) -> No
 
 @pytest.mark.parametrize(
     "origin",
-    [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}, {}],
-    ids=["origin", "fetch", "null", "no guard"],
+    [
+        {"Origin": "https://evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null"},
+        {"Origin": "http://["},
+        {},
+    ],
+    ids=["origin", "fetch", "null", "no address", "no guard"],
 )
 def test_another_site_changes_nothing(clinic_: Running, origin: dict[str, str]) -> None:
     with clinic_.client() as browser:
@@ -248,7 +254,7 @@ each_row_is_a_unit = true
 
 [tables."t'; DROP".columns]
 'x"; --' = { type = "integer", bounds = [0, 100], nullable = false }
-"<img src=x onerror=alert(1)>" = { type = "text", keys = ["a'b", '<script>"'], nullable = false }
+"<img src=x onerror=alert(1)>" = { type = "text", group_keys = ["a'b", '<script>"'], nullable = false }
 
 [analysts.ana]
 limit = 5
@@ -262,7 +268,7 @@ def test_names_of_tables_columns_and_keys_are_never_code(tmp_path: Path) -> None
     desk = Datasets([tmp_path / "tacit.toml"])
     try:
         sql = f"""SELECT "{EVIL}" AS "{EVIL}", SUM("x""; --") AS "'; --" FROM "t'; DROP" GROUP BY "{EVIL}" """
-        found = desk.ask(ANA, "odd", sql, epsilon=2)
+        found = asked(desk, ANA, "odd", sql, epsilon=2)
         assert found.table.column_names == [EVIL, "'; --"]
         assert sorted(found.table.column(0).to_pylist()) == ['<script>"', "a'b"]
         sums = dict(zip(found.table.column(0).to_pylist(), found.table.column(1).to_pylist(), strict=True))
@@ -384,13 +390,13 @@ def test_a_long_question_of_duckdb_is_interrupted(tmp_path: Path) -> None:
     found: list[object] = []
     sql = "SELECT ward, SUM(cost) AS cost, AVG(age) AS age FROM visits GROUP BY ward"
 
-    def asked() -> None:
+    def asking() -> None:
         try:
-            found.append(desk.ask(ANA, "clinic", sql, epsilon=0.1, watch=watch))
+            found.append(asked(desk, ANA, "clinic", sql, epsilon=0.1, watch=watch))
         except Cancelled as stopped:
             found.append(stopped)
 
-    thread = threading.Thread(target=asked)
+    thread = threading.Thread(target=asking)
     try:
         thread.start()
         end = monotonic() + 60
@@ -402,7 +408,7 @@ def test_a_long_question_of_duckdb_is_interrupted(tmp_path: Path) -> None:
         thread.join(60)
         assert isinstance(found[0], Cancelled)
         before = desk.left(ANA, "clinic")
-        assert desk.ask(ANA, "clinic", sql, epsilon=0.1).table.num_rows > 0  # under the same charge
+        assert asked(desk, ANA, "clinic", sql, epsilon=0.1).table.num_rows > 0  # under the same charge
         assert desk.left(ANA, "clinic") == before
     finally:
         desk.close()

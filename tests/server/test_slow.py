@@ -12,7 +12,7 @@ import pytest
 
 from support.service import Running, running
 from support.wire import Clinic, Served
-from tacit.server.http import protocol
+from tacit.server.http import guard
 from tacit.server.wire import WireLimits
 
 PATIENCE = 60.0
@@ -21,7 +21,7 @@ PATIENCE = 60.0
 @pytest.fixture
 def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     for name in ("HEAD", "BODY", "TAKING"):
-        monkeypatch.setattr(protocol, name, 0.5)
+        monkeypatch.setattr(guard, name, 0.5)
     with running(tmp_path) as found:
         yield found
 
@@ -80,7 +80,7 @@ def test_a_byte_now_and_then_does_not_keep_a_place(clinic: Running, begin: bytes
 
 
 def test_many_slow_ones_keep_nobody_waiting(clinic: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD", PATIENCE)
+    monkeypatch.setattr(guard, "HEAD", PATIENCE)
     links = [connected(clinic) for _ in range(100)]
     try:
         for link in links:
@@ -114,7 +114,7 @@ def test_a_question_that_takes_long_is_not_put_out(clinic: Running, monkeypatch:
 
 
 def test_a_head_without_end_is_cut_off(clinic: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD", PATIENCE)
+    monkeypatch.setattr(guard, "HEAD", PATIENCE)
     with connected(clinic) as link:
         try:
             link.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n")
@@ -126,14 +126,14 @@ def test_a_head_without_end_is_cut_off(clinic: Running, monkeypatch: pytest.Monk
 
 
 def test_who_never_reads_is_put_out(clinic: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[protocol.Patient] = []
-    first = protocol.Patient.pause_writing
+    made: list[guard.PatientProtocol] = []
+    first = guard.PatientProtocol.pause_writing
 
-    def noted(self: protocol.Patient) -> None:
+    def noted(self: guard.PatientProtocol) -> None:
         made.append(self)
         first(self)
 
-    monkeypatch.setattr(protocol.Patient, "pause_writing", noted)
+    monkeypatch.setattr(guard.PatientProtocol, "pause_writing", noted)
     with connected(clinic) as link:
         link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         try:

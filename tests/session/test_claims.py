@@ -36,7 +36,7 @@ def changed(policy: Path, name: str = "other.toml", **words: str) -> Path:
     """The same policy with some words changed, beside it."""
     text = policy.read_text()
     for before, after in words.items():
-        old = {"people": 'name = "hospital"', "file": '"visits.parquet"', "unit": 'unit = "patient_id"'}[before]
+        old = {"people": 'name = "hospital"', "file": '"visits.parquet"', "unit": 'unit_column = "patient_id"'}[before]
         assert old in text
         text = text.replace(old, after)
     place = policy.with_name(name)
@@ -147,10 +147,10 @@ def test_two_sessions_open_two_accounts_on_one_file_at_once(policy: Path) -> Non
 def test_another_unit_is_refused_at_open_and_in_an_open_session(policy: Path) -> None:
     with Session(policy, "ana") as session:
         session.ask(COUNT, rho=0.1)
-        other = changed(policy, unit='unit = "age"').read_text()
+        other = changed(policy, unit='unit_column = "age"').read_text()
         with pytest.raises(PolicyError, match='was counted by column "patient_id"'):
-            Session(changed(policy, unit='unit = "age"'), "ana")
-        renamed = changed(policy, unit='unit = "age"').read_text().replace("tables.visits", "tables.people")
+            Session(changed(policy, unit='unit_column = "age"'), "ana")
+        renamed = changed(policy, unit='unit_column = "age"').read_text().replace("tables.visits", "tables.people")
         policy.with_name("renamed.toml").write_text(renamed)
         with pytest.raises(PolicyError, match='was counted by column "patient_id"'):
             Session(policy.with_name("renamed.toml"), "ana")
@@ -180,37 +180,37 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_one_file_has_one_unit(file: Path) -> None:
-    tacit.ask(file, COUNT, unit="patient_id", epsilon=1)
+    tacit.ask(file, COUNT, unit_column="patient_id", epsilon=1)
     for unit in ("age", EACH_ROW):
         with pytest.raises(PolicyError, match=r'was counted by column "patient_id".*tacit ledger seal.*table="…"'):
-            tacit.ask(file, COUNT, unit=unit, epsilon=1)
+            tacit.ask(file, COUNT, unit_column=unit, epsilon=1)
     with pytest.raises(PolicyError, match='is the data of "visits" already'):
-        tacit.ask(file, COUNT.replace("visits", "again"), table="again", unit="age", epsilon=1)
+        tacit.ask(file, COUNT.replace("visits", "again"), table="again", unit_column="age", epsilon=1)
     with Ledger.open(f"{file}.ledger") as ledger:
         ledger.seal("visits", "the unit was wrong")
-    tacit.ask(file, COUNT.replace("visits", "again"), table="again", unit="age", epsilon=1)
+    tacit.ask(file, COUNT.replace("visits", "again"), table="again", unit_column="age", epsilon=1)
     with pytest.raises(PolicyError):
-        tacit.ask(file, COUNT.replace("visits", "third"), table="third", unit="patient_id", epsilon=1)
+        tacit.ask(file, COUNT.replace("visits", "third"), table="third", unit_column="patient_id", epsilon=1)
     assert said(verify(f"{file}.ledger")) == ""
 
 
 def test_a_table_in_memory_has_one_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data: Any = visits()
     question = COUNT.replace("visits", "data")
-    tacit.ask(data, question, unit="patient_id", epsilon=1, ledger=tmp_path / "book")
+    tacit.ask(data, question, unit_column="patient_id", epsilon=1, ledger=tmp_path / "book")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     with pytest.raises(PolicyError, match="was counted by"):
-        tacit.ask(data, question, unit="age", epsilon=1, ledger=tmp_path / "book")
-    tacit.ask(data, question, unit="patient_id", epsilon=1)
+        tacit.ask(data, question, unit_column="age", epsilon=1, ledger=tmp_path / "book")
+    tacit.ask(data, question, unit_column="patient_id", epsilon=1)
     with pytest.raises(PolicyError, match="was counted by"):
-        tacit.ask(data, question, unit="age", epsilon=1)
+        tacit.ask(data, question, unit_column="age", epsilon=1)
 
 
 def test_the_ledger_beside_a_file_is_its_owners_alone(file: Path) -> None:
     before = os.umask(0)
     try:
-        tacit.ask(file, COUNT, unit="patient_id", epsilon=1)
+        tacit.ask(file, COUNT, unit_column="patient_id", epsilon=1)
     finally:
         os.umask(before)
     found = [path for path in file.parent.iterdir() if ".ledger" in path.name]
@@ -234,7 +234,7 @@ delta = 1e-6
 unit = "person"
 [tables.visits]
 source = "TABLE"
-unit = "pid"
+unit_column = "pid"
 clip_rows = 1
 [tables.visits.columns]
 pid = { type = "integer" }

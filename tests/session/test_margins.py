@@ -24,9 +24,9 @@ QUESTIONS = [
 def test_a_quote_and_its_answer_have_the_same_margin(sql: str, offer: dict[str, Any]) -> None:
     one = OneTable(
         data=TABLE.slice(0),  # a budget of its own
-        unit="who",
+        unit_column="who",
         bounds={"x": (0, 50)},
-        keys={"kind": ["a", "b", "c"]},
+        group_keys={"kind": ["a", "b", "c"]},
         clip_rows=3,
         currency="rho" if "rho" in offer else "epsilon",  # type: ignore[arg-type]  # its words are the same
         budget=100,
@@ -40,4 +40,4 @@ def test_a_quote_and_its_answer_have_the_same_margin(sql: str, offer: dict[str, 
     for row in answer.cells():
         for name, cell in zip(names, row, strict=True):
             if name in told and not cell.startswith(("0 ", "-")):  # one that was cut at zero has a shorter side
-                assert re.search("± .*", cell)[0] == told[name], (sql, offer)  # type: ignore[index]  # it is there
+                assert re.search("± [^ ]*", cell)[0] == told[name], (sql, offer)  # type: ignore[index]  # it is there

@@ -67,16 +67,16 @@ def test_a_quote_is_free_and_says_what_asking_costs(session: Session) -> None:
 
 
 def test_the_key_of_a_charge_is_known_before_and_whether_asking_is_free(session: Session) -> None:
-    before = session.key(COUNT, rho=1)
+    before = session.idempotency_key(COUNT, rho=1)
     assert (before.answered, before.versioned) == (False, True)
     assert spent(session) == 0
-    first = session.ask(COUNT, rho=1, key=before.name)
+    first = session.ask(COUNT, rho=1, idempotency_key=before.name)
     held = sqlite3.connect(session.policy.ledger(), isolation_level=None)
     held.execute("BEGIN IMMEDIATE")  # somebody charges, and nobody waits for that here
-    after = session.key(COUNT, rho=1)
+    after = session.idempotency_key(COUNT, rho=1)
     held.close()
     assert after == before._replace(answered=True)
-    assert not session.key(COUNT, rho=1.5).answered
+    assert not session.idempotency_key(COUNT, rho=1.5).answered
     assert session.ask(COUNT, rho=1) == first
 
 
@@ -132,11 +132,11 @@ def test_new_data_are_another_question(policy: Path, session: Session) -> None:
 
 
 def test_a_key_pays_once(session: Session) -> None:
-    first = session.ask(COUNT, rho=1, key="mine")
+    first = session.ask(COUNT, rho=1, idempotency_key="mine")
     paid = spent(session)
-    assert session.ask(COUNT, rho=1, key="mine") == first
+    assert session.ask(COUNT, rho=1, idempotency_key="mine") == first
     with pytest.raises(LedgerError, match="another program"):
-        session.ask(COUNT, rho=1.5, key="mine")
+        session.ask(COUNT, rho=1.5, idempotency_key="mine")
     assert spent(session) == paid
 
 
@@ -165,11 +165,11 @@ def test_an_answer_that_cannot_be_stored_is_not_shown(session: Session, monkeypa
 
     monkeypatch.setattr(session.ledger, "keep", full)
     with pytest.raises(LedgerError, match="key='k', which does not pay twice") as caught:
-        session.ask(COUNT, rho=1, key="k")
+        session.ask(COUNT, rho=1, idempotency_key="k")
     assert caught.value.__context__ is None
     monkeypatch.undo()
     paid = spent(session)
-    session.ask(COUNT, rho=1, key="k")
+    session.ask(COUNT, rho=1, idempotency_key="k")
     assert spent(session) == paid
 
 
@@ -252,10 +252,10 @@ def test_data_that_change_on_the_way_are_of_no_version(policy: Path, session: Se
             return (lambda _: next(versions)) if name == "version" else getattr(real, name)
 
     session.desk.engine = Changing()
-    first = session.ask(COUNT, rho=1, key="first")  # begun on "one", done on "two"
+    first = session.ask(COUNT, rho=1, idempotency_key="first")  # begun on "one", done on "two"
     assert not session.ask(COUNT, rho=1).cached  # of "two"
     assert not session.ask(COUNT, rho=1).cached  # of "one"
-    assert session.ask(COUNT, rho=1, key="first") != first  # "one" has an answer of its own by now
+    assert session.ask(COUNT, rho=1, idempotency_key="first") != first  # "one" has an answer of its own by now
     session.desk.engine = real
 
 
@@ -377,7 +377,7 @@ def test_nothing_printed_logged_or_raised_carries_data(
                 except TacitError as error:
                     seen += [*traceback.format_exception(error), *held(error)]
         priced = priced_by(session, COUNT, rho=1)
-        exact = session.engine.run(priced.planned.parts[0])
+        exact = session.engine.run(priced.parts[0])
         seen += [repr(exact), str(exact), repr(session), repr(session.engine), str(vars(session))]
     seen += [caplog.text, *capsys.readouterr()]
     assert CANARY not in "".join(seen)

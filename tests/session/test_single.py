@@ -15,7 +15,11 @@ from support.hospital import hospital, visits
 from tacit.base import Denied, InputError, OverBudget, SourceError, TacitError
 from tacit.session.single import EACH_ROW
 
-KNOWN: dict[str, Any] = {"unit": "patient_id", "bounds": {"cost": (0, 1000)}, "keys": {"ward": ["a", "b", "c"]}}
+KNOWN: dict[str, Any] = {
+    "unit_column": "patient_id",
+    "bounds": {"cost": (0, 1000)},
+    "group_keys": {"ward": ["a", "b", "c"]},
+}
 SQL = "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward"
 
 
@@ -63,11 +67,11 @@ def test_a_csv_file_is_read_as_what_was_said_of_it(tmp_path: Path) -> None:
 
 
 def test_each_row_may_be_a_person(file: Path) -> None:
-    answer = tacit.ask(file, "SELECT COUNT(*) AS n FROM visits", unit=EACH_ROW, epsilon=2)
+    answer = tacit.ask(file, "SELECT COUNT(*) AS n FROM visits", unit_column=EACH_ROW, epsilon=2)
     assert abs(answer.value() - 3000) < 20
     assert answer.facts["unit"] == "row"
     with pytest.raises(TacitError, match="unit"):  # a person's ε and a row's do not add
-        tacit.ask(file, "SELECT COUNT(*) AS n FROM visits", unit="patient_id", epsilon=2)
+        tacit.ask(file, "SELECT COUNT(*) AS n FROM visits", unit_column="patient_id", epsilon=2)
 
 
 def test_error_first(file: Path) -> None:
@@ -82,11 +86,11 @@ def test_error_first(file: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"unit": None}, "unit is missing"),
-        ({"unit": "patient"}, 'unit: there is no column "patient"; there are patient_id, ward'),
+        ({"unit_column": None}, "unit_column is missing"),
+        ({"unit_column": "patient"}, 'unit_column: there is no column "patient"; there are patient_id, ward'),
         ({"bounds": {"cst": (0, 1)}}, 'bounds: there is no column "cst"'),
         ({"bounds": {"cost": 5}}, "two values"),
-        ({"keys": {"w": []}}, 'keys: there is no column "w"'),
+        ({"group_keys": {"w": []}}, 'group_keys: there is no column "w"'),
         ({"types": {"cost": "money"}}, "there are integer, decimal"),
         ({"epsilon": None}, "say how much to spend"),
         ({"rho": 1}, "not epsilon and rho"),
@@ -128,7 +132,7 @@ def adult(folder: Path, more: str = "") -> Path:
 
 
 def test_the_first_contact_with_a_csv_file(tmp_path: Path) -> None:
-    known: dict[str, Any] = {"unit": EACH_ROW, "keys": {"sex": [0, 1]}, "epsilon": 1}
+    known: dict[str, Any] = {"unit_column": EACH_ROW, "group_keys": {"sex": [0, 1]}, "epsilon": 1}
     answer = tacit.ask(adult(tmp_path), "SELECT sex, COUNT(*) AS n FROM data GROUP BY sex", **known)
     assert answer.table["sex"].to_pylist()[:2] == [0, 1]
     assert abs(answer.table["n"][0].as_py() - 400) < 30
@@ -148,7 +152,7 @@ def test_both_names_work_for_every_kind_of_data(file: Path) -> None:
 
 def test_types_stay_what_they_were_when_a_file_was_first_read(tmp_path: Path) -> None:
     """One new row would else change how all others are read."""
-    known: dict[str, Any] = {"unit": EACH_ROW, "bounds": {"age": (0, 100)}, "epsilon": "1/2"}
+    known: dict[str, Any] = {"unit_column": EACH_ROW, "bounds": {"age": (0, 100)}, "epsilon": "1/2"}
     sql = "SELECT COUNT(age) AS n FROM data"
     tacit.ask(adult(tmp_path), sql, **known)
     answer = tacit.ask(adult(tmp_path, "old,x,y,z,w\n"), sql, **known)
@@ -160,7 +164,7 @@ def test_types_stay_what_they_were_when_a_file_was_first_read(tmp_path: Path) ->
 
 
 def test_a_file_that_is_broken_now_is_refused_and_nothing_is_charged(tmp_path: Path) -> None:
-    known: dict[str, Any] = {"unit": EACH_ROW, "epsilon": 1}
+    known: dict[str, Any] = {"unit_column": EACH_ROW, "epsilon": 1}
     tacit.ask(adult(tmp_path), "SELECT COUNT(*) FROM data", **known)
     with pytest.raises(SourceError, match="line 802: not 5 cells") as caught:
         tacit.ask(adult(tmp_path, "Smith\n"), "SELECT COUNT(*) FROM data", **known)
@@ -170,7 +174,7 @@ def test_a_file_that_is_broken_now_is_refused_and_nothing_is_charged(tmp_path: P
 def test_what_is_missing_is_named_as_an_argument(tmp_path: Path) -> None:
     path = adult(tmp_path)
     with pytest.raises(TacitError) as caught:
-        tacit.ask(path, "SELECT AVG(paid) FROM data", unit=EACH_ROW, epsilon=1)
+        tacit.ask(path, "SELECT AVG(paid) FROM data", unit_column=EACH_ROW, epsilon=1)
     assert 'pass bounds={"paid": (low, high)}' in str(caught.value)
     assert "policy" not in str(caught.value)
 
@@ -181,7 +185,7 @@ SECRET = "secret-diagnosis"
 def test_a_column_of_mixed_types_tells_no_value() -> None:
     frame = pd.DataFrame({"who": [1, 2], "diagnosis": pd.Series([3, SECRET], dtype=object)})
     with pytest.raises(SourceError, match='column "diagnosis" holds values of more than one type') as caught:
-        tacit.ask(frame, "SELECT COUNT(*) FROM data", unit="who", epsilon=1)
+        tacit.ask(frame, "SELECT COUNT(*) FROM data", unit_column="who", epsilon=1)
     error: BaseException | None = caught.value
     while error is not None:
         assert SECRET not in repr(error)

@@ -9,8 +9,7 @@ from sqlglot import exp
 from support.clinic import CLINIC
 from tacit.base import Refused
 from tacit.sql import lower, parse
-from tacit.sql.allow import ALLOWED, MOST_DEEP, MOST_NODES, check
-from tacit.sql.refusals import CLASSES
+from tacit.sql.allow import ALLOWED, CLASSES, MOST_DEEP, MOST_NODES, check
 
 EVERY: list[type[exp.Expr]] = [
     kind for _, kind in inspect.getmembers(exp, inspect.isclass) if issubclass(kind, exp.Expression)

@@ -182,3 +182,8 @@ def test_joins_and_sub_aggregation(session: Session) -> None:
 def test_an_expression_with_a_quantile_has_no_interval(session: Session) -> None:
     answer = asked(session, "SELECT MEDIAN(cost) * 2 AS twice, COUNT(*) + 1 AS more FROM visits", rho=1)
     assert list(answer.intervals) == ["more"]
+
+
+def test_a_text_that_reads_none_is_not_null(session: Session) -> None:
+    sql = "SELECT DISTINCT CASE WHEN urgent THEN 'None' END AS word FROM visits GROUP BY urgent HAVING COUNT(*) > -1e9"
+    assert set(asked(session, sql).table["word"].to_pylist()) == {"None", None}

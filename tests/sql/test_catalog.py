@@ -7,6 +7,8 @@ import pytest
 
 from tacit import policy
 from tacit.base import Refused
+from tacit.plan.bound import bound
+from tacit.plan.contribution import PRIVATE, Contribution
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan
 from tacit.sql import AskableTable, Catalog, lower, parse
@@ -21,7 +23,7 @@ currency = "epsilon"
 budget = 1
 
 [tables.visits]
-unit = "id"
+unit_column = "id"
 max_rows_per_unit = 7
 
 [tables.visits.columns]
@@ -29,7 +31,7 @@ id = { type = "integer", bounds = [0, 9] }
 cost = { type = "decimal", bounds = [0, 50], step = "0.5", nullable = false }
 heat = { type = "float", bounds = [0, 50], step = "0.5", nullable = false }
 age = { type = "integer", bounds = [0, 120] }
-ward = { type = "text", keys = ["east", "west"] }
+ward = { type = "text", group_keys = ["east", "west"] }
 day = { type = "date", bounds = [2024-01-01, 2024-12-31] }
 urgent = { type = "boolean" }
 free = { type = "integer" }
@@ -62,8 +64,20 @@ def test_facts_of_columns(catalog: Catalog) -> None:
     assert columns["free"].why == 'column "free" has no bounds'
 
 
-def test_a_float_can_be_missing_whatever_is_promised(catalog: Catalog) -> None:
-    assert catalog.tables["visits"].columns["heat"].nullable  # NaN is read as NULL
+def test_a_float_is_missing_only_where_it_may_be(catalog: Catalog) -> None:
+    assert not catalog.tables["visits"].columns["heat"].nullable  # rows in which it is NaN are left out
+
+
+@pytest.mark.parametrize(
+    ("value", "noises"),
+    [("heat", 1), ("heat * 2", 1), ("CLAMP(heat / cost, 0, 9)", 2), ("NULLIF(heat, 3)", 2), ("age", 2)],
+)
+def test_one_noise_serves_rows_and_sums_of_what_is_never_missing(catalog: Catalog, value: str, noises: int) -> None:
+    """What can make NULL (a quotient by zero, NULLIF) has a count of its own."""
+    question = lower(parse(f"SELECT COUNT(*), SUM({value}) FROM visits"), catalog)
+    for rows in (PRIVATE, Fraction(3)):
+        part = bound(question, norm="l1", contribution=Contribution(rows=rows)).parts[0]
+        assert len(part.clips) == noises
 
 
 def test_columns_that_cannot_be_used(catalog: Catalog) -> None:
@@ -128,7 +142,7 @@ def test_whole_numbers_beyond_all_doubles_are_numbers_but_units_stay_what_they_a
     declared = policy.Policy(
         dataset=policy.Dataset(name="d"),
         privacy=policy.Privacy(currency=policy.Currency.EPSILON, budget=Fraction(1)),
-        tables={"t": policy.Table(unit="id", columns=columns)},
+        tables={"t": policy.Table(unit_column="id", columns=columns)},
     )
     table = Catalog.from_policy(declared).tables["t"]
     found = table.columns

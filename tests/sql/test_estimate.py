@@ -1,13 +1,21 @@
 """Intervals hold as often as they say, for either kind of noise, and closed forms agree with their definitions."""
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from tacit.plan.moments import Recipe
-from tacit.sql.estimate import Noisy, estimate, value_of, width
+from support.clinic import CLINIC
+from tacit.base import Relation
+from tacit.plan.bounded import Recipe
+from tacit.plan.contribution import Contribution
+from tacit.plan.price import Budget, price
+from tacit.sql import lower, parse
+from tacit.sql.estimate import estimate, expected, value_of, width
+from tacit.sql.stored import Noisy
 
 HALF, STEP = 1000, Fraction(1, 10)  # values in 0..200 around 100
 ROUNDS = 20_000
@@ -69,6 +77,42 @@ def test_widths_of_sums_of_laplace_noises(scales: list[float]) -> None:
     law = np.random.default_rng(7)
     total = sum(law.laplace(0, scale, 400_000) for scale in scales)
     assert 0.949 <= np.mean(np.abs(total) <= half) <= 0.954  # equal scales are moved apart, upward
+
+
+@pytest.mark.parametrize("count", [13, 20, 40])
+@pytest.mark.parametrize("confidence", [0.8, 0.99])
+def test_widths_of_sums_of_many_laplace_noises_are_wide_enough(count: int, confidence: float) -> None:
+    """Twenty equal ones once had a half-width of nearly 0: what a closed form cancels, doubles do not hold."""
+    half = float(width([np.array([1.0])] * count, "laplace", confidence)[0])
+    total = np.random.default_rng(7).laplace(0, 1, (count, 20_000)).sum(axis=0)
+    assert confidence <= np.mean(np.abs(total) <= half)
+    assert half < 2 * np.quantile(np.abs(total), confidence)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+@pytest.mark.parametrize("mean", [22.0, 100.0, 195.0])
+def test_an_average_far_from_its_typical_value_has_an_interval_round_it(kind: str, mean: float) -> None:
+    """Rows count a sixteenth of the largest value there, so the truth is up to sixteen such units from the guess."""
+    rows, half, typical = 5000, 112, 20
+    guessed = replace(recipe("avg", 2), half=half, middle=Fraction(typical))
+    truth = [rows * half, rows * (mean - typical) / float(STEP)]
+    found = estimate(guessed, noisy(truth, kind, 3000.0))
+    assert 0.94 <= np.mean((found.low <= mean) & (mean <= found.high)) <= 0.97
+
+
+@pytest.mark.parametrize("currency", ["epsilon", "rho", "mu_squared"])
+@pytest.mark.parametrize("sql", ["SUM(salary - 10000), COUNT(*)", "SUM(salary), AVG(salary)", "COUNT(*)"])
+def test_the_error_that_is_quoted_is_half_of_the_interval(sql: str, currency: Any) -> None:
+    """Also where values are measured from a middle below zero."""
+    question = lower(parse(f"SELECT {sql} FROM staff"), CLINIC)
+    budget = Budget(currency=currency, amount=Fraction(1, 2))
+    priced = price(question, budget, relation=Relation.REPLACE, unit="row", contribution=Contribution())
+    error = expected(priced)[0].error
+    (_, noise), *_ = priced.steps
+    size = float(noise.mechanism.magnitude)
+    measures = {name: Noisy(np.array([1e6]), noise.mechanism.family, size) for name in priced.recipes[0].inputs}
+    found = estimate(priced.recipes[0], measures)
+    assert error == pytest.approx((found.high - found.low)[0] / 2)
 
 
 def test_nothing_is_known_of_an_average_over_nobody() -> None:

@@ -1,4 +1,4 @@
-"""Whatever is asked, a Question or a TacitError comes out; what is accepted is sound, and nothing forbidden is."""
+"""Whatever is asked, a question or a TacitError comes out; what is accepted is sound, and nothing forbidden is."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from support.clinic import CLINIC
 from support.grammar import Written, questions, soups
+from support.plans import show
 from support.sound import check_sound
 from tacit.base import TacitError
-from tacit.plan.describe import show
-from tacit.plan.question import Question
+from tacit.plan.question import LoweredQuestion
 from tacit.sql import DIALECTS, lower, parse
 
 QUICK, LONG = 100, 20_000
@@ -20,7 +20,7 @@ def examples(count: int) -> settings:
     return settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def ask(sql: str, dialect: str | None = None) -> Question | None:
+def ask(sql: str, dialect: str | None = None) -> LoweredQuestion | None:
     """The question, checked; None where it is refused. Any other exception is a failure of the test."""
     try:
         question = lower(parse(sql, dialect), CLINIC)

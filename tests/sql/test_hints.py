@@ -13,7 +13,7 @@ from tacit.session import Quote, Session
 POPULATION = "least = 0\npopulation = 5000"
 
 
-@pytest.fixture(params=["rho", "epsilon"])
+@pytest.fixture(params=["rho", "epsilon", "mu_squared"])
 def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     with Session(hospital(tmp_path, currency=request.param, least=POPULATION), "ana") as opened:
         yield opened
@@ -74,13 +74,13 @@ def test_an_answer_that_would_be_noise_is_told_with_what_it_would_take(
         folder.mkdir()
         with Session(hospital(folder, currency=currency, clip=clip, least=POPULATION), "ana") as session:
             found = quote(session, sql, little)
-            (hint,) = found.hints
-            assert hint.kind == "noise"
+            (hint,) = [hint for hint in found.hints if hint.kind == "noise"]
             assert hint.words.startswith("n would be noise: its error is ")
             needed = _number(hint)
             assert hint.words.endswith(f"ask for {currency} ≥ {needed}")
-            assert quote(session, sql, float(needed)).hints == ()
-            assert quote(session, sql, 1.0).hints == ()
+            for enough in (float(needed), 1.0):
+                kinds = [hint.kind for hint in quote(session, sql, enough).hints]
+                assert kinds == (["profile"] if clip == '"private"' else [])
 
 
 def _number(hint: Hint) -> str:
@@ -123,3 +123,25 @@ def test_the_same_question_in_other_words_is_found_again(session: Session) -> No
     assert not first.cached
     assert again.cached
     assert again.table["n"].to_pylist() == first.table["count(*)"].to_pylist()
+
+
+def test_a_budget_for_few_questions_is_told_of_epsilon(session: Session, tmp_path: Path) -> None:
+    """The budget is 50: two of these are fewer than log(1/δ), a hundred are not."""
+    currency = session.policy.privacy.currency
+    few = [hint for hint in quote(session, COUNT, 25.0).hints if hint.kind == "cheaper"]
+    assert not [hint for hint in quote(session, COUNT, 0.5).hints if hint.kind == "cheaper"]
+    if currency == "epsilon":
+        assert not few
+        return
+    (hint,) = few
+    assert (hint.data["currency"], hint.data["questions"]) == (currency.value, 2)
+    ratio = float(hint.data["ratio"])
+    promise = session.policy.privacy.promise.epsilon(session.policy.privacy.delta).upper
+    (tmp_path / "other").mkdir()
+    with Session(hospital(tmp_path / "other", currency="epsilon", limit=400), "ana") as other:
+        (there,) = other.quote(COUNT, epsilon=promise / 2).expected
+    (here,) = quote(session, COUNT, 25.0).expected
+    assert here.error is not None
+    assert there.error is not None
+    assert there.error / here.error == pytest.approx(ratio, abs=0.02)
+    assert ratio < 1

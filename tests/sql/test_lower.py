@@ -9,11 +9,11 @@ from tacit.base import Refused, TacitError
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Scan
-from tacit.plan.question import Question
+from tacit.plan.question import LoweredQuestion
 from tacit.sql import AskableTable, Catalog, lower, parse
 
 
-def ask(sql: str, dialect: str | None = None) -> Question:
+def ask(sql: str, dialect: str | None = None) -> LoweredQuestion:
     return lower(parse(sql, dialect), CLINIC)
 
 

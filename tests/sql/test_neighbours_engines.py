@@ -20,8 +20,10 @@ from tacit.engine.postgres import PostgresEngine
 from tacit.engine.spark import SparkEngine
 from tacit.plan.bound import bound
 from tacit.plan.bounded import Bounded
+from tacit.plan.centre import centre_part, with_centre
 from tacit.plan.contribution import PRIVATE, Contribution
 from tacit.plan.facts import Type
+from tacit.plan.keys import by_counts
 from tacit.sql import lower, parse
 
 __all__ = ["postgres", "spark"]
@@ -55,13 +57,25 @@ REPRESENTATIVE = (
     "SELECT grade, SUM(bonus), VARIANCE(salary), MEDIAN(bonus) FROM staff GROUP BY grade",
     "SELECT title, COUNT(*) FROM staff GROUP BY title",
 )
-PARTS = [
-    part
+
+
+def with_centres(part: Bounded) -> Iterator[Bounded]:
+    """What is run to find the centres of averages, and the part with them in some place."""
+    for place, centre in enumerate(part.centres):
+        yield centre_part(part, centre, part.clips[0].norm)
+        part = with_centre(part, place, (centre.ranks.cells // 3, centre.ranks.cells // 2))
+    yield part
+
+
+ASKED = [
+    bound(lower(parse(sql), CATALOG), norm=norm, contribution=said)  # type: ignore[arg-type]  # a word
     for sql in REPRESENTATIVE
     for norm, said in (("l2", Contribution(rows=Fraction(2))), ("l1", Contribution(rows=PRIVATE)))
-    for part in bound(lower(parse(sql), CATALOG), norm=norm, contribution=said).parts  # type: ignore[arg-type]  # a word
-    if part.clips
 ]
+COUNTED = [part for asked in ASKED for part in getattr(by_counts(asked), "parts", ()) if part.counted is not None]
+PLAIN = (part for asked in ASKED for part in asked.parts if part.clips)
+PARTS = [found for part in (*PLAIN, *COUNTED) for found in with_centres(part)]
+assert COUNTED
 
 
 def tables(seed: int) -> dict[str, list[Row]]:

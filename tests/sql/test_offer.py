@@ -8,8 +8,8 @@ import pytest
 
 from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital
-from tacit.base import InputError, OverBudget, Refused
-from tacit.policy import load
+from tacit.base import InputError, OverBudget, Refused, Unpriced
+from tacit.policy import Currency, load
 from tacit.policy.decide import least_price
 from tacit.session import Session
 from tacit.sql import Catalog
@@ -17,7 +17,7 @@ from tacit.sql import Catalog
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
-@pytest.fixture(params=["rho", "epsilon"])
+@pytest.fixture(params=["rho", "epsilon", "mu_squared"])
 def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     with Session(hospital(tmp_path, currency=request.param), "ana") as opened:
         yield opened
@@ -29,7 +29,8 @@ def of(session: Session, amount: float) -> dict[str, Any]:
 
 
 def spend(quote: Any) -> float:
-    return float(quote.cost.epsilon if quote.cost.epsilon is not None else quote.cost.rho)
+    (amount,) = [known for name in Currency if (known := getattr(quote.cost, name)) is not None]
+    return float(amount)
 
 
 @pytest.mark.parametrize("sql", [COUNT, "SELECT ward, SUM(cost) AS s, COUNT(*) AS n FROM visits GROUP BY ward"])
@@ -69,13 +70,32 @@ def test_errors_that_nobody_knows_in_advance_are_not_promised(session: Session) 
 def test_one_offer_at_a_time(session: Session) -> None:
     with pytest.raises(InputError, match="not rho and error"):
         session.quote(COUNT, rho=1, error=5)
-    with pytest.raises(Refused, match="say how much to spend"):
+    with pytest.raises(Unpriced, match="say how much to spend"):
         session.quote(COUNT)
     if session.policy.privacy.currency == "epsilon":
         with pytest.raises(Refused, match="paid for in epsilon"):
             session.quote(COUNT, rho=1)
     else:
         assert spend(session.quote(COUNT, epsilon=1)) < 0.1
+        wrong: dict[str, Any] = {"mu_squared" if session.policy.privacy.currency == "rho" else "rho": 1}
+        with pytest.raises(Refused, match=f"paid for in {session.policy.privacy.currency}: offer a .* or an epsilon"):
+            session.quote(COUNT, **wrong)
+
+
+def test_an_epsilon_buys_less_noise_in_mu_squared_than_in_rho(tmp_path: Path) -> None:
+    """σ is 0.93 of what it is in ρ, and what is charged is all that was offered."""
+    errors = {}
+    for currency in ("rho", "mu_squared"):
+        (tmp_path / currency).mkdir()
+        with Session(hospital(tmp_path / currency, currency=currency), "ana") as session:
+            quote = session.quote(COUNT, epsilon=1)
+            (line,) = quote.expected
+            assert line.error is not None
+            errors[currency] = line.error
+            full = session.quote(COUNT, **of(session, 2))
+            assert spend(full) == pytest.approx(2, rel=2e-6)
+            assert spend(full) <= 2
+    assert errors["mu_squared"] / errors["rho"] == pytest.approx(0.932, abs=0.01)
 
 
 def test_intervals_of_quantiles_are_for_95_percent(session: Session) -> None:
@@ -103,7 +123,7 @@ def test_a_quote_can_be_read(session: Session) -> None:
 # --- the least price
 
 
-@pytest.fixture(params=["rho", "epsilon"])
+@pytest.fixture(params=["rho", "epsilon", "mu_squared"])
 def frugal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     """The hospital with the usual least price: a thousandth of ana's limit of 40."""
     with Session(hospital(tmp_path, currency=request.param, least=""), "ana") as opened:
@@ -140,7 +160,7 @@ def test_the_price_of_an_error_is_raised_too(frugal: Session) -> None:
     assert spend(quote) == pytest.approx(0.04)
     assert max(line.error or 0 for line in quote.expected) < 10**5
     assert [hint.kind for hint in quote.hints] == ["raised"]
-    assert not frugal.quote(COUNT, error=20).hints
+    assert "raised" not in {hint.kind for hint in frugal.quote(COUNT, error=20).hints}
 
 
 def test_a_thousand_questions_are_the_most(tmp_path: Path) -> None:

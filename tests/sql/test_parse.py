@@ -7,8 +7,7 @@ import pytest
 from sqlglot import exp
 
 from tacit.base import Refused
-from tacit.sql.options import CLAUSE
-from tacit.sql.parse import DIALECTS, MOST_CHARACTERS, MOST_NESTED, MOST_TOKENS, parse
+from tacit.sql.parse import CLAUSE, DIALECTS, MOST_CHARACTERS, MOST_NESTED, MOST_TOKENS, parse
 
 COUNT = "SELECT COUNT(*) FROM visits"
 

@@ -88,7 +88,7 @@ def policies(draw: st.DrawFn) -> Policy:
     if draw(st.integers(0, 4)):
         groups = draw(st.sampled_from([None, None, 1, 100, 10**9, 10**40]))
         table = {
-            "unit": "pid",
+            "unit_column": "pid",
             "clip_rows": draw(clips),
             "max_rows_per_unit": draw(st.sampled_from([None, None, 1, 3, 10**6, 2**40, 10**50])),
             "max_groups": groups,
@@ -96,7 +96,7 @@ def policies(draw: st.DrawFn) -> Policy:
         }
     held = {
         "pid": Column(type=ColumnType.INTEGER),
-        "g": Column(type=ColumnType.TEXT, keys=keys),
+        "g": Column(type=ColumnType.TEXT, group_keys=keys),
         "x": draw(columns(draw(st.sampled_from([ColumnType.DECIMAL, ColumnType.FLOAT])))),
         "n": draw(columns(ColumnType.INTEGER)),
     }
@@ -173,8 +173,12 @@ def test_what_is_priced_runs(engine: DuckDBEngine, data: st.DataObject) -> None:
 
 
 def one_table(column: Column, **privacy: Any) -> Policy:
-    columns = {"pid": Column(type=ColumnType.INTEGER), "x": column, "g": Column(type=ColumnType.TEXT, keys=("a", "b"))}
-    table = Table(unit="pid", clip_rows="private", columns=columns)
+    columns = {
+        "pid": Column(type=ColumnType.INTEGER),
+        "x": column,
+        "g": Column(type=ColumnType.TEXT, group_keys=("a", "b")),
+    }
+    table = Table(unit_column="pid", clip_rows="private", columns=columns)
     given = {"currency": Currency.EPSILON, "budget": 10**4, "delta": Fraction(1, 10**6), **privacy}
     return Policy(dataset=Dataset(name="d"), privacy=Privacy(**given), tables={"t": table}, analysts={"*": Analyst()})
 
@@ -182,7 +186,7 @@ def one_table(column: Column, **privacy: Any) -> Policy:
 @pytest.mark.parametrize("currency", Currency)
 @pytest.mark.parametrize(
     "power",
-    [0, 24, 25, 26, 27, 63, 190, *(pytest.param(p, marks=pytest.mark.slow) for p in (20, 23, 28, 40, 52, 53, 64, 126))],
+    [0, 24, 26, 27, 63, 190, *(pytest.param(p, marks=pytest.mark.slow) for p in (20, 23, 25, 28, 40, 52, 53, 64, 126))],
 )
 def test_sums_and_averages_of_every_size_are_answered(
     engine: DuckDBEngine, tmp_path: Path, power: int, currency: Currency

@@ -20,7 +20,7 @@ import pyarrow as pa
 from tacit.base import Number
 from tacit.engine import Engine
 from tacit.ledger import Ledger
-from tacit.loss import ZCDP, Approx, Loss
+from tacit.loss import Loss
 from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, Policy, Privacy, Table
 from tacit.session import Session
 
@@ -81,10 +81,10 @@ def rows(cells: int, side: str, *, people: int = len(AMOUNTS)) -> pa.Table:
 def policy(cells: int, currency: Currency, clip: Fraction | str) -> Policy:
     columns = {
         "person": Column(type=ColumnType.INTEGER),
-        "cell": Column(type=ColumnType.TEXT, keys=tuple(f"c{cell}" for cell in range(cells)), nullable=False),
+        "cell": Column(type=ColumnType.TEXT, group_keys=tuple(f"c{cell}" for cell in range(cells)), nullable=False),
         "drug": Column(type=ColumnType.TEXT, nullable=False),
         "amount": Column(type=ColumnType.INTEGER, bounds=(0, MORE), nullable=False),
-        "kind": Column(type=ColumnType.TEXT, keys=("a", "b", "c"), nullable=False),
+        "kind": Column(type=ColumnType.TEXT, group_keys=("a", "b", "c"), nullable=False),
     }
     return Policy(
         dataset=Dataset(name="audited", source="audited"),
@@ -95,7 +95,7 @@ def policy(cells: int, currency: Currency, clip: Fraction | str) -> Policy:
             delta=Fraction(1, 10**2),
             least=Fraction(0),  # prices are told apart by next to nothing, so that each draws anew
         ),
-        tables={"visits": Table(unit="person", clip_rows=clip, columns=columns)},
+        tables={"visits": Table(unit_column="person", clip_rows=clip, columns=columns)},
         analysts={"ana": Analyst()},
     )
 
@@ -115,11 +115,8 @@ class Desk:
     def claim(self) -> Loss:
         """What the ledger charges for one question, as a guarantee."""
         cost = self.sessions["with"].quote(self.question.sql, **self._offer(self.price)).cost
-        if self.currency is Currency.RHO:
-            assert cost.rho is not None
-            return ZCDP(cost.rho, delta=cost.delta)
-        assert cost.epsilon is not None
-        return Approx(cost.epsilon, cost.delta)
+        spend = getattr(cost, self.currency.value)
+        return self.currency.loss(spend, cost.delta, relation=cost.relation, unit="row")
 
     def outputs(self, side: str, size: int) -> list[Any]:
         """So many answers about one of the two databases: None where a key is not shown, else the numbers."""
@@ -143,7 +140,7 @@ class Desk:
         return [(shown[name],) if (name := f"{key[0]}{cell}") in shown else None for cell in range(self.cells)]
 
     def _offer(self, price: Number) -> dict[str, Any]:
-        return {"rho" if self.currency is Currency.RHO else "epsilon": price}
+        return {self.currency.value: price}
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def issued(folder: Path, sql: str = COUNT, *, currency: str = "epsilon", clip: s
     new_key(folder / "issuer")
     with Session(policy, "ana") as session:
         release = session.ask(sql, **{currency: spend})
-        made = release.certificate(ledger=session.ledger, key=folder / "issuer", sql=sql)
+        made = release.certificate(ledger=session.ledger, signing_key=folder / "issuer", sql=sql)
     return Issued(folder, sql, release, made)
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.plan.bounded import Bounded, Clip, Key, Measure, Presence, Ranks
+from tacit.plan.cells import Piece
 from tacit.plan.expression import Column
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Scan, Source
@@ -108,7 +109,14 @@ AGE = Measure(name="age", value=column("age"), low=0, high=120)
 WHO = Measure(name="who", kind="units", value=column("age"), low=64, high=64)
 EVERYONE = Measure(name="everyone", kind="units", low=32, high=32)
 AGES_SEEN = Measure(name="ages", kind="distinct", value=column("age"), cap=3)
-CELLS = Ranks(name="cells", value=column("cost"), low=Fraction(-50), width=Fraction(25), cells=10, one=256)
+PIECES = (
+    Piece(low=Fraction(-40), width=Fraction(20), cells=2),  # some lie before it
+    Piece(low=Fraction(0), width=Fraction(1, 100), cells=1000),
+    Piece(low=Fraction(10), width=Fraction(7, 3), cells=30),
+    Piece(low=Fraction(80), width=Fraction(33), cells=3),  # and some after
+)
+CELLS = Ranks(name="cells", value=column("cost"), pieces=PIECES, one=256)
+EVEN = Piece(low=Fraction(-50), width=Fraction(25), cells=10)
 
 
 def clip(norm: str, bound: Fraction | int, *names: str, scales: Sequence[Fraction] = (), exempt: bool = False) -> Clip:
@@ -155,7 +163,7 @@ def of_busy(norm: str, *keys: str, strict: bool = False) -> Bounded:
             clip(norm, 2**30, "narrow", exempt=True),
             clip(norm, 256 * 18, "cells"),
         ),
-        ranks=(replace(CELLS, value=read("cost")),),
+        ranks=(replace(CELLS, value=read("cost"), pieces=(EVEN,)),),
     )
 
 
@@ -313,6 +321,19 @@ def presence(item: Presence, read: list[Row], group: Callable[[Row], tuple[Any, 
     return total
 
 
+def cell_of(value: float, ranks: Ranks) -> int:
+    """In doubles, as an engine does it."""
+    before = 0
+    for piece in ranks.pieces:
+        if value < float(piece.high) or piece is ranks.pieces[-1]:
+            inverse = piece.width.numerator == 1
+            far = value - float(piece.low)
+            place = far * piece.width.denominator if inverse else far / float(piece.width)
+            return before + min(max(math.floor(place), 0), piece.cells - 1)
+        before += piece.cells
+    raise AssertionError
+
+
 def cells(
     ranks: Ranks, item: Clip, read: list[Row], group: Callable[[Row], tuple[Any, ...]]
 ) -> dict[tuple[Any, ...], int]:
@@ -331,6 +352,6 @@ def cells(
     for row in read:
         if row[3] is not None:
             scale = weights[row[0]]
-            cell = min(max(math.floor((row[3] + 50.0) / 25.0), 0), ranks.cells - 1)
+            cell = cell_of(row[3], ranks)
             total[(*group(row), cell)] += ranks.one if scale is None else math.trunc(ranks.one * scale)
     return total

@@ -189,7 +189,7 @@ def answers(engine: Engine, sql: str, how_much: Sequence[Contribution] = (DECLAR
             if _open(sql) and not budget.delta:
                 continue
             how: dict[str, Any] = {"relation": Relation.ADD_REMOVE, "unit": "patient", "contribution": said}
-            for part in price(question, budget, **how).planned.parts:
+            for part in price(question, budget, **how).parts:
                 if part not in seen:  # where no clip is needed, both say the same
                     seen.add(part)
                     found += _part(engine, part)

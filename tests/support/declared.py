@@ -36,7 +36,7 @@ def draft(**changes: Any) -> dict[str, Any]:
                 "columns": [
                     {"name": "customer", "type": "integer"},
                     {"name": "age", "type": "integer", "low": "0", "high": "110", "nullable": False},
-                    {"name": "branch", "type": "text", "keys": ["east", "north", "west"], "nullable": False},
+                    {"name": "branch", "type": "text", "group_keys": ["east", "north", "west"], "nullable": False},
                     {"name": "paid", "type": "decimal", "low": "0", "high": "100", "step": "0.01", "clip": "200"},
                     {"name": "day", "type": "date", "low": "2026-01-01", "high": "2026-12-31"},
                 ],

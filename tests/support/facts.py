@@ -13,7 +13,7 @@ from tacit.engine.unit import StoredTable
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node
-from tacit.plan.question import Question
+from tacit.plan.question import LoweredQuestion
 
 __all__ = ["check_facts", "nodes"]
 
@@ -25,7 +25,7 @@ def nodes(node: Node) -> Iterator[Node]:
             yield from nodes(getattr(node, name))
 
 
-def check_facts(question: Question, data: Family, version: str = "whole") -> None:
+def check_facts(question: LoweredQuestion, data: Family, version: str = "whole") -> None:
     """Every column of the rows that are asked about, and every key and argument."""
     source = data.relation(question.source, version)
     asked: list[Expression] = [key.expression for key in question.keys]
@@ -36,7 +36,7 @@ def check_facts(question: Question, data: Family, version: str = "whole") -> Non
     engine = data.engine
     tables = {name: StoredTable(sql=sql, types=engine.columns(name)) for name, sql in engine._tables.items()}
     chosen = ", ".join(f"{sql} AS v{i}" for i, (_, sql) in enumerate(values))
-    columns = data.engine._fetch(f"SELECT {chosen} FROM ({relation_sql(source, DUCKDB, tables)}) AS r")
+    columns = data.engine._catalog.fetch(f"SELECT {chosen} FROM ({relation_sql(source, DUCKDB, tables)}) AS r")
     for (facts, sql), column in zip(values, columns, strict=True):
         for value in column.to_pylist():
             assert true_of(facts, value), (sql, facts, value)

@@ -35,12 +35,12 @@ LEAST
 
 [tables.visits]
 source = "visits.parquet"
-unit = "patient_id"
+unit_column = "patient_id"
 clip_rows = CLIP
 
 [tables.visits.columns]
 patient_id = { type = "integer" }
-ward = { type = "text", keys = ["a", "b", "c", "d"], nullable = false }
+ward = { type = "text", group_keys = ["a", "b", "c", "d"], nullable = false }
 drug = { type = "text", nullable = false }
 cost = { type = "decimal", bounds = [0, 1000], step = 0.01, nullable = false }
 age = { type = "integer", bounds = [0, 110], nullable = false }
@@ -52,7 +52,7 @@ public = true
 source = "wards.parquet"
 
 [tables.wards.columns]
-ward = { type = "text", keys = ["a", "b", "c", "d"], nullable = false }
+ward = { type = "text", group_keys = ["a", "b", "c", "d"], nullable = false }
 floor = { type = "integer", bounds = [0, 9], nullable = false }
 
 [analysts.ana]

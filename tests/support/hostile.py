@@ -24,7 +24,7 @@ delta = 1e-6
 
 [tables.trips]
 source = "trips.parquet"
-unit = "person_id"
+unit_column = "person_id"
 clip_rows = 50
 
 [tables.trips.columns]

@@ -7,7 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.base import TacitError
-from tacit.loss import PLD, ZCDP, Approx, DiscreteLaplacePart, DiscreteNormal, Loss, Normal, Part, Pure, ResponsePart
+from tacit.loss import (
+    PLD,
+    ZCDP,
+    Approx,
+    DiscreteLaplacePart,
+    DiscreteNormal,
+    Loss,
+    Normal,
+    Part,
+    Pure,
+    RangePart,
+    ResponsePart,
+)
 from tacit.mechanism import Example, Mechanism
 
 __all__ = ["constants", "own_modules", "resized", "samplers", "weakened", "weaker"]
@@ -22,6 +34,8 @@ def resized(claim: Loss, factor: Fraction) -> Loss:
     def part(p: Part) -> Part:
         if isinstance(p, ResponsePart):
             return ResponsePart(p.epsilon * factor, p.delta)
+        if isinstance(p, RangePart):
+            return RangePart(p.epsilon * factor)
         if isinstance(p, DiscreteLaplacePart):
             return DiscreteLaplacePart(p.scale / factor, p.shift)
         if isinstance(p, DiscreteNormal):

@@ -18,7 +18,7 @@ budget = 2.0
 delta = 1e-6
 
 [tables.visits]
-unit = "patient_id"
+unit_column = "patient_id"
 clip_rows = 20
 
 [tables.visits.columns.patient_id]
@@ -36,7 +36,7 @@ type = "integer"
 
 [tables.visits.columns.ward]
 type = "text"
-keys = ["east", "west"]
+group_keys = ["east", "west"]
 
 [tables.visits.columns.note]
 type = "text"

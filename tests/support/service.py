@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
-from typing import Any
+from typing import Any, Unpack
 
 import httpx
 
 from tacit.cli.demo.clinic import build
-from tacit.server.auth.people import Role
+from tacit.engine import Watch
+from tacit.server.ask.datasets import Datasets
+from tacit.server.auth.people import Identity, Role
 from tacit.server.ops.config import Config
 from tacit.server.ops.run import server
 from tacit.server.ops.service import Service
+from tacit.session import TableRelease
+from tacit.sql.offer import OfferTerms
 
-__all__ = ["COUNT", "Running", "clinic", "running"]
+__all__ = ["COUNT", "Running", "asked", "clinic", "running"]
 
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used on http, and slow to make for each client
 COUNT = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"
@@ -83,12 +87,26 @@ class Running:
         return self.call(who, "POST", "/v1/datasets/clinic/ask", json=body, headers=dict(headers or {}))
 
 
+def asked(
+    datasets: Datasets,
+    who: Identity,
+    dataset: str,
+    sql: str,
+    *,
+    key: str | None = None,
+    watch: Watch | None = None,
+    **terms: Unpack[OfferTerms],
+) -> TableRelease:
+    """The answer to a question, as a door asks for it."""
+    return datasets.answer(datasets.question(who, dataset, sql, **terms), key=key, watch=watch)
+
+
 @contextmanager
 def running(folder: Path, build: Callable[[Path], Path] = clinic, **settings: Any) -> Iterator[Running]:
     """Uvicorn in a thread; at the end it is told to stop, and has stopped. `build` writes the data and the policy."""
     given = {"rate": 100_000, "failures": 100_000, "grace": 5} | settings
     config = Config(datasets=(build(folder),), listen="127.0.0.1:0", state=folder / "state", **given)
-    service = Service.open(config)
+    service = Service(config)
     tokens = {}
     for name, role in PEOPLE.items():
         service.people.add(name, role)

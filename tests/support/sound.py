@@ -4,13 +4,13 @@ from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.operation import OPERATIONS
-from tacit.plan.question import FUNCTIONS, Question
+from tacit.plan.question import FUNCTIONS, LoweredQuestion
 from tacit.sql import Catalog
 
 __all__ = ["check_sound"]
 
 
-def check_sound(question: Question, catalog: Catalog) -> None:
+def check_sound(question: LoweredQuestion, catalog: Catalog) -> None:
     """Assert that rows have one owner, that names are known, and that nothing but declared columns is read."""
     source = question.source
     assert source.private

@@ -27,6 +27,9 @@ SETTINGS = {
     # a zone with summer time, so that what goes through a zone by mistake shows
     "spark.sql.session.timeZone": "America/New_York",
 }
+if os.environ.get("TACIT_TESTS") != "full":
+    # in a process of a minute, compiling code a second time takes longer than it saves; in a long one it does not
+    SETTINGS["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @cache

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from tacit.survey.survey import Survey
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import Survey, parse
 
 __all__ = ["SLEEP", "sleep", "written"]
 

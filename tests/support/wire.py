@@ -21,7 +21,9 @@ from tacit.server.ask.datasets import Datasets
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import People
 from tacit.server.db import State
-from tacit.server.wire import WireLimits, serve_wire
+from tacit.server.http.rate import RateLimit
+from tacit.server.ops.log import Metrics
+from tacit.server.wire import WireLimits, WireTally, serve_wire
 
 __all__ = ["SIZE", "Clinic", "Raw", "Served", "text"]
 
@@ -38,7 +40,7 @@ delta = 1e-6
 
 [tables.visits]
 source = "visits.parquet"
-unit = "patient_id"
+unit_column = "patient_id"
 clip_rows = 1
 
 [tables.visits.columns.patient_id]
@@ -59,7 +61,7 @@ clip = 100
 
 [tables.visits.columns.ward]
 type = "text"
-keys = ["east", "west"]
+group_keys = ["east", "west"]
 
 [tables.visits.columns.day]
 type = "date"
@@ -75,7 +77,7 @@ hidden = true
 
 [tables.payroll]
 source = "visits.parquet"
-unit = "patient_id"
+unit_column = "patient_id"
 clip_rows = 1
 
 [tables.payroll.columns.age]
@@ -87,7 +89,7 @@ public = true
 
 [tables.wards.columns.ward]
 type = "text"
-keys = ["east", "west"]
+group_keys = ["east", "west"]
 
 [analysts.ana]
 limit = 60.0
@@ -98,6 +100,7 @@ limit = 0.5
 tables = ["visits"]
 """
 SIZE = 4000
+LIMITS = WireLimits()
 
 
 class Clinic:
@@ -133,7 +136,7 @@ class Clinic:
 class Served:
     """The server as a context, and clients of it."""
 
-    def __init__(self, clinic: Clinic, limits: WireLimits | None = None, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, clinic: Clinic, limits: WireLimits = LIMITS, context: ssl.SSLContext | None = None) -> None:
         self.clinic, self._limits, self._context = clinic, limits, context
         self.port = 0
         self._ready = threading.Event()
@@ -147,6 +150,7 @@ class Served:
             ssl=self._context,
             limits=self._limits,
             shelf=self.clinic.shelf,
+            tally=WireTally(RateLimit(10**9), RateLimit(10**9), Metrics()),
         )
         self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self.port = server.sockets[0].getsockname()[1]

@@ -14,9 +14,9 @@ from tacit.base import InputError
 from tacit.cli.app import app
 from tacit.ledger.checkpoint import Signer
 from tacit.survey.certificate import SurveyCertificate, certificate_of, check_survey
-from tacit.survey.demo import simulate
+from tacit.survey.plan import simulate
 from tacit.survey.results import results_of
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 
 EVERY = """
 name = "every"
@@ -74,7 +74,7 @@ def run(*words: Any) -> tuple[int, str]:
 
 def test_it_is_true_for_every_kind_of_question(issued: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = issued
-    given = ["--key", folder / "issuer.key.pub", "--answer", folder / "results.csv"]
+    given = ["--public-key", folder / "issuer.key.pub", "--answer", folder / "results.csv"]
     code, told = run(folder / "certificate.json", *given)
     assert (code, told.count("✓")) == (0, 8), told
     assert "can be at most" in told
@@ -125,6 +125,10 @@ def moved(content: dict[str, Any]) -> None:
     content["questions"][1]["estimates"][0]["value"] = "99.0"
 
 
+def far(content: dict[str, Any]) -> None:
+    content["questions"][3]["estimates"][0] |= {"value": "25.0", "lower": "0.0", "upper": "2.0"}
+
+
 LIES: dict[str, tuple[Lie, set[str]]] = {
     "other coins": (coins, {"coins"}),
     "a smaller epsilon of a question": (question(1, "epsilon", "0.1"), {"coins"}),
@@ -132,6 +136,7 @@ LIES: dict[str, tuple[Lie, set[str]]] = {
     "better odds": (odds, {"odds"}),
     "more hidden by mixing": (hidden, {"shuffled"}),
     "an estimate outside its bar": (moved, {"bars", "answer"}),
+    "a mean outside its bar": (far, {"bars", "answer"}),
     "more reports than came": (question(0, "reports", 10**9), {"bars"}),
     "another name": (question(0, "name", "other"), {"answer"}),
 }
@@ -147,9 +152,37 @@ def test_every_lie_is_seen_and_breaks_the_signature(lie: str, issued: tuple[Path
     assert {check.name for check in checks if check.ok is False} >= {"signature", *names}
     bad = folder / "bad.json"
     bad.write_text(json.dumps(data))
-    code, told = run(bad, "--key", folder / "issuer.key.pub")
+    code, told = run(bad, "--public-key", folder / "issuer.key.pub")
     assert code == 1
     assert "Do not rely on it" in told
+
+
+def swapped(text: str) -> str:
+    return text.replace("sure,no,", "sure,?,").replace("sure,yes,", "sure,no,").replace("sure,?,", "sure,yes,")
+
+
+def told_before(text: str) -> str:
+    """Another estimate in front, and the certified ones of that question at the end."""
+    head, *rows = text.splitlines(keepends=True)
+    own = [row for row in rows if row.startswith("sure,")]
+    forged = "sure,no,share,0.9,0.8,1.0,0.9,2000,2\r\n"
+    return "".join([head, forged, *(row for row in rows if row not in own), *own])
+
+
+def one_more(text: str) -> str:
+    return text.replace("mean,mean,", "many,z,share,0.9,0.8,1.0,0.9,2000,2\r\nmean,mean,")
+
+
+@pytest.mark.parametrize("change", [swapped, told_before, one_more])
+def test_a_table_that_says_something_else_is_seen(
+    change: Callable[[str], str], issued: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    folder, made = issued
+    text = (folder / "results.csv").read_text()
+    assert change(text) != text
+    (tmp_path / "table.csv").write_text(change(text), newline="")
+    checks = check_survey(SurveyCertificate.of(made), answer=tmp_path / "table.csv")
+    assert [check.name for check in checks if check.ok is False] == ["answer"]
 
 
 def test_what_cannot_be_read(issued: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:

@@ -19,9 +19,16 @@ from tacit.survey.bit_flip import BitFlip
 from tacit.survey.device import Device, KeyedRng, MeanMemo, Memo, device_secret
 from tacit.survey.mean import OneBitMean
 from tacit.survey.protocol import Protocol
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 
 GOOD: dict[str, Any] = {"slept": True, "wakes": "noise", "takes": ["tea", "a walk"], "hours": 7.5}
+
+
+def test_another_epsilon_has_coins_of_its_own() -> None:
+    """With the same coins the report at the larger ε would follow the one at the smaller, and rule answers out."""
+    small, large = (DirectResponse(epsilon=Fraction(e), categories=16) for e in ("1/100", "2/100"))
+    pairs = [(Memo(small, "q", secret(i)).report(3), Memo(large, "q", secret(i)).report(3)) for i in range(300)]
+    assert sum(one == other for one, other in pairs) < 60  # 1 in 16 by chance; nearly all with the same coins
 
 
 def test_a_submission_has_a_report_on_every_question() -> None:

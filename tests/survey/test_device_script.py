@@ -15,11 +15,11 @@ from support.fixed_rng import FixedRng
 from support.node import MODULE, node, told
 from support.surveys import sleep
 from support.tree import ROOT
+from tacit.survey.bit_flip import SeveralResponse
 from tacit.survey.direct import DirectResponse
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
 from tacit.survey.registry import PROTOCOLS
-from tacit.survey.several import SeveralResponse
 from tacit.survey.square_wave import SquareWave
 from tacit.survey.vectors import Stream
 

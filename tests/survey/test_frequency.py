@@ -31,7 +31,7 @@ from tacit.survey import (
     Tally,
 )
 from tacit.survey.bits import Bits
-from tacit.survey.frequency import word
+from tacit.survey.protocol import word
 
 
 def pooled(*, epsilon: Any, categories: int) -> PooledHashing:

@@ -73,7 +73,7 @@ def test_codes_of_several_answers() -> None:
     assert protocol.code(rows).tolist() == list(range(24))
     assert protocol.code((1, 2, 3)) == 23
     for question in range(3):
-        assert np.array_equal(protocol._answer(np.arange(24), question), rows[:, question])
+        assert np.array_equal(protocol._answer_to(np.arange(24), question), rows[:, question])
     for wrong in ([2, 0, 0], [0, -1, 0], [0, 0], [0.5, 0, 0], [[0, 0, 4]]):
         with pytest.raises(InputError):
             protocol.code(wrong)

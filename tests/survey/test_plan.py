@@ -10,10 +10,9 @@ from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import InputError
 from tacit.mechanism import DiscreteLaplace
 from tacit.survey import DirectResponse
-from tacit.survey.demo import simulate
-from tacit.survey.plan import beside, plan, spelled
+from tacit.survey.plan import beside, plan, simulate, spelled
 from tacit.survey.results import results_of
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 
 EVERY = """
 name = "every"

@@ -18,10 +18,9 @@ from support.reports import (
     within,
 )
 from tacit.base import InputError
-from tacit.survey.estimate import normal
 from tacit.survey.hash_family import bucket_of_text
 from tacit.survey.prefix import PrefixCounts, PrefixText, _longer
-from tacit.survey.protocol import Array
+from tacit.survey.protocol import Array, normal
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(5, 2), Fraction(5)]
 LETTERS = "abcdefghijklmnopqrstuvwxyz "

@@ -8,7 +8,7 @@ import pytest
 from support.node import MODULE
 from tacit.base import InputError, PolicyError
 from tacit.survey.choose import choose
-from tacit.survey.question import Asked, Question, Shown, protocol_for
+from tacit.survey.question import NumberSummary, Question, QuestionKind, protocol_for
 from tacit.survey.registry import PROTOCOLS
 from tacit.survey.shuffle import stripped
 from tacit.survey.square_wave import SquareWave
@@ -23,7 +23,7 @@ def options(count: int) -> tuple[str, ...]:
 @pytest.mark.parametrize("count", [2, 3, 10, 100, 4096])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), ONE, Fraction(5)])
 def test_a_choice_has_the_protocol_with_the_least_error(count: int, epsilon: Fraction) -> None:
-    question = Question(ask="?", kind=Asked.CHOICE, options=options(count))
+    question = Question(ask="?", kind=QuestionKind.CHOICE, options=options(count))
     found = protocol_for(question, epsilon)
     assert found == choose(categories=count, epsilon=epsilon).protocol
     assert found.epsilon == epsilon
@@ -32,24 +32,24 @@ def test_a_choice_has_the_protocol_with_the_least_error(count: int, epsilon: Fra
 
 
 def test_the_other_kinds() -> None:
-    several = protocol_for(Question(ask="?", kind=Asked.SEVERAL, options=options(5)), ONE)
+    several = protocol_for(Question(ask="?", kind=QuestionKind.SEVERAL, options=options(5)), ONE)
     assert several.kind == "several"
     assert several.epsilon == 1
-    assert protocol_for(Question(ask="?", kind=Asked.YES_NO), ONE).kind == "direct"
-    assert protocol_for(Question(ask="?", kind=Asked.NUMBER, range=(0, 24)), ONE).kind == "one_bit_mean"
-    shaped = Question(ask="?", kind=Asked.NUMBER, range=(0, 24), show=Shown.DISTRIBUTION, bins=12)
+    assert protocol_for(Question(ask="?", kind=QuestionKind.YES_NO), ONE).kind == "direct"
+    assert protocol_for(Question(ask="?", kind=QuestionKind.NUMBER, range=(0, 24)), ONE).kind == "one_bit_mean"
+    shaped = Question(ask="?", kind=QuestionKind.NUMBER, range=(0, 24), show=NumberSummary.DISTRIBUTION, bins=12)
     wave = protocol_for(shaped, ONE)
     assert isinstance(wave, SquareWave)
     assert wave.bins == 12
     assert [wave.low, wave.high] == [0, 24]
-    text = protocol_for(Question(ask="?", kind=Asked.TEXT, longest=8), ONE)
+    text = protocol_for(Question(ask="?", kind=QuestionKind.TEXT, longest=8), ONE)
     assert text.terms()["device"]["longest"] == 8
     assert stripped(text.sample(["a", "b"])).size == 2
 
 
 def test_an_epsilon_that_is_too_small_is_named() -> None:
     with pytest.raises(PolicyError, match="cannot be answered so: no protocol reports on 2 answers"):
-        protocol_for(Question(ask="?", kind=Asked.YES_NO), Fraction(1, 10**25))
+        protocol_for(Question(ask="?", kind=QuestionKind.YES_NO), Fraction(1, 10**25))
 
 
 def test_the_script_knows_what_is_listed() -> None:
@@ -61,11 +61,11 @@ def test_the_script_knows_what_is_listed() -> None:
 
 
 def test_large_numbers_are_two_words() -> None:
-    device = protocol_for(Question(ask="?", kind=Asked.YES_NO), ONE).terms()["device"]
+    device = protocol_for(Question(ask="?", kind=QuestionKind.YES_NO), ONE).terms()["device"]
     high, low = device["keep"]
     assert 0 <= high < 1 << 32
     assert 0 <= low < 1 << 32
-    p = protocol_for(Question(ask="?", kind=Asked.YES_NO), ONE)
+    p = protocol_for(Question(ask="?", kind=QuestionKind.YES_NO), ONE)
     assert (high << 32) + low == p.law(0)[b"\x00"] * (1 << 64)
 
 

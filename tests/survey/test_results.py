@@ -11,10 +11,10 @@ from support.fixed_rng import FixedRng, drawing_from
 from support.surveys import sleep
 from tacit.base import InputError
 from tacit.survey.certificate import certificate_of
-from tacit.survey.demo import simulate
+from tacit.survey.plan import simulate
 from tacit.survey.protocol import Tally
 from tacit.survey.results import meaning, results_of
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 from tacit.survey.survey_reports import empty_tally
 
 EVERY = """

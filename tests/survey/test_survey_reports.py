@@ -12,9 +12,9 @@ from support.fixed_rng import FixedRng, drawing_from
 from support.spark import spark
 from support.surveys import SLEEP, sleep
 from tacit.base import InputError
-from tacit.survey.demo import simulate
-from tacit.survey.survey import Survey
-from tacit.survey.survey_file import parse
+from tacit.survey.plan import simulate
+from tacit.survey.protocol import Tally
+from tacit.survey.survey import Survey, parse
 from tacit.survey.survey_reports import read_tallies, tally_files, write_reports, write_tallies
 
 __all__ = ["spark"]
@@ -77,6 +77,22 @@ def test_tallies_are_kept_and_add_up(tmp_path: Path) -> None:
     again = read_tallies(tmp_path / "t.json", survey)
     assert again == total
     assert (again["slept"] + again["slept"]).reports == 600
+
+
+def test_tallies_of_signs_may_be_negative(tmp_path: Path) -> None:
+    options = [f"option {n}" for n in range(400)]
+    survey = parse(
+        f'name = "signs"\ntitle = "?"\nepsilon = 0.2\n[questions.q]\nask = "?"\nkind = "choice"\noptions = {options}'
+    )
+    assert survey.protocols["q"].kind == "hadamard"
+    _, total = filled(tmp_path, survey, 300)
+    assert total["q"].counts.min() < 0
+    path = tmp_path / "t.json"
+    write_tallies(path, survey, total)
+    assert read_tallies(path, survey) == total
+    write_tallies(path, survey, {"q": Tally(total["q"].counts - 400, 300)})
+    with pytest.raises(InputError, match="not a file of tallies"):
+        read_tallies(path, survey)
 
 
 def replaced(path: Path, name: str, column: Any) -> None:

@@ -5,7 +5,6 @@ Every attack has a module of its own, with a function for real inputs, such as `
 them and `staged` runs one by its name. Their pages are in docs/attacks.
 """
 
-from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.registry import ATTACKS, Attack, attack_named, staged
+from tacit.attack.registry import ATTACKS, Attack, Attempt, Outcome, attack_named, staged
 
 __all__ = ["ATTACKS", "Attack", "Attempt", "Outcome", "attack_named", "staged"]

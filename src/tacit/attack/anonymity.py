@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.attack.hierarchy import Codes, Data, Integers, chosen, combined, encoded, table_of
+from tacit.attack.population import Codes, Data, Integers, chosen, combined, encoded, grouped, ranked, table_of
 from tacit.base import InputError
 
 __all__ = ["Anonymity", "ClassCounts", "cells", "measure"]
@@ -83,10 +82,9 @@ def measure(
     """
     table = table_of(data)
     names = chosen(table, quasi, "quasi")
-    groups = combined([encoded(table.column(name)) for name in names])
+    groups = grouped(table, names)
     if sensitive is None:
-        _, sizes = _counted(groups)
-        return Anonymity(rows=table.num_rows, classes=len(sizes), unique=int((sizes == 1).sum()), k=int(sizes.min()))
+        return Anonymity(rows=table.num_rows, **_sizes(_counted(groups)[1]))
     if sensitive in names:
         raise InputError(f'"{sensitive}" cannot be sensitive and a quasi-identifier at once')
     found = cells(groups, _placed(table, sensitive, ordered))
@@ -96,15 +94,17 @@ def measure(
         raise InputError(f"order is {level}: recursive diversity starts at 2")
     return Anonymity(
         rows=table.num_rows,
-        classes=len(found.sizes),
-        unique=int((found.sizes == 1).sum()),
-        k=int(found.sizes.min()),
+        **_sizes(found.sizes),
         distinct=distinct,
         entropy=_entropy(found),
         recursive=_recursive(found, level),
         order=level,
         t=_differing(found) if ordered is False else _moved(found),
     )
+
+
+def _sizes(sizes: Integers) -> Any:
+    return {"classes": len(sizes), "unique": int((sizes == 1).sum()), "k": int(sizes.min())}
 
 
 def cells(groups: Codes, secret: Codes) -> ClassCounts:
@@ -133,17 +133,7 @@ def _placed(table: pa.Table, sensitive: str, ordered: bool | Sequence[Any]) -> C
     secret = encoded(table.column(name))
     if ordered is False or secret.values is None:
         return secret
-    if secret.values.null_count:
-        raise InputError(f'"{sensitive}" has missing values, which have no place in an order: fill or drop them first')
-    if ordered is True:
-        rank = np.empty(secret.size, np.int64)
-        rank[pc.sort_indices(secret.values).to_numpy()] = np.arange(secret.size)
-        return Codes(rank[secret.of], secret.size, secret.values)
-    place = {value: number for number, value in enumerate(ordered)}
-    if len(place) != len(ordered) or not place.keys() >= set(secret.values.to_pylist()):
-        raise InputError(f'ordered must list each value of "{sensitive}" once')
-    rank = np.array([place[value] for value in secret.values.to_pylist()], np.int64)
-    return Codes(rank[secret.of], len(place), secret.values)
+    return ranked(secret, sensitive, None if ordered is True else ordered)
 
 
 def _entropy(found: ClassCounts) -> float:
@@ -165,8 +155,7 @@ def _recursive(found: ClassCounts, order: int) -> float:
 def _whole(found: ClassCounts) -> NDArray[np.float64]:
     """The share of each value in the whole table."""
     counts = np.bincount(found.value, weights=found.rows, minlength=found.values)
-    shares: NDArray[np.float64] = counts / found.rows.sum()
-    return shares
+    return np.asarray(counts / found.rows.sum())
 
 
 def _differing(found: ClassCounts) -> float:

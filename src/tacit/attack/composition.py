@@ -12,16 +12,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.attack.generalise import mondrian
-from tacit.attack.hierarchy import Data, Integers, table_of
-from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.population import chance
-from tacit.attack.posterior import Floats, evidence, private_counts, sure_and_right, suspects
+from tacit.attack.population import Data, Integers, chance, patients, table_of
+from tacit.attack.posterior import normalised, places_of, private_evidence, sure_and_right, suspects
+from tacit.attack.registry import Attempt, Outcome, bars
 from tacit.base import InputError
 
 __all__ = ["HOSPITALS", "Intersection", "compose", "stage"]
 
-ZIPS, AGES, SEXES = tuple(str(19100 + n) for n in range(12)), tuple(range(25, 75)), ("F", "M")
-CONDITIONS = tuple(f"condition {n}" for n in range(1, 61))
+CONDITIONS = [f"condition {n}" for n in range(1, 61)]
+KEYS = {"zip": [str(19100 + n) for n in range(12)], "age": range(25, 75), "sex": "FM", "condition": CONDITIONS}
+QUASI = ["zip", "age", "sex"]
 COMMON = 1 / np.arange(10.0, 70) / (1 / np.arange(10.0, 70)).sum()  # some are common, many rare
 KS = (4, 6)
 
@@ -65,8 +65,7 @@ class Intersection:
     @property
     def certain(self) -> NDArray[np.bool_]:
         """Whose secret is down to one value."""
-        found: NDArray[np.bool_] = self.possible.sum(axis=1) == 1
-        return found
+        return np.asarray(self.possible.sum(axis=1) == 1)
 
 
 def compose(
@@ -87,50 +86,26 @@ def compose(
     return Intersection(possible, np.min(alone, axis=0), values)
 
 
-def patients(*, seed: int, both: int, each: int) -> tuple[pa.Table, pa.Table]:
-    """Two made-up hospitals with `each` patients, of whom the first `both` are in either, with the same condition."""
-    dice = chance(seed)
-    count = 2 * each - both
-    people = pa.table(
-        {
-            "zip": np.array(ZIPS)[dice.integers(0, len(ZIPS), count)],
-            "age": np.array(AGES)[dice.integers(0, len(AGES), count)],
-            "sex": np.array(SEXES)[dice.integers(0, len(SEXES), count)],
-            "condition": np.array(CONDITIONS)[dice.choice(len(CONDITIONS), count, p=COMMON)],
-        }
-    )
-    return people.slice(0, each), pa.concat_tables([people.slice(0, both), people.slice(each)])
-
-
 def stage(*, seed: int = 1, both: int = 250, each: int = 2500, epsilon: float = 1.0) -> Outcome:
-    """Two hospitals publish k-anonymous tables, against both publishing private counts at half the budget."""
-    tables = patients(seed=seed, both=both, each=each)
-    quasi = ["zip", "age", "sex"]
+    """Two hospitals publish k-anonymous tables, against both publishing private counts at half the budget.
+
+    Each has so many patients, of whom the first `both` are in either, with the same condition.
+    """
+    people = patients(KEYS, COMMON, 2 * each - both, chance(seed))
+    tables = people.slice(0, each), pa.concat_tables([people.slice(0, both), people.slice(each)])
     targets = table_of(tables[0].slice(0, both))
-    released = [mondrian(table, quasi, k=k) for table, k in zip(tables, KS, strict=True)]
-    exact = compose(released, targets, quasi, "condition")
-    single = [compose([release], targets, quasi, "condition") for release in released]
-    truth = np.array([CONDITIONS.index(value) for value in targets.column("condition").to_pylist()])
-    weight = np.tile(COMMON, (both, 1))
-    for table in tables:
-        weight *= _told(table, both, epsilon / 2)
-    posterior = weight / weight.sum(axis=1, keepdims=True)
+    released = [mondrian(table, QUASI, k=k) for table, k in zip(tables, KS, strict=True)]
+    exact = compose(released, targets, QUASI, "condition")
+    single = [compose([release], targets, QUASI, "condition") for release in released]
+    *_, truth = places_of(targets, KEYS)
+    one, other = (private_evidence(table, KEYS, COMMON, epsilon=epsilon / 2, people=both) for table in tables)
+    posterior = normalised(COMMON * one * other)
     _, private = sure_and_right(posterior, truth)
     guessed = float((posterior.argmax(axis=1) == truth).mean())
     hits = [int(found.certain.sum()) for found in (*single, exact)]
     against = f"a {KS[0]}- and a {KS[1]}-anonymous table", f"tacit's counts at ε = {epsilon / 2:g} each"
 
-    def draw() -> Any:
-        from tacit.plot import Share, shares
-
-        labels = [f"the {k}-anonymous table alone" for k in KS] + ["both tables", "both of tacit's releases"]
-        bars = []
-        for label, count in zip(labels, [*hits, private], strict=True):
-            found = Attempt.counted(label, count, both)
-            bars.append(Share("both", label, label == labels[-1], found.success, found.low, found.high))
-        title = ("Patients of two hospitals, each of which publishes", " against ".join(against))
-        return shares(bars, title=title, axis="patients whose condition is certain", chance=0.0)
-
+    labels = [f"the {k}-anonymous table alone" for k in KS] + ["both tables", "both of tacit's releases"]
     return Outcome(
         name="composition",
         headline="Two anonymous tables together are not anonymous",
@@ -146,18 +121,12 @@ def stage(*, seed: int = 1, both: int = 250, each: int = 2500, epsilon: float = 
         ),
         facts={"epsilon": epsilon, "k": list(KS), "people": both, "alone": hits[:2], "together": hits[2]}
         | {"private": private, "guess_private": guessed},
-        draw=draw,
+        draw=bars(
+            [
+                ("both", Attempt.counted(label, count, both), label == labels[-1])
+                for label, count in zip(labels, [*hits, private], strict=True)
+            ],
+            title=("Patients of two hospitals, each of which publishes", " against ".join(against)),
+            axis="patients whose condition is certain",
+        ),
     )
-
-
-def _told(table: pa.Table, both: int, epsilon: float) -> Floats:
-    """What one hospital's private counts tell about each of its first `both` patients."""
-    keys: dict[str, Sequence[Any]] = {"zip": ZIPS, "age": AGES, "sex": SEXES, "condition": CONDITIONS}
-    noisy = private_counts(table, keys, epsilon=epsilon)
-    where = tuple(
-        np.array([keys[name].index(value) for value in table.column(name).to_pylist()]) for name in list(keys)[:3]
-    )
-    present = np.zeros(noisy.shape[:3], np.int64)
-    np.add.at(present, where, 1)
-    mine = tuple(axis[:both] for axis in where)
-    return evidence(noisy[mine], present[mine] - 1, COMMON, epsilon=epsilon)

@@ -4,7 +4,7 @@ Mr Gluble leaves, and the average salary is published before and after. Or a des
 padding a question with a group that is large enough, a tracker, gets round it (Denning, Denning and Schwartz 1979).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp
 from typing import Any, Protocol
@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.attack.outcome import Attempt, Outcome
 from tacit.attack.population import Chance, chance
+from tacit.attack.registry import Attempt, Outcome, Progress, bars, silent
 from tacit.base import InputError, Refused
 from tacit.session import Session
 from tacit.session.single import OneTable
@@ -170,7 +170,7 @@ def stage(
     people: int = 120,
     targets: int = 20,
     epsilon: float = 1.0,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """Salaries of `targets` colleagues, by both ways, from exact answers and from tacit's at `epsilon` an attack."""
     if people < 4 * LEAST or not 1 <= targets <= people:
@@ -202,8 +202,7 @@ def stage(
                 hits[defended][way] += int(abs(salary - own) <= NEAR * own)
             if number == 0:
                 gluble = {"salary": own, "exact": said[False, 0], "private": said[True, 0], "mean": mean, "after": gone}
-            if progress is not None:
-                progress((number + 1) / targets)
+            progress((number + 1) / targets)
     guess = max(float((np.abs(salaries - each) <= NEAR * salaries).mean()) for each in salaries)
     return Outcome(
         name="differencing",
@@ -224,7 +223,16 @@ def stage(
         ),
         facts={"people": people, "targets": targets, "epsilon": epsilon, "gluble": gluble, "questions": exact.asked[:4]}
         | {"tracker": tracker.sql, "least": LEAST},
-        draw=lambda: _draw(hits, targets, guess),
+        draw=bars(
+            [
+                (row, Attempt.counted("", hits[defended][way], targets), defended)
+                for way, row in enumerate(("average before and after", "tracker"))
+                for defended in (False, True)
+            ],
+            title=("One person's salary from answers about many", f"{targets} targets for each way"),
+            axis=f"salary found to within {NEAR:.0%}",
+            chance=guess,
+        ),
     )
 
 
@@ -237,20 +245,6 @@ def _staff(source: Chance, people: int) -> pa.Table:
 
 
 def _private(staff: pa.Table, *, budget: float) -> OneTable:
-    return OneTable(data=staff, unit="name", bounds={"salary": (0, MOST)}, table="staff", budget=budget, clip_rows=1)
-
-
-def _draw(hits: dict[bool, list[int]], targets: int, guess: float) -> Any:
-    from tacit.plot import Share, shares
-
-    bars = []
-    for way, row in enumerate(("average before and after", "tracker")):
-        for defended in (False, True):
-            attempt = Attempt.counted(row, hits[defended][way], targets)
-            bars.append(Share(row, "", defended, attempt.success, attempt.low, attempt.high))
-    return shares(
-        bars,
-        title=("One person's salary from answers about many", f"{targets} targets for each way"),
-        axis=f"salary found to within {NEAR:.0%}",
-        chance=guess,
+    return OneTable(
+        data=staff, unit_column="name", bounds={"salary": (0, MOST)}, table="staff", budget=budget, clip_rows=1
     )

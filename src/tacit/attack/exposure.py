@@ -3,20 +3,19 @@
 A secret number is put into the training text. The attacker ranks every number it could have been by how likely the
 model finds it. Exposure is log2 of how many there are, less log2 of the rank of the true one: about 1.4 bits for a
 number that was never seen, all of its bits for one that the model would write by itself. Private training is a stand-in
-here: see tacit.attack.noisy_training.
+here: see tacit.attack.network.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import Any
 
 import numpy as np
 
-from tacit.attack.network import Array, Network
-from tacit.attack.noisy_training import Noise, train
-from tacit.attack.outcome import Attempt, Outcome
+from tacit.attack.network import Array, Network, Noise, train
 from tacit.attack.population import Chance, chance
+from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.base import InputError, whole
 from tacit.loss import Loss
 from tacit.noise import Rng
@@ -110,7 +109,7 @@ def stage(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     rng: Rng | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """A next-character model on made-up lines with a secret among them, trained privately and not.
 
@@ -139,8 +138,7 @@ def stage(
                 bits[way].setdefault(times, []).append(found.bits)
                 quality[way].append(characters.loss(model, fresh))
             done += 1
-            if progress is not None:
-                progress(done / whole_work)
+            progress(done / whole_work)
     return _outcome(bits, quality, noise.loss(steps=steps, parameters=parameters), delta)
 
 
@@ -165,11 +163,7 @@ def _outcome(
 
         lines = [
             LabelledCurve(
-                against[way],
-                list(by),
-                list(mean[way].values()),
-                [min(b) for b in by.values()],
-                [max(b) for b in by.values()],
+                against[way], [*by], [*mean[way].values()], [*map(min, by.values())], [*map(max, by.values())]
             )
             for way, by in bits.items()
         ]

@@ -4,9 +4,8 @@ One frequency says nothing of anybody. Thousands of them, each a hair nearer to 
 (2008) showed it, and took the frequencies of whole studies offline; Sankararaman et al. (2009) gave the best test.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import exp, sqrt
 from typing import Any, Literal
 
@@ -14,17 +13,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from tacit.attack.network import Array
-from tacit.attack.outcome import Attempt, Outcome
 from tacit.attack.population import Chance, chance
-from tacit.base import InputError, Sensitivity
-from tacit.base.number import round_up
-from tacit.loss import Approx
-from tacit.mechanism import DiscreteGaussian
+from tacit.attack.reconstruction import DELTA, private_sums
+from tacit.attack.registry import Attempt, Outcome, Progress, silent
+from tacit.base import InputError
 
 __all__ = ["Accusation", "accuse", "expected_power", "homer", "log_ratio", "private_frequencies", "stage"]
 
 Test = Literal["log ratio", "homer"]
-DELTA = Fraction(1, 10**6)
 TESTED = 200  # members, and outsiders, that are tried
 CONTROLS = 1_000  # outsiders that set the threshold
 SITES = (100, 300, 1_000, 3_000, 10_000)
@@ -114,11 +110,8 @@ def private_frequencies(counts: Any, *, people: int, epsilon: float) -> tuple[Ar
 
     A person has at most 2 alleles at each of m sites, 2√m in length. The number of people is taken as public.
     """
-    exact = np.asarray(counts, dtype=np.int64)
-    size = Sensitivity(l1=Fraction(2 * exact.size), l2=round_up(2 * sqrt(exact.size) * (1 + 1e-15)))
-    mechanism = DiscreteGaussian.from_loss(Approx(epsilon, DELTA), sensitivity=size)
-    noisy = np.asarray(mechanism.sample(exact), dtype=float)
-    return noisy / (2 * people), float(mechanism.sigma) / (2 * people)
+    noisy, sigma = private_sums(counts, each=2, epsilon=epsilon)
+    return noisy / (2 * people), sigma / (2 * people)
 
 
 @dataclass(frozen=True)
@@ -138,9 +131,8 @@ class _Study:
             published, sigma = self.counts[:sites] / (2 * self.people), 0.0
         else:
             published, sigma = private_frequencies(self.counts[:sites], people=self.people, epsilon=epsilon)
-        tried = np.concatenate([self.members, self.outsiders])[:, :sites]
         told = accuse(
-            tried,
+            np.concatenate([self.members, self.outsiders])[:, :sites],
             published=published,
             reference=self.reference[:sites],
             controls=self.controls[:, :sites],
@@ -148,8 +140,8 @@ class _Study:
             sigma=sigma,
             test=test,
         )
-        members = len(self.members)
-        return int(told.accused[:members].sum()), int(told.accused[members:].sum()), sigma
+        inside, outside = np.split(told.accused, [len(self.members)])
+        return int(inside.sum()), int(outside.sum()), sigma
 
 
 def stage(
@@ -158,7 +150,7 @@ def stage(
     people: int = 400,
     sites: int = 3_000,
     epsilon: float = 1.0,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """Who was in a study of `people` whose frequencies at `sites` are published, exactly or by tacit."""
     if people < TESTED or not 1 <= sites <= max(SITES):
@@ -167,19 +159,18 @@ def stage(
     main = _study(source, people, max(SITES))
     found, alarms, _ = main.found(sites, None)
     private, private_alarms, sigma = main.found(sites, epsilon)
-    names = ("log ratio", "tacit", "homer")
-    by_sites: dict[str, list[float]] = {name: [] for name in names}
+    by_sites: dict[str, list[float]] = {"log ratio": [], "tacit": [], "homer": []}
     for number, some in enumerate(SITES):
-        by_sites["log ratio"].append(main.found(some, None)[0] / TESTED)
-        by_sites["homer"].append(main.found(some, None, "homer")[0] / TESTED)
-        by_sites["tacit"].append(main.found(some, epsilon)[0] / TESTED)
-        _tell(progress, 0.6 * (number + 1) / len(SITES))
-    by_pool: dict[str, list[float]] = {name: [] for name in ("log ratio", "tacit")}
+        for name, line in by_sites.items():
+            test: Test = "homer" if name == "homer" else "log ratio"
+            line.append(main.found(some, epsilon if name == "tacit" else None, test)[0] / TESTED)
+        progress(0.6 * (number + 1) / len(SITES))
+    by_pool: dict[str, list[float]] = {"log ratio": [], "tacit": []}
     for number, size in enumerate(POOLS):
         study = _study(source, size, sites)
-        by_pool["log ratio"].append(study.found(sites, None)[0] / TESTED)
-        by_pool["tacit"].append(study.found(sites, epsilon)[0] / TESTED)
-        _tell(progress, 0.6 + 0.4 * (number + 1) / len(POOLS))
+        for name, line in by_pool.items():
+            line.append(study.found(sites, epsilon if name == "tacit" else None)[0] / TESTED)
+        progress(0.6 + 0.4 * (number + 1) / len(POOLS))
     ceiling = min(1.0, exp(min(epsilon, 700)) * 0.05 + float(DELTA))
     return Outcome(
         name="frequencies",
@@ -227,11 +218,6 @@ def _frequencies(values: Any, sites: int) -> Array:
     if found.shape != (sites,) or not np.isfinite(found).all():
         raise InputError(f"frequencies must be {sites} finite numbers, one for each site")
     return found
-
-
-def _tell(progress: Callable[[float], None] | None, share: float) -> None:
-    if progress is not None:
-        progress(share)
 
 
 def _draw(

@@ -1,35 +1,134 @@
 """Make a table k-anonymous the classic way: coarser values from hierarchies, and rows that still stand out dropped.
 
-The search is optimal: of all combinations of levels it returns one of least loss (Iyengar 2002): the average, over all
-cells, of the share of other values that a label now stands for as well, a dropped cell counting as everything.
+A hierarchy has ever coarser labels for a value: zip codes with fewer digits, ages in wider bands, categories in larger
+groups. The search is optimal: of all combinations of levels it returns one of least loss (Iyengar 2002): the average,
+over all cells, of the share of other values that a label now stands for as well, a dropped cell counting as everything.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.attack.hierarchy import (
-    Codes,
-    Data,
-    Hierarchy,
-    Integers,
-    any_of,
-    chosen,
-    combined,
-    encoded,
-    stretch,
-    table_of,
-)
+from tacit.attack.population import Codes, Data, Integers, chosen, combined, encoded, numeric, ranked, table_of
 from tacit.base import InputError
 
-__all__ = ["Generalisation", "generalise", "mondrian"]
+__all__ = [
+    "ANY",
+    "Generalisation",
+    "Hierarchy",
+    "any_of",
+    "covers",
+    "generalise",
+    "masked",
+    "mondrian",
+    "stretch",
+]
+
+ANY = "*"
+NUMBER = r"-?\d+(?:\.\d+)?"
+STRETCH = re.compile(rf"({NUMBER})-({NUMBER})")
+BEYOND = re.compile(rf"(<=|>=|<|>)\s*({NUMBER})")
+
+
+def masked(value: Any, hidden: int) -> str:
+    """The value as text with its last `hidden` characters starred."""
+    text = str(value)
+    kept = max(0, len(text) - hidden)
+    return text[:kept] + "*" * (len(text) - kept)
+
+
+def stretch(low: Any, high: Any) -> str:
+    """Everything from `low` to `high`."""
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def any_of(values: Iterable[Any]) -> str:
+    """One of `values`."""
+    listed = sorted(map(str, values))
+    return listed[0] if len(listed) == 1 else "{" + ", ".join(listed) + "}"
+
+
+def covers(label: Any, value: Any) -> bool:
+    """Whether a person with `value` may be behind a row that says `label`."""
+    said, known = str(label), str(value)
+    if said in {ANY, known}:
+        return True
+    if said.startswith("{") and said.endswith("}"):
+        return known in said[1:-1].split(", ")
+    if said.endswith("*"):
+        return len(said) == len(known) and known.startswith(said.rstrip("*"))
+    try:
+        number = float(known)
+    except ValueError:
+        return False
+    if found := STRETCH.fullmatch(said):
+        return float(found[1]) <= number <= float(found[2])
+    if found := BEYOND.fullmatch(said):
+        end = float(found[2])
+        return {"<": number < end, "<=": number <= end, ">": number > end, ">=": number >= end}[found[1]]
+    return False
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """`levels[i]` gives the label of a value on level i + 1. Level 0 is the value itself, the topmost is `*`."""
+
+    levels: tuple[Callable[[Any], str], ...] = ()
+
+    @classmethod
+    def digits(cls, *hidden: int) -> "Hierarchy":
+        """Zip codes and the like: `digits(1, 2)` hides the last character, then the last two."""
+        if any(n < 1 for n in hidden) or list(hidden) != sorted(set(hidden)):
+            raise InputError(f"hidden is {hidden}: at least 1, and more on each level")
+        return cls(tuple(partial(masked, hidden=n) for n in hidden))
+
+    @classmethod
+    def bands(cls, *widths: int) -> "Hierarchy":
+        """Whole numbers: `bands(5, 10)` are 20-24, then 20-29. Each width is a multiple of the one before it."""
+        before = (1, *widths)
+        if any(wide <= narrow or wide % narrow for narrow, wide in zip(before, widths, strict=False)):
+            raise InputError(
+                f"widths are {widths}: each must be a larger multiple of the one before, and the first over 1"
+            )
+        return cls(tuple(partial(_band, width) for width in widths))
+
+    @classmethod
+    def tree(cls, *groups: Mapping[Any, str]) -> "Hierarchy":
+        """Categories: each mapping names, for every value, its group on the next level."""
+        return cls(tuple(partial(_group, dict(named)) for named in groups))
+
+    @property
+    def top(self) -> int:
+        """The level on which nothing is told."""
+        return len(self.levels) + 1
+
+    def labels(self, values: Sequence[Any], level: int) -> list[Any]:
+        """The labels of `values` on one level."""
+        if level == 0:
+            return list(values)
+        return [ANY] * len(values) if level == self.top else [self.levels[level - 1](value) for value in values]
+
+
+def _band(width: int, value: Any) -> str:
+    if not isinstance(value, int):
+        raise InputError("bands are for whole numbers without missing values: use tree for anything else")
+    low = value // width * width
+    return stretch(low, low + width - 1)
+
+
+def _group(named: Mapping[Any, str], value: Any) -> str:
+    if value not in named:
+        raise InputError("a tree lacks a group for a value of its column: name one for each")
+    return named[value]
+
 
 NODES = 100_000  # combinations of levels; a larger lattice is for mondrian
 
@@ -120,7 +219,6 @@ def _search(
 
 def _ladder(codes: Codes, hierarchy: Hierarchy, name: str) -> list[ColumnLevel]:
     """All levels of one column; each must only join what the one below it kept apart."""
-    assert codes.values is not None
     values = codes.values.to_pylist()
     share = np.bincount(codes.of, minlength=codes.size) / len(codes.of)
     ladder: list[ColumnLevel] = []
@@ -139,8 +237,7 @@ def _small(steps: Sequence[ColumnLevel], columns: Sequence[Integers], weights: I
     """Which rows are in a class of fewer than k."""
     shown = [Codes(step.of[codes], int(step.of.max()) + 1) for step, codes in zip(steps, columns, strict=True)]
     _, group = np.unique(combined(shown).of, return_inverse=True)
-    found: NDArray[np.bool_] = np.bincount(group, weights=weights)[group] < k
-    return found
+    return np.bincount(group, weights=weights)[group] < k
 
 
 def mondrian(data: Data, quasi: Sequence[str], *, k: int) -> pa.Table:
@@ -152,29 +249,15 @@ def mondrian(data: Data, quasi: Sequence[str], *, k: int) -> pa.Table:
     names = chosen(table, quasi, "quasi")
     if k < 1 or table.num_rows < k:
         raise InputError(f"k is {k}: it is at least 1 and at most the number of rows")
-    ranks, values = zip(*(_ranked(table, name) for name in names), strict=True)
-    parts = _parts(np.array(ranks), np.array([len(each) for each in values]), k)
-    for column, name in enumerate(names):
-        labels = np.empty(table.num_rows, dtype=object)
-        numeric = pa.types.is_integer(table.schema.field(name).type) or pa.types.is_floating(
-            table.schema.field(name).type
-        )
+    columns = [ranked(encoded(table.column(name)), name) for name in names]
+    parts = _parts(np.array([codes.of for codes in columns]), np.array([codes.size for codes in columns]), k)
+    for codes, name in zip(columns, names, strict=True):
+        labels, values = np.empty(table.num_rows, dtype=object), codes.values.to_pylist()
         for rows in parts:
-            labels[rows] = _label(values[column], np.unique(ranks[column][rows]), numeric=numeric)
+            here = [values[rank] for rank in np.unique(codes.of[rows])]
+            labels[rows] = stretch(here[0], here[-1]) if numeric(codes.values) else any_of(here)
         table = table.set_column(table.column_names.index(name), name, pa.array(labels, pa.string()))
     return table
-
-
-def _ranked(table: pa.Table, name: str) -> tuple[Integers, list[Any]]:
-    """A column as places in its sorted values, and these."""
-    codes = encoded(table.column(name))
-    assert codes.values is not None
-    if codes.values.null_count:
-        raise InputError(f'"{name}" has missing values: fill or drop them first')
-    order = pc.sort_indices(codes.values)
-    rank = np.empty(codes.size, np.int64)
-    rank[order.to_numpy()] = np.arange(codes.size)
-    return rank[codes.of], codes.values.take(order).to_pylist()
 
 
 def _parts(ranks: Integers, sizes: Integers, k: int) -> list[Integers]:
@@ -202,9 +285,3 @@ def _cut(rank: Integers, k: int) -> Any:
     if not len(fits):
         return None
     return rank <= fits[np.argmin(np.abs(below[fits] - len(rank) / 2))]
-
-
-def _label(values: Sequence[Any], ranks: Integers, *, numeric: bool) -> str:
-    if numeric:
-        return stretch(values[ranks[0]], values[ranks[-1]])
-    return any_of(values[rank] for rank in ranks)

@@ -6,17 +6,17 @@ looks for an example whose gradient matches, by L-BFGS from several starts; it n
 Both are for a gradient of one example, as a phone sends it in federated learning.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
-from tacit.attack.network import Array, Network, descend
-from tacit.attack.noisy_training import Noise, noisy_sum
-from tacit.attack.outcome import Attempt, Outcome
+from tacit.attack.network import Array, Network, Noise, noisy_sum
 from tacit.attack.population import Chance, chance
+from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.base import InputError, Relation, whole
 from tacit.noise import Rng
 
@@ -30,6 +30,10 @@ class Leak:
     features: Array
     label: int
     residual: float
+
+
+ENOUGH = 1e-12  # of a squared gradient: the match is exact
+HOW: dict[str, Any] = {"maxcor": 20, "ftol": 1e-16, "gtol": 1e-9, "maxfun": 10**6}
 
 
 def gradient(network: Network, x: Array, label: int) -> list[Array]:
@@ -72,6 +76,7 @@ def deep_leakage(
     size = network.weights[0].shape[0] - 1
     source = chance(seed)
     best: tuple[float, Array] | None = None
+    solve: Any = minimize  # its stub knows no such options
     length = max(float(np.sqrt(sum((g**2).sum() for g in gradients))), 1e-300)
 
     def judge(v: Array) -> tuple[float, Array]:
@@ -79,10 +84,10 @@ def deep_leakage(
 
     for _ in range(whole(starts, "starts", least=1)):
         begin = np.concatenate([source.random(size), source.normal(size=network.classes) / 10])
-        found = descend(judge, begin, steps=steps)
-        if best is None or found[0] < best[0]:
-            best = found
-        if best[0] < 1e-12:
+        found = solve(judge, begin, jac=True, method="L-BFGS-B", options=HOW | {"maxiter": steps})
+        if best is None or found.fun < best[0]:
+            best = float(found.fun), found.x
+        if best[0] < ENOUGH:
             break
     assert best is not None  # at least one start
     value, at = best
@@ -179,7 +184,7 @@ def stage(
     epsilons: Sequence[float] = (8.0, 1e3, 1e4, 1e5, 1e6),
     delta: float = 1e-5,
     rng: Rng | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """One gradient for each picture: as it is, and clipped with noise for each of `epsilons`, the first to be judged.
 
@@ -200,8 +205,7 @@ def stage(
     guesses: list[list[Leak]] = []
     for turn, noise in enumerate(noises):
         guesses.append([_guess(network, x, label, noise, rng) for x, label in zip(shown, labels, strict=True)])
-        if progress is not None:
-            progress((turn + 1) / len(noises))
+        progress((turn + 1) / len(noises))
     sigmas = [float(noise.sigma) for noise in noises if noise is not None]
     return _outcome(shown, labels, guesses, dict(zip(epsilons, sigmas, strict=True)), delta)
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tacit.attack.hierarchy import Data, Integers, chosen, combined, encoded, table_of
-from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.population import chance, country
-from tacit.attack.posterior import evidence, private_counts, sure_and_right
+from tacit.attack.population import Data, Integers, chance, chosen, country, grouped, table_of
+from tacit.attack.posterior import normalised, private_evidence, sure_and_right
+from tacit.attack.registry import Attempt, Outcome, bars
 from tacit.base import InputError
 from tacit.session.single import EACH_ROW, ask
 
@@ -44,7 +43,7 @@ def link(release: Data, register: Data, on: Sequence[str]) -> Linkage:
         both = pa.concat_tables([shown.select(names), listed.select(names)], promote_options="permissive")
     except pa.ArrowException:
         raise InputError("a column of `on` has another type in the register: cast it to the same first") from None
-    _, key = np.unique(combined([encoded(both.column(name)) for name in names]).of, return_inverse=True)
+    _, key = np.unique(grouped(both, names).of, return_inverse=True)
     mine, theirs = key[: shown.num_rows], key[shown.num_rows :]
     count = np.bincount(theirs, minlength=int(key.max()) + 1)
     where = np.full(len(count), -1)
@@ -55,8 +54,7 @@ def link(release: Data, register: Data, on: Sequence[str]) -> Linkage:
 def uniqueness(data: Data, on: Sequence[str]) -> float:
     """The share of rows that are alone with their values in the columns `on`."""
     table = table_of(data)
-    key = combined([encoded(table.column(name)) for name in chosen(table, on, "on")])
-    _, counts = np.unique(key.of, return_counts=True)
+    _, counts = np.unique(grouped(table, chosen(table, on, "on")).of, return_counts=True)
     return float((counts == 1).sum() / table.num_rows)
 
 
@@ -82,19 +80,14 @@ def stage(
         named[way] = int((rows >= 0).sum())
         hits[way] = int((voters[rows[rows >= 0]] == who[rows >= 0]).sum())
     zips = sorted(set(everybody.column("zip").unique().to_pylist()))
-    listed, private, guessed = _private(nameless, zips, sick, epsilon)
+    by = "zip, birth_date, sex, diagnosis"
+    question = f"SELECT {by}, COUNT(*) AS many FROM data GROUP BY {by}"
+    listed = ask(nameless, question, unit_column=EACH_ROW, epsilon=epsilon / 2).table.num_rows
+    keys: dict[str, Sequence[Any]] = {"zip": zips, "sex": ("F", "M"), "diagnosis": DIAGNOSES}
+    posterior = normalised(COMMON * private_evidence(nameless, keys, COMMON, epsilon=epsilon / 2))
+    private, guessed = sure_and_right(posterior, sick)[1], float((posterior.argmax(axis=1) == sick).mean())
     against = "hospital rows without names", f"tacit's counts at ε = {epsilon:g}"
     first = next(iter(ways))
-
-    def draw() -> Any:
-        from tacit.plot import Share, shares
-
-        bars = []
-        for label, count in (*hits.items(), ("tacit's counts", private)):
-            found = Attempt.counted(label, count, patients)
-            bars.append(Share("", label, label not in hits, found.success, found.low, found.high))
-        title = ("Who is in the hospital's table, and with what", " against ".join(against))
-        return shares(bars, title=title, axis="patients whose diagnosis is known by name", chance=0.0)
 
     return Outcome(
         name="linkage",
@@ -112,22 +105,12 @@ def stage(
         ),
         facts={"epsilon": epsilon, "people": everybody.num_rows, "patients": patients, "groups_listed": listed}
         | {"right": hits, "named": named, "private": private, "guess_private": guessed},
-        draw=draw,
+        draw=bars(
+            [
+                ("", Attempt.counted(label, count, patients), label not in hits)
+                for label, count in (*hits.items(), ("tacit's counts", private))
+            ],
+            title=("Who is in the hospital's table, and with what", " against ".join(against)),
+            axis="patients whose diagnosis is known by name",
+        ),
     )
-
-
-def _private(hospital: pa.Table, zips: Sequence[str], sick: Integers, epsilon: float) -> tuple[int, int, float]:
-    """Groups tacit lists by birth date, patients whose diagnosis is certain from its counts, and the right guesses."""
-    by = "zip, birth_date, sex, diagnosis"
-    question = f"SELECT {by}, COUNT(*) AS many FROM data GROUP BY {by}"
-    listed = ask(hospital, question, unit=EACH_ROW, epsilon=epsilon / 2)
-    keys: dict[str, Sequence[Any]] = {"zip": zips, "sex": ("F", "M"), "diagnosis": DIAGNOSES}
-    noisy = private_counts(hospital, keys, epsilon=epsilon / 2)
-    zip_code = np.searchsorted(np.array(zips), hospital.column("zip").to_numpy(zero_copy_only=False).astype(str))
-    sex = (hospital.column("sex").to_numpy(zero_copy_only=False) == "M").astype(np.int64)
-    present = np.zeros(noisy.shape[:2], np.int64)
-    np.add.at(present, (zip_code, sex), 1)
-    weight = COMMON * evidence(noisy[zip_code, sex], present[zip_code, sex] - 1, COMMON, epsilon=epsilon / 2)
-    posterior = weight / weight.sum(axis=1, keepdims=True)
-    certain = sure_and_right(posterior, sick)[1]
-    return listed.table.num_rows, certain, float((posterior.argmax(axis=1) == sick).mean())

@@ -2,7 +2,7 @@
 
 `loss_threshold`: a model loses less on what it has seen (Yeom et al. 2018). `likelihood_ratio` (LiRA, Carlini et al.
 2022): how confident are models of the same kind on this very record, trained with it and without it, and which of the
-two does the target resemble? Private training is a stand-in here: see tacit.attack.noisy_training.
+two does the target resemble? Private training is a stand-in here: see tacit.attack.network.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.stats import rankdata
 
-from tacit.attack.network import Array, Network
-from tacit.attack.noisy_training import Noise, train
-from tacit.attack.outcome import Attempt, Outcome
+from tacit.attack.network import Array, Network, Noise, train
 from tacit.attack.population import chance
+from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.base import InputError, Number, between, non_negative, whole
 from tacit.loss import Loss
 from tacit.noise import Rng
@@ -162,15 +161,14 @@ def shadows(
     *,
     count: int = 64,
     seed: int = 1,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Shadows:
     """`count` models, each trained by `train(x, y)` on a random half of the records."""
     inside = chance(seed).random((whole(count, "count", least=4), len(y))) < 0.5
     scores = np.empty(inside.shape)
     for model, members in enumerate(inside):
         scores[model] = confidence(train(x[members], y[members]), x, y)
-        if progress is not None:
-            progress((model + 1) / count)
+        progress((model + 1) / count)
     return Shadows(scores, inside)
 
 
@@ -200,7 +198,7 @@ def stage(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     rng: Rng | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """Five kinds of records, a quarter of them mislabelled; logistic regression on half of them, private and not."""
     x, y, means = _population(records, features, seed)
@@ -213,7 +211,10 @@ def stage(
     }
     rocs, right = {}, {}
     for turn, (way, fit) in enumerate(ways.items()):
-        tell = None if progress is None else partial(_part, progress, turn)
+
+        def tell(share: float, turn: int = turn) -> None:
+            progress((turn + share) / 2)
+
         known = shadows(fit, x, y, count=shadow_models, seed=seed + 2, progress=tell)
         inside = chance(seed + 3).random((targets, len(y))) < 0.5
         models = [fit(x[members], y[members]) for members in inside]
@@ -226,10 +227,6 @@ def stage(
         rocs[way] = {name: Roc(score[inside], score[~inside]) for name, score in scores.items()}
         right[way] = float(np.mean([model.predict_proba(fresh[0]).argmax(axis=1) == fresh[1] for model in models]))
     return _outcome(rocs, right, noise.loss(steps=steps, parameters=parameters), delta)
-
-
-def _part(progress: Callable[[float], None], turn: int, share: float) -> None:
-    progress((turn + share) / 2)
 
 
 def _population(records: int, features: int, seed: int, means: Array | None = None) -> tuple[Array, Array, Array]:

@@ -5,7 +5,7 @@ block alone fits: Garfinkel, Abowd and Martindale (2018); in 2019 the Census Bur
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import exp
@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from tacit.attack.network import Array
-from tacit.attack.outcome import Attempt, Outcome
 from tacit.attack.population import Chance, chance
+from tacit.attack.registry import Attempt, Outcome, Progress, bars, silent
 from tacit.base import InputError, TacitError
 from tacit.session.single import EACH_ROW, OneTable
 
@@ -106,47 +105,47 @@ class Programme:
         self.kinds: list[Person] = [dict(zip(domain, values, strict=True)) for values in product(*domain.values())]
         self.ages = np.array([kind["age"] for kind in self.kinds])
         self.people = people
-        self._low: list[float] = [0.0] * len(self.kinds)
-        self._high: list[float] = [float(people)] * len(self.kinds)
-        self._price: list[float] = [0.0] * len(self.kinds)
-        self._whole: list[int] = [1] * len(self.kinds)
-        self._rows: list[tuple[Array, Array, float, float]] = []
+        self._unknown: list[tuple[float, float, int]] = [(people, 0.0, 1)] * len(
+            self.kinds
+        )  # most, price, whether whole
+        self._rows: list[tuple[Any, Any, float, float]] = []
 
     def unknown(self, high: float, *, price: float = 0.0, whole: bool = True) -> int:
         """One more unknown in [0, high]."""
-        for values, value in ((self._low, 0.0), (self._high, high), (self._price, price)):
-            values.append(value)
-        self._whole.append(int(whole))
-        return len(self._low) - 1
+        self._unknown.append((high, price, int(whole)))
+        return len(self._unknown) - 1
 
     def require(self, places: Any, weights: Any, low: float, high: float) -> None:
         """low ≤ Σ weight · unknown ≤ high."""
-        where = np.asarray(places, dtype=np.int64)
-        self._rows.append((where, np.broadcast_to(np.asarray(weights, dtype=float), where.shape), low, high))
+        self._rows.append((np.asarray(places, dtype=np.int64), weights, low, high))
 
     def group(self, group: Any) -> Array:
         """The places of the kinds in a group."""
         return np.array([place for place, kind in enumerate(self.kinds) if in_group(kind, group)], dtype=np.int64)
 
     def solve(self) -> Array | None:
-        """The unknowns at the least price; None if nothing fits."""
-        at = np.concatenate([np.full(len(places), row) for row, (places, *_) in enumerate(self._rows)])
-        columns = np.concatenate([places for places, *_ in self._rows])
-        weights = np.concatenate([row[1] for row in self._rows])
-        matrix = csr_array((weights, (at, columns)), shape=(len(self._rows), len(self._low)))
-        solver: Any = milp  # its stub knows no sparse matrix
-        found = solver(
-            np.array(self._price),
-            integrality=np.array(self._whole),
-            bounds=Bounds(np.array(self._low), np.array(self._high)),
-            constraints=LinearConstraint(matrix, [row[2] for row in self._rows], [row[3] for row in self._rows]),
+        """How many there are of each kind, at the least price; None if nothing fits."""
+        high, price, whole = np.array(self._unknown).T
+        matrix = np.zeros((len(self._rows), len(high)))
+        for row, (places, weights, *_) in zip(matrix, self._rows, strict=True):
+            row[places] = weights
+        *_, least, most = zip(*self._rows, strict=True)
+        found = milp(
+            price,
+            integrality=whole,
+            bounds=Bounds(0, high),
+            constraints=LinearConstraint(matrix, least, most),
             options={"time_limit": SECONDS},
         )
         if found.status == 2:
             return None
         if found.x is None or found.status != 0:
             raise TacitError(f"the integer programme was not solved in {SECONDS:g} seconds: take a smaller block")
-        return np.asarray(found.x)
+        return np.rint(found.x[: len(self.kinds)]).astype(int)
+
+    def block(self, counts: Array) -> tuple[Person, ...]:
+        """The people of whom there are so many of each kind."""
+        return tuple(kind for kind, count in zip(self.kinds, counts, strict=True) for _ in range(int(count)))
 
 
 def consistent(rows: Sequence[Row], domain: Domain) -> Programme:
@@ -210,12 +209,20 @@ def rebuild(rows: Sequence[Row], domain: Domain) -> Block:
 
     Two integer programmes: the second asks for the block with the fewest people in common with the first.
     """
-    found = consistent(rows, domain).solve()
-    if found is None:
-        raise InputError("no block of people fits these tables: a row is wrong, or the domain too narrow")
     programme = consistent(rows, domain)
-    counts = np.rint(found[: len(programme.kinds)]).astype(int)
-    return Block(people=_people(programme, counts), least=_least(programme, counts))
+    counts = programme.solve()
+    if counts is None:
+        raise InputError("no block of people fits these tables: a row is wrong, or the domain too narrow")
+    for place in np.flatnonzero(counts):  # min(x, count) is priced at each kind that occurs
+        count = int(counts[place])
+        shared = programme.unknown(count, price=1.0)
+        enough = programme.unknown(1)  # whether x may pass count: then all of count are shared
+        programme.require([shared, place, enough], [1, -1, programme.people], 0, np.inf)
+        programme.require([shared, enough], [1, -count], 0, np.inf)
+    other = programme.solve()
+    assert other is not None  # `counts` fits
+    people = programme.block(counts)
+    return Block(people=people, least=overlap(people, programme.block(other)))
 
 
 def overlap(one: Sequence[Person], other: Sequence[Person]) -> int:
@@ -224,30 +231,13 @@ def overlap(one: Sequence[Person], other: Sequence[Person]) -> int:
     return (first & second).total()
 
 
-def _least(programme: Programme, counts: Array) -> int:
-    """The fewest people that a solution shares with `counts`: min(x, count) is priced at each kind that occurs."""
-    for place in np.flatnonzero(counts):
-        count = int(counts[place])
-        shared = programme.unknown(count, price=1.0)
-        enough = programme.unknown(1)  # whether x may pass count: then all of count are shared
-        programme.require([shared, place, enough], [1, -1, programme.people], 0, np.inf)
-        programme.require([shared, enough], [1, -count], 0, np.inf)
-    other = programme.solve()
-    if other is None:
-        raise InputError("no block of people fits these tables")
-    return overlap(_people(programme, counts), _people(programme, np.rint(other[: len(counts)]).astype(int)))
-
-
-def _people(programme: Programme, counts: Any) -> tuple[Person, ...]:
-    return tuple(kind for kind, count in zip(programme.kinds, counts, strict=True) for _ in range(int(count)))
-
-
 AGES, SEXES, RACES = range(90), ("female", "male"), ("black", "white", "other")
 DECADES = range(9)
 DOMAIN = {"age": AGES, "sex": SEXES, "race": RACES}
 MOST = 15  # people in a block, publicly known
 BY_AGE = "SELECT block, sex, decade, COUNT(*) AS n FROM people GROUP BY block, sex, decade"
 BY_RACE = "SELECT block, sex, race, COUNT(*) AS n, SUM(age) AS total FROM people GROUP BY block, sex, race"
+LABELS = {"exact": "exact tables: rebuilt", "sure": "exact tables: proven", "tacit": "tacit's tables: rebuilt"}
 Noisy = list[tuple[Group, float, float | None]]
 
 
@@ -256,7 +246,7 @@ def stage(
     seed: int = 1,
     blocks: int = 20,
     epsilon: float = 1.0,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """Blocks of 4 to 9 people: their exact tables, and tacit's with `epsilon` for all tables together."""
     if blocks < 1:
@@ -264,16 +254,15 @@ def stage(
     source = chance(seed)
     truth = [_block(source, int(source.integers(4, 10))) for _ in range(blocks)]
     private = private_tables(truth, epsilon=epsilon)
-    found = {"exact": 0, "sure": 0, "tacit": 0}
+    found = dict.fromkeys(LABELS, 0)
     unique, everybody = 0, sum(len(people) for people in truth)
     for number, people in enumerate(truth):
-        block = rebuild(publish(people, _by_age(), ages=_with_ages()), DOMAIN)
+        block = rebuild(publish(people, BY_DECADE, ages=WITH_AGES), DOMAIN)
         found["exact"] += overlap(block.people, people)
         found["sure"] += block.least
         unique += block.unique
         found["tacit"] += overlap(fitted(private[number]), people)
-        if progress is not None:
-            progress((number + 1) / blocks)
+        progress((number + 1) / blocks)
     guesses = [overlap(_block(source, len(people)), people) / len(people) for people in truth for _ in range(50)]
     blind = float(np.mean(guesses))
     return Outcome(
@@ -292,7 +281,15 @@ def stage(
             "exact ones hold medians as well",
         ),
         facts={"blocks": blocks, "people": everybody, "unique": unique, "epsilon": epsilon, **found},
-        draw=lambda: _draw(found, everybody, blind),
+        draw=bars(
+            [("", Attempt.counted(label, found[name], everybody), name == "tacit") for name, label in LABELS.items()],
+            title=(
+                "People rebuilt from the tables of their block",
+                "proven: every solution shares so many with this one",
+            ),
+            axis=f"share of {everybody} people",
+            chance=blind,
+        ),
     )
 
 
@@ -302,7 +299,9 @@ def private_tables(blocks: Sequence[Sequence[Person]], *, epsilon: float) -> lis
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in ("block", "sex", "race", "age")}
     table = pa.table(columns | {"decade": [row["age"] // 10 for row in rows]})
     keys: dict[str, Sequence[Any]] = {"block": range(len(blocks)), "sex": SEXES, "race": RACES, "decade": DECADES}
-    one = OneTable(data=table, unit=EACH_ROW, bounds={"age": (0, 89)}, keys=keys, table="people", budget=epsilon)
+    one = OneTable(
+        data=table, unit_column=EACH_ROW, bounds={"age": (0, 89)}, group_keys=keys, table="people", budget=epsilon
+    )
     told: list[Noisy] = [[] for _ in blocks]
     with one.session() as session:
         by_age, by_race = (session.ask(sql, epsilon=epsilon / 2).table.to_pylist() for sql in (BY_AGE, BY_RACE))
@@ -322,33 +321,28 @@ def fitted(tables: Noisy) -> tuple[Person, ...]:
     programme.require(np.arange(len(programme.kinds)), 1, 1, MOST)
     for group, count, total in tables:
         places = programme.group(group)
-        _near(programme, places, np.ones(len(places)), count, weight=1.0)
+        told = [(np.ones(len(places)), count, 1.0)]
         if total is not None:
-            _near(programme, places, programme.ages[places], total, weight=1 / max(AGES))
+            told.append((programme.ages[places], total, 1 / max(AGES)))
+        for weights, value, price in told:  # what is over, and what is under
+            over, under = (programme.unknown(np.inf, price=price, whole=False) for _ in range(2))
+            programme.require([*places, over, under], [*weights, -1, 1], value, value)
     found = programme.solve()
     assert found is not None  # one person always fits
-    counts = np.rint(found[: len(programme.kinds)]).astype(int)
-    return tuple(kind for kind, count in zip(programme.kinds, counts, strict=True) for _ in range(count))
+    return programme.block(found)
 
 
-def _near(programme: Programme, places: Any, weights: Any, value: float, *, weight: float) -> None:
-    """Price |Σ weight · unknown − value|, as what is over and what is under."""
-    over, under = (programme.unknown(np.inf, price=weight, whole=False) for _ in range(2))
-    programme.require([*places, over, under], [*weights, -1, 1], value, value)
-
-
-def _with_ages() -> list[Group]:
-    """Groups whose mean and median age is published."""
-    both = [{"sex": sex, "race": race} for sex in SEXES for race in RACES]
-    return [{}, *({"sex": sex} for sex in SEXES), *({"race": race} for race in RACES), *both]
-
-
-def _by_age() -> list[Group]:
-    return [_decade(sex, decade) for sex in SEXES for decade in DECADES]
-
-
-def _decade(sex: str, decade: int) -> Mapping[str, Any]:
+def _decade(sex: str, decade: int) -> Group:
     return {"sex": sex, "age": (10 * decade, 10 * decade + 9)}
+
+
+BY_DECADE = [_decade(sex, decade) for sex in SEXES for decade in DECADES]
+WITH_AGES: list[Group] = [  # their mean and median age is published
+    {},
+    *({"sex": sex} for sex in SEXES),
+    *({"race": race} for race in RACES),
+    *({"sex": sex, "race": race} for sex in SEXES for race in RACES),
+]
 
 
 def _block(source: Chance, size: int) -> list[Person]:
@@ -358,19 +352,3 @@ def _block(source: Chance, size: int) -> list[Person]:
         {"age": int(age), "sex": SEXES[sex], "race": RACES[race]}
         for age, sex, race in zip(ages, sexes, races, strict=True)
     ]
-
-
-def _draw(found: dict[str, int], everybody: int, blind: float) -> Any:
-    from tacit.plot import Share, shares
-
-    labels = {"exact": "exact tables: rebuilt", "sure": "exact tables: proven", "tacit": "tacit's tables: rebuilt"}
-    bars = []
-    for name, label in labels.items():
-        attempt = Attempt.counted(label, found[name], everybody)
-        bars.append(Share("", label, name == "tacit", attempt.success, attempt.low, attempt.high))
-    return shares(
-        bars,
-        title=("People rebuilt from the tables of their block", "proven: every solution shares so many with this one"),
-        axis=f"share of {everybody} people",
-        chance=blind,
-    )

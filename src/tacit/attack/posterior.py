@@ -14,13 +14,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tacit.attack.hierarchy import Data, Integers, chosen, combined, covers, encoded, table_of
+from tacit.attack.generalise import covers
+from tacit.attack.population import Data, Floats, Integers, chosen, combined, encoded, table_of
 from tacit.base import InputError
 from tacit.session.single import EACH_ROW, ask
 
-__all__ = ["Floats", "Suspects", "evidence", "private_counts", "ruled_out", "sure_and_right", "suspects"]
+__all__ = [
+    "Suspects",
+    "evidence",
+    "normalised",
+    "places_of",
+    "private_counts",
+    "private_evidence",
+    "ruled_out",
+    "sure_and_right",
+    "suspects",
+]
 
-Floats = NDArray[np.float64]
 SURE = 0.95
 
 
@@ -47,8 +57,7 @@ def _chance(seen: Integers, count: Integers, epsilon: float) -> Floats:
     """The chance that `count` is released as `seen`: the pmf of the noise, and for 0 all that lies below."""
     ratio = exp(-epsilon)
     tail = ratio ** count.astype(float) / (1 + ratio)
-    found: Floats = np.where(seen == 0, tail, (1 - ratio) / (1 + ratio) * ratio ** np.abs(seen - count).astype(float))
-    return found
+    return np.where(seen == 0, tail, (1 - ratio) / (1 + ratio) * ratio ** np.abs(seen - count).astype(float))
 
 
 def ruled_out(posterior: Floats, truth: Integers, facts: int) -> Floats:
@@ -61,8 +70,12 @@ def ruled_out(posterior: Floats, truth: Integers, facts: int) -> Floats:
         wrong = left.copy()
         wrong[people, truth] = -1
         left[people, wrong.argmax(axis=1)] = 0
-    left /= left.sum(axis=1, keepdims=True)
-    return left
+    return normalised(left)
+
+
+def normalised(weights: Floats) -> Floats:
+    """Rows of chances that add up to 1."""
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def sure_and_right(posterior: Floats, truth: Integers | Sequence[int], *, sure: float = SURE) -> tuple[int, int]:
@@ -78,18 +91,34 @@ def private_counts(table: pa.Table, keys: Mapping[str, Sequence[Any]], *, epsilo
     release = ask(
         table,
         f"SELECT {names}, COUNT(*) AS many FROM data GROUP BY {names}",
-        unit=EACH_ROW,
-        keys=keys,
+        unit_column=EACH_ROW,
+        group_keys=keys,
         epsilon=epsilon,
     )
     told = release.table.drop_null()  # the data have no missing values, and everybody knows
-    places = tuple(
-        pc.index_in(told.column(name), value_set=pa.array(list(values), told.schema.field(name).type)).to_numpy()
+    counts = np.zeros([len(values) for values in keys.values()], np.int64)
+    counts[places_of(told, keys)] = told.column("many").to_numpy()
+    return counts
+
+
+def places_of(table: pa.Table, keys: Mapping[str, Sequence[Any]]) -> tuple[Integers, ...]:
+    """For each of `keys` where the value of each row stands in its list."""
+    return tuple(
+        pc.index_in(table.column(name), value_set=pa.array(list(values), table.schema.field(name).type)).to_numpy()
         for name, values in keys.items()
     )
-    counts = np.zeros([len(values) for values in keys.values()], np.int64)
-    counts[places] = told.column("many").to_numpy()
-    return counts
+
+
+def private_evidence(
+    table: pa.Table, keys: Mapping[str, Sequence[Any]], prior: Floats, *, epsilon: float, people: int | None = None
+) -> Floats:
+    """What private counts by `keys`, the last being the secret, tell about the first `people` rows: see `evidence`."""
+    noisy = private_counts(table, keys, epsilon=epsilon)
+    group = places_of(table, dict(list(keys.items())[:-1]))
+    present = np.zeros(noisy.shape[:-1], np.int64)
+    np.add.at(present, group, 1)
+    mine = tuple(axis[:people] for axis in group)
+    return evidence(noisy[mine], present[mine] - 1, prior, epsilon=epsilon)
 
 
 @dataclass(frozen=True)
@@ -119,15 +148,12 @@ def suspects(release: Data, people: Data | Mapping[str, Any], quasi: Sequence[st
         raise InputError(f'"{sensitive}" cannot be sensitive and a quasi-identifier at once')
     columns = [encoded(shown.column(name)) for name in names]
     secret = encoded(shown.column(chosen(shown, [sensitive], "sensitive")[0]))
-    assert secret.values is not None
     _, first, group = np.unique(combined(columns).of, return_index=True, return_inverse=True)
     held = np.zeros((len(first), secret.size), np.int64)
     np.add.at(held, (group, secret.of), 1)
     fits: NDArray[np.bool_] = np.ones((known.num_rows, len(first)), bool)
     for name, codes in zip(names, columns, strict=True):
         mine = encoded(known.column(name))
-        assert codes.values is not None
-        assert mine.values is not None
         labels, values = codes.values.to_pylist(), mine.values.to_pylist()
         within = np.array([[covers(label, value) for label in labels] for value in values])
         fits &= within[mine.of][:, codes.of[first]]

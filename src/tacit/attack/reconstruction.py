@@ -4,26 +4,27 @@ Each person has one secret bit. Somebody answers how many of a random subset hav
 answers the bits come back, unless the errors are well above √n, as tacit's are when one budget pays for all of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import linprog, lsq_linear
 from scipy.sparse import csc_array, eye_array, hstack
 from scipy.sparse.linalg import lsqr
 from scipy.special import log_ndtr
 
-from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.population import Chance, chance
+from tacit.attack.population import chance
+from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.base import InputError, Sensitivity, TacitError
 from tacit.base.number import round_up
 from tacit.loss import Approx
 from tacit.mechanism import DiscreteGaussian
 
 __all__ = [
+    "DELTA",
     "METHODS",
     "Array",
     "Method",
@@ -88,7 +89,7 @@ def least_largest(queries: Array, answers: Array) -> Array:
     bits = queries.shape[1]
     signed = np.concatenate([queries, -queries]).astype(float)
     goal = np.concatenate([answers, -answers])  # signed @ x + t >= goal
-    point = _boxed(queries, answers)
+    point = lsq_linear(queries, answers, bounds=(0, 1)).x
     kept = np.zeros(len(goal), dtype=bool)
     kept[np.argsort(signed @ point - goal)[: int(KEPT * bits)]] = True
     price = np.concatenate([np.zeros(bits), [1.0]])
@@ -102,20 +103,6 @@ def least_largest(queries: Array, answers: Array) -> Array:
             return np.asarray(np.clip(point, 0, 1))
         kept[beyond[np.argsort(-short[beyond])[:bits]]] = True
     raise TacitError("the linear programme was not solved in time: give fewer queries, or use least squares")
-
-
-def _boxed(queries: Array, answers: Array) -> Array:
-    """About the x in [0, 1]ⁿ with the least squared error: accelerated projected gradient (Beck and Teboulle 2009)."""
-    normal, goal = queries.T @ queries, queries.T @ answers
-    steepest = float(np.linalg.norm(normal, ord=2))
-    point = ahead = np.full(len(goal), 0.5)
-    pace = 1.0
-    for _ in range(300):
-        fresh = np.clip(ahead - (normal @ ahead - goal) / steepest, 0, 1)
-        quicker = (1 + sqrt(1 + 4 * pace**2)) / 2
-        ahead = fresh + (pace - 1) / quicker * (fresh - point)
-        point, pace = fresh, quicker
-    return np.asarray(point)
 
 
 def _solve(price: Array, rows: Any, most: Array, bounds: list[Any]) -> Any:
@@ -151,9 +138,8 @@ def posterior(queries: Array, answers: Array, *, bound: float | None = None, sig
         doubt = noise / count / (noise / count + spread)
         level = (1 - doubt) * float((rest - seen).mean()) + doubt * float(spins.sum()) / 4
         expected = seen - spread * pull + level
-        fresh, curvature = (
-            _uniform(rest - expected, spread, bound) if bound else _normal(rest - expected, spread, sigma)
-        )
+        gap, whole = rest - expected, spread + noise
+        fresh, curvature = _uniform(gap, spread, bound) if bound else (gap / whole, count / whole)
         pull = DAMPING * fresh + (1 - DAMPING) * pull
         variance = 1 / (weight * max(curvature, 1e-12))
         found = np.tanh((spins + variance * (signs.T @ pull)) / variance)
@@ -163,11 +149,6 @@ def posterior(queries: Array, answers: Array, *, bound: float | None = None, sig
             break
         seen = signs @ spins
     return np.asarray((spins + 1) / 2, dtype=float)
-
-
-def _normal(gap: Array, spread: float, sigma: float | None) -> tuple[Array, float]:
-    whole = spread + (sigma or 0) ** 2
-    return gap / whole, len(gap) / whole
 
 
 def _uniform(gap: Array, spread: float, bound: float) -> tuple[Array, float]:
@@ -185,6 +166,7 @@ def _uniform(gap: Array, spread: float, bound: float) -> tuple[Array, float]:
 
 Method = Literal["least squares", "L1", "L-infinity", "message passing"]
 METHODS: tuple[Method, ...] = ("least squares", "L1", "L-infinity", "message passing")
+SOLVERS = {"least squares": least_squares, "L1": least_absolute, "L-infinity": least_largest}
 DELTA = Fraction(1, 10**6)
 ERRORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # of √n
 DRAWN: tuple[Method, ...] = ("least squares", "L-infinity", "message passing")
@@ -220,26 +202,22 @@ def reconstruct(
     "message passing" needs to know the noise: uniform in ±`bound`, or normal with standard deviation `sigma`.
     """
     rows, sums = subset_sums(queries, answers)
-    if method == "least squares":
-        estimate = least_squares(rows, sums)
-    elif method == "L1":
-        estimate = least_absolute(rows, sums)
-    elif method == "L-infinity":
-        estimate = least_largest(rows, sums)
-    elif method == "message passing":
+    if method not in METHODS:
+        raise InputError(f'there is no method "{method}": there are {", ".join(METHODS)}')
+    if method == "message passing":
         estimate = posterior(rows, sums, bound=bound, sigma=sigma)
     else:
-        raise InputError(f'there is no method "{method}": there are {", ".join(METHODS)}')
+        estimate = SOLVERS[method](rows, sums)
     return Reconstruction(bits=(estimate > 0.5).astype(np.int8), estimate=estimate, method=method)
 
 
-def private_sums(sums: Any, *, epsilon: float) -> tuple[Array, float]:
+def private_sums(sums: Any, *, epsilon: float, each: int = 1) -> tuple[Array, float]:
     """All answers with tacit's noise, and its standard deviation: together they are (epsilon, 10⁻⁶)-private.
 
-    A person adds at most 1 to each of m answers, √m in length, which is what the Gaussian noise covers.
+    A person adds at most `each` to each of m answers, each·√m in length, which is what the Gaussian noise covers.
     """
     exact = np.asarray(sums, dtype=np.int64)
-    size = Sensitivity(l1=Fraction(exact.size), l2=round_up(sqrt(exact.size) * (1 + 1e-15)))
+    size = Sensitivity(l1=Fraction(each * exact.size), l2=round_up(each * sqrt(exact.size) * (1 + 1e-15)))
     mechanism = DiscreteGaussian.from_loss(Approx(epsilon, DELTA), sensitivity=size)
     return np.asarray(mechanism.sample(exact), dtype=float), float(mechanism.sigma)
 
@@ -250,7 +228,7 @@ def stage(
     people: int = 300,
     rounds: int = 5,
     epsilon: float = 1.0,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """4n questions about n people: answered within ±√n/2, and by tacit, with `epsilon` for all of them together.
 
@@ -262,7 +240,9 @@ def stage(
     lines = {method: np.zeros(len(ERRORS)) for method in DRAWN}
     spent, found, private = np.zeros(len(BUDGETS)), 0, 0
     for number in range(rounds):
-        secret, queries, sums = _asked(source, people)
+        secret = source.integers(0, 2, people, dtype=np.int8)
+        queries = source.integers(0, 2, (4 * people, people), dtype=np.int8)
+        sums = queries.astype(np.float32) @ secret.astype(np.float32)
         found += _hits(queries, sums + source.uniform(-root / 2, root / 2, len(sums)), secret, bound=root / 2)
         answers, sigma = private_sums(sums, epsilon=epsilon)
         private += _hits(queries, answers, secret, sigma=sigma)
@@ -275,8 +255,7 @@ def stage(
         for place, budget in enumerate(BUDGETS):
             answers, narrow = private_sums(sums, epsilon=budget)
             spent[place] += _hits(queries, answers, secret, sigma=narrow) / people / rounds
-        if progress is not None:
-            progress((number + 1) / rounds)
+        progress((number + 1) / rounds)
     trials = people * rounds
     ceiling = 1 / (1 + exp(-epsilon)) + float(DELTA)
     return Outcome(
@@ -304,37 +283,19 @@ def _hits(queries: Array, answers: Array, secret: Array, **noise: float) -> int:
     return int((reconstruct(queries, answers, method="message passing", **noise).bits == secret).sum())
 
 
-def _asked(source: Chance, people: int) -> tuple[Array, Array, Array]:
-    """Fair secret bits, 4n random subsets, and the true answers."""
-    secret = source.integers(0, 2, people, dtype=np.int8)
-    queries = source.integers(0, 2, (4 * people, people), dtype=np.int8)
-    return secret, queries, queries.astype(np.float32) @ secret.astype(np.float32)
-
-
 def _draw(lines: dict[Method, Array], spent: Array, people: int) -> Any:
     from tacit.plot import LabelledCurve, curves
     from tacit.plot.page import beside
 
-    left = curves(
-        [LabelledCurve(label=method, x=ERRORS, y=line.tolist()) for method, line in lines.items()],
-        title=(
-            "Errors up to E: found below √n, lost above",
-            f"{people:,} people, {4 * people:,} answers, uniform in ±E",
-        ),
-        axes=("E as a multiple of √n", "share of bits found"),
-        chance=0.5,
-        logarithmic=True,
-        width=330,
-    )
-    right = curves(
-        [
-            LabelledCurve(label="no attack can do better", x=BUDGETS, y=[1 / (1 + exp(-budget)) for budget in BUDGETS]),
-            LabelledCurve(label="message passing against tacit", x=BUDGETS, y=spent.tolist()),
-        ],
-        title=("The same answers by tacit", "epsilon is for all of them together, delta 1e-06"),
-        axes=("epsilon in all", "share of bits found"),
-        chance=0.5,
-        logarithmic=True,
-        width=330,
-    )
-    return beside([left, right])
+    def panel(axis: str, x: Sequence[float], by_label: Mapping[str, Sequence[float]], *title: str) -> Any:
+        drawn = [LabelledCurve(label, x, y) for label, y in by_label.items()]
+        axes = (axis, "share of bits found")
+        return curves(drawn, title=title, axes=axes, chance=0.5, logarithmic=True, width=330)
+
+    best = [1 / (1 + exp(-budget)) for budget in BUDGETS]
+    asked = f"{people:,} people, {4 * people:,} answers, uniform in ±E"
+    told = {"no attack can do better": best, "message passing against tacit": spent.tolist()}
+    found = {str(method): line.tolist() for method, line in lines.items()}
+    left = panel("E as a multiple of √n", ERRORS, found, "Errors up to E: found below √n, lost above", asked)
+    title = "The same answers by tacit", "epsilon is for all of them together, delta 1e-06"
+    return beside([left, panel("epsilon in all", BUDGETS, told, *title)])

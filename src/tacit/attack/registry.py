@@ -1,16 +1,112 @@
-"""Every attack that can be staged on made-up data. Adding one is its file, its page and an entry here."""
+"""Every attack that can be staged on made-up data, and what one achieves. Adding one is its file, page and line here.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+An outcome is the same attempt twice: on an undefended release, and on tacit's release of the same thing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
-from tacit.attack.outcome import Outcome
-from tacit.base import InputError, whole
+from scipy.special import betaincinv
 
-__all__ = ["ATTACKS", "Attack", "attack_named", "staged"]
+from tacit.base import InputError, TacitError, whole
+
+__all__ = [
+    "ATTACKS",
+    "Attack",
+    "Attempt",
+    "Outcome",
+    "Progress",
+    "attack_named",
+    "bars",
+    "interval",
+    "silent",
+    "staged",
+]
+
+Progress = Callable[[float], None]  # is told the share done
+
+
+def silent(share: float) -> None:
+    """Nobody asked how far it is."""
+
+
+def interval(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The Clopper–Pearson interval of a share."""
+    if not 0 <= successes <= trials or trials < 1:
+        raise InputError(f"{successes} successes in {trials} trials is not a share")
+    tail = (1 - confidence) / 2
+    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, tail))
+    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - tail))
+    return low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """How far the attack got `against` one release: a share, with the interval that covers it with 95 %."""
+
+    against: str
+    success: float
+    low: float
+    high: float
+
+    @classmethod
+    def counted(cls, against: str, successes: int, trials: int) -> "Attempt":
+        low, high = interval(successes, trials)
+        return cls(against=against, success=successes / trials, low=low, high=high)
+
+
+Draw = Callable[[], Any]
+
+
+def bars(rows: Sequence[tuple[str, Attempt, bool]], *, title: tuple[str, ...], axis: str, chance: float = 0.0) -> Draw:
+    """A picture of attempts, each with its row and whether it was defended against; drawn when it is asked for."""
+
+    def draw() -> Any:
+        from tacit.plot import Share, shares
+
+        drawn = [Share(row, it.against, safe, it.success, it.low, it.high) for row, it, safe in rows]
+        return shares(drawn, title=title, axis=axis, chance=chance)
+
+    return draw
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Both attempts. `measure` says what success is a share of, `chance` what somebody without the release gets."""
+
+    name: str
+    headline: str
+    measure: str
+    chance: float
+    undefended: Attempt
+    defended: Attempt
+    remarks: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    draw: Draw = field(repr=False, compare=False)
+
+    def plot(self, path: Path | str | None = None) -> Any:
+        """The picture, as an Altair chart; with `path` also written there. Needs the extra `plot`."""
+        try:
+            from tacit.plot import page, write
+        except ImportError as missing:
+            raise TacitError(
+                f"plot() needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
+            ) from missing
+        chart = self.draw()
+        if path is not None:
+            write(page([[chart]], title=self.headline, subtitle=self.measure), Path(path))
+        return chart
+
+    def json(self) -> dict[str, Any]:
+        """Everything but the picture, as JSON has it."""
+        attempts = {"undefended": dict(vars(self.undefended)), "defended": dict(vars(self.defended))}
+        said = {"attack": self.name, "headline": self.headline, "measure": self.measure, "chance": self.chance}
+        return said | attempts | {"remarks": list(self.remarks), "facts": dict(self.facts)}
 
 
 @dataclass(frozen=True)
@@ -56,14 +152,13 @@ def attack_named(name: str) -> Attack:
     raise InputError(f'there is no attack "{name}": {meant}')
 
 
-def staged(name: str, *, seed: int = 1, progress: Callable[[float], None] | None = None, **sizes: Any) -> Outcome:
+def staged(name: str, *, seed: int = 1, progress: Progress = silent, **sizes: Any) -> Outcome:
     """The attack on made-up data, undefended and against tacit; `progress` is told the share done.
 
     `seed` fixes the data, not tacit's noise. `sizes` are those of the attack's own `stage`.
     """
     stage = import_module(attack_named(name).module).stage
-    options = dict(sizes)
-    if progress is not None and "progress" in signature(stage).parameters:
-        options["progress"] = progress
-    found: Outcome = stage(seed=whole(seed, "seed", least=0), **options)
+    if "progress" in signature(stage).parameters:
+        sizes["progress"] = progress
+    found: Outcome = stage(seed=whole(seed, "seed", least=0), **sizes)
     return found

@@ -6,17 +6,16 @@ against people it was not made from. The predicates that single out are tested f
 one of the latter, after Cohen and Nissim (2020), so guesses that are merely rare earn nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tacit.attack.hierarchy import Data, chosen, table_of
-from tacit.attack.outcome import Attempt, Outcome, interval
-from tacit.attack.population import Chance, Records, chance, comparable
-from tacit.attack.posterior import Floats, private_counts
+from tacit.attack.population import Chance, Data, Floats, Records, chance, chosen, comparable, table_of
+from tacit.attack.posterior import private_counts
+from tacit.attack.registry import Attempt, Outcome, Progress, bars, interval, silent
 from tacit.base import InputError
 
 __all__ = ["Risk", "RiskReport", "drawn", "people", "risk_report", "shuffled", "stage"]
@@ -75,7 +74,7 @@ def risk_report(
     attempts: int = 500,
     tolerance: float = 0.05,
     seed: int = 1,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> RiskReport:
     """Attack `released`, which was made from `original`; `control` are as many other people from the same population.
 
@@ -103,17 +102,16 @@ def risk_report(
         raise InputError("control is the released table itself: take people who are not in it, or nothing is a risk")
     dice = chance(seed)
     people, others = (side.take(dice.permutation(len(side))[: len(people)]) for side in (people, others))
-    tell = progress or (lambda share: None)
     singled = _single_out(shown, people, others, min(attempts, len(shown)), dice)
-    tell(0.3)
+    progress(0.3)
     tries = min(attempts, len(people))
     rows = [[_linked(shown, side.cells[n], left, right) for n in range(tries)] for side in (people, others)]
-    tell(0.6)
+    progress(0.6)
     guesses = [
         [_inferred(shown, side.cells[n], secret[n % len(secret)], tolerance) for n in range(tries)]
         for side in (people, others)
     ]
-    tell(1.0)
+    progress(1.0)
     return RiskReport(
         singling_out=singled,
         linkability=Risk.counted(sum(rows[0]), sum(rows[1]), tries),
@@ -216,7 +214,7 @@ def stage(
     count: int = 2000,
     attempts: int = 500,
     epsilon: float = 1.0,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """The three risks of three releases of the same table."""
     dice = chance(seed)
@@ -229,23 +227,10 @@ def stage(
     reports: dict[str, RiskReport] = {}
     for label, table in tables.items():
         reports[label] = risk_report(table, original, control, attempts=attempts, seed=seed)
-        if progress is not None:
-            progress(len(reports) / len(tables))
+        progress(len(reports) / len(tables))
     copy, mixed, private = reports.values()
     first, _, last = tables
     kinds = {"singling out": "singling_out", "linking": "linkability", "inferring": "inference"}
-
-    def draw() -> Any:
-        from tacit.plot import Share, shares
-
-        bars = []
-        for kind, name in kinds.items():
-            for label, report in reports.items():
-                if report is not mixed:
-                    found: Risk = getattr(report, name)
-                    bars.append(Share(kind, label, report is private, found.value, found.low, found.high))
-        title = ("What a release adds to guessing", " against ".join((first, last)))
-        return shares(bars, title=title, axis="risk, beyond what people who are not in it bear", chance=0.0)
 
     return Outcome(
         name="risk",
@@ -265,7 +250,16 @@ def stage(
             label: {kind: [(it := getattr(report, name)).value, it.low, it.high] for kind, name in kinds.items()}
             for label, report in reports.items()
         },
-        draw=draw,
+        draw=bars(
+            [
+                (kind, _attempt(label, getattr(report, name)), report is private)
+                for kind, name in kinds.items()
+                for label, report in reports.items()
+                if report is not mixed
+            ],
+            title=("What a release adds to guessing", " against ".join((first, last))),
+            axis="risk, beyond what people who are not in it bear",
+        ),
     )
 
 

@@ -4,17 +4,15 @@ The scoreboard of Narayanan and Shmatikov (2008): rare items weigh more, near ra
 is named only if its score stands out from the next by `eccentricity` standard deviations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tacit.attack.hierarchy import Data, Integers, chosen, encoded, table_of
-from tacit.attack.outcome import Attempt, Outcome
-from tacit.attack.population import Chance, chance
-from tacit.attack.posterior import Floats
+from tacit.attack.population import Chance, Data, Floats, Integers, chance, chosen, encoded, numeric, table_of
+from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.base import InputError
 from tacit.session.single import ask
 
@@ -85,8 +83,6 @@ def ratings_of(data: Data, *, person: str, item: str, rating: str, day: str | No
     table = table_of(data)
     chosen(table, [person, item, rating, *([day] if day else [])], "columns")
     who, what = encoded(table.column(person)), encoded(table.column(item))
-    assert who.values is not None
-    assert what.values is not None
     order = np.argsort(what.of, kind="stable")
     return Ratings(
         people=tuple(who.values.to_pylist()),
@@ -100,10 +96,9 @@ def ratings_of(data: Data, *, person: str, item: str, rating: str, day: str | No
 
 def _numbers(table: pa.Table, name: str) -> Floats:
     column = table.column(name)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) or column.null_count:
+    if not numeric(column) or column.null_count:
         raise InputError(f'"{name}" must hold numbers, none of them missing')
-    found: Floats = column.to_numpy().astype(float)
-    return found
+    return np.asarray(column.to_numpy().astype(float))
 
 
 SPAN = 2000  # days
@@ -147,7 +142,7 @@ def stage(
     items: int = 1500,
     targets: int = 300,
     epsilon: float = 1.0,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
 ) -> Outcome:
     """As many targets are in the release as are not, and these must not be named; tacit has no records to find."""
     dice = chance(seed)
@@ -161,8 +156,9 @@ def stage(
         item="item",
         rating="rating",
     )
-    films = [_films(inside), _films_of(guess)]
-    shelf = {item for item, _ in sorted(_counts(guess).items(), key=lambda each: -each[1])[:SHELF]}
+    films = [_films(released), _films(guess)]
+    most_counted = np.argsort(-np.diff(guess.starts), kind="stable")[:SHELF]
+    shelf = {item for item, place in guess.places.items() if place in set(most_counted.tolist())}
     luck = {"inside": 0.0, "outside": 0.0}
     found: dict[tuple[str, int], int] = {}
     alarms = {"release": 0, "private": 0}
@@ -178,8 +174,7 @@ def stage(
                 shared = len(seen.get(verdict.person, set()) & rest) / max(1, len(rest))
                 found[side, count] = found.get((side, count), 0) + (verdict.named and shared >= HALF)
                 alarms[side] += book.find(stranger, eccentricity=STANDS_OUT).named and count == KNOWN[-1]
-        if progress is not None:
-            progress((step + 1) / len(KNOWN))
+        progress((step + 1) / len(KNOWN))
     most = KNOWN[-1]
     against = "ratings without names", f"tacit's counts and averages at ε = {epsilon:g}"
 
@@ -223,8 +218,8 @@ def _rebuilt(table: pa.Table, people: int, items: int, dice: Chance, epsilon: fl
     answer = ask(
         table,
         "SELECT item, COUNT(*) AS many, AVG(rating) AS mean FROM data GROUP BY item",
-        unit="person",
-        keys={"item": list(range(items))},
+        unit_column="person",
+        group_keys={"item": list(range(items))},
         bounds={"rating": (1, 5)},
         epsilon=epsilon,
     ).table.drop_null()
@@ -238,21 +233,10 @@ def _rebuilt(table: pa.Table, people: int, items: int, dice: Chance, epsilon: fl
     return pa.table({"person": who, "item": what, "rating": mean[what]})
 
 
-def _counts(book: Ratings) -> dict[Any, int]:
-    return dict(zip(book.places, np.diff(book.starts).tolist(), strict=True))
-
-
-def _films(table: pa.Table) -> dict[Any, set[int]]:
-    return _grouped(table.column("person").to_numpy(), table.column("item").to_numpy())
-
-
-def _films_of(book: Ratings) -> dict[Any, set[int]]:
-    names = np.array(list(book.places))
-    return _grouped(np.array(book.people)[book.person], np.repeat(names, np.diff(book.starts)))
-
-
-def _grouped(person: Integers, item: Integers) -> dict[Any, set[int]]:
-    found: dict[Any, set[int]] = {}
-    for who, what in zip(person.tolist(), item.tolist(), strict=True):
-        found.setdefault(who, set()).add(what)
+def _films(book: Ratings) -> dict[Any, set[Any]]:
+    """The items of each person."""
+    items = np.repeat(np.array(list(book.places)), np.diff(book.starts)).tolist()
+    found: dict[Any, set[Any]] = {}
+    for who, what in zip(book.person.tolist(), items, strict=True):
+        found.setdefault(book.people[who], set()).add(what)
     return found

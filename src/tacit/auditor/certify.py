@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import betaincinv
-from scipy.stats import binom
 
 from tacit.auditor.outputs import Floats
 from tacit.noise import Rng
@@ -46,8 +45,7 @@ POWER = 0.95
 def lower(inside: Counts, trials: Counts, tail: float) -> Floats:
     """The Clopper–Pearson lower bound: too high with probability at most `tail`."""
     k, n = np.asarray(inside, dtype=float), np.asarray(trials, dtype=float)
-    found: Floats = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail) * (1 - OFF), 0.0)
-    return found
+    return np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail) * (1 - OFF), 0.0)
 
 
 def upper(inside: Counts, trials: Counts, tail: float) -> Floats:
@@ -75,8 +73,7 @@ def coins(likelier: Counts, other: Counts, *, tail: float) -> Floats:
 
 def _log_ratio(above: Floats, below: Floats) -> Floats:
     good = above > 0
-    found: Floats = np.where(good, np.log(np.where(good, above, 1.0)) - np.log(below), -inf)
-    return found
+    return np.where(good, np.log(np.where(good, above, 1.0)) - np.log(below), -inf)
 
 
 def allocated(size: int, rng: Rng) -> tuple[int, int]:
@@ -120,6 +117,8 @@ def better_form(p: float, q: float, size: int, *, delta: float, tail: float) -> 
 
 def shown(form: Form, p: float, q: float, size: int, *, claimed: float, delta: float, tail: float) -> bool:
     """Whether an event of these probabilities would be called a violation of `claimed` with probability ≥ 95 %."""
+    from scipy.stats import binom  # takes long to import
+
     each = (1 - POWER) / 2  # a lucky draw on either side may spoil it
     if form == "coins":
         half = int(size - sqrt(size * log(2 / SPILL)))

@@ -14,6 +14,7 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from tacit.auditor.outputs import Bools, Floats, Outputs, Shape, exact_number, spelled
 from tacit.base import InputError
@@ -26,17 +27,20 @@ __all__ = [
     "below",
     "between",
     "bins",
+    "bit_events",
     "both",
     "classifier",
     "cuts",
     "equals",
-    "events",
     "grain",
     "shaped",
 ]
 
 SHOWN = 6  # parts of an event that are spelled out
 POINTS = 160  # thresholds tried over one score
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Test = Callable[[Floats], Bools]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,74 +60,61 @@ class Event:
     score: Score | None = None
 
 
+def _over(score: Score, words: str, test: Test) -> Event:
+    return Event(f"{score.words} {words}", lambda outputs: test(score.of(outputs)), score)
+
+
 def above(score: Score, cut: float) -> Event:
-    """score ≥ cut"""
-    return Event(f"{score.words} is at least {exact_number(cut)}", lambda outputs: score.of(outputs) >= cut, score)
+    return _over(score, f"is at least {exact_number(cut)}", lambda values: values >= cut)
 
 
 def below(score: Score, cut: float) -> Event:
-    """score ≤ cut"""
-    return Event(f"{score.words} is at most {exact_number(cut)}", lambda outputs: score.of(outputs) <= cut, score)
+    return _over(score, f"is at most {exact_number(cut)}", lambda values: values <= cut)
 
 
 def between(score: Score, low: float, high: float) -> Event:
-    """low ≤ score ≤ high"""
-
-    def contains(outputs: Outputs) -> Bools:
-        values = score.of(outputs)
-        inside: Bools = (values >= low) & (values <= high)
-        return inside
-
-    return Event(f"{score.words} lies in [{exact_number(low)}, {exact_number(high)}]", contains, score)
+    words = f"lies in [{exact_number(low)}, {exact_number(high)}]"
+    return _over(score, words, lambda values: (values >= low) & (values <= high))
 
 
 def equals(score: Score, value: float) -> Event:
-    """score = value, to the last bit"""
-    return Event(f"{score.words} is exactly {exact_number(value)}", lambda outputs: score.of(outputs) == value, score)
+    return _over(score, f"is exactly {exact_number(value)}", lambda values: values == value)
 
 
 def bins(score: Score, edges: Floats, chosen: Bools) -> Event:
     """The union of the chosen half-open bins [edges[i − 1], edges[i]); the first and the last are unbounded."""
-
-    def contains(outputs: Outputs) -> Bools:
-        values = score.of(outputs)
-        inside: Bools = chosen[np.searchsorted(edges, values, side="right")] & ~np.isnan(values)
-        return inside
-
     ends = ["−∞", *map(exact_number, edges), "∞"]
-    words, start = [], None
-    for place, inside in enumerate([*chosen.tolist(), False]):
-        if inside and start is None:
-            start = place
-        if not inside and start is not None:
-            words.append(f"[{ends[start]}, {ends[place]})".replace("[−∞", "(−∞"))
-            start = None
-    return Event(f"{score.words} lies in {_listed(words)}", contains, score)
+    turns = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]])))  # where a run begins, where it ends
+    words = [f"[{ends[a]}, {ends[b]})".replace("[−∞", "(−∞") for a, b in turns.reshape(-1, 2)]
+    return _over(
+        score,
+        f"lies in {_listed(words)}",
+        lambda values: chosen[np.searchsorted(edges, values, side="right")] & ~np.isnan(values),
+    )
 
 
-def among(score: Score, values: Sequence[float]) -> Event:
-    """score is one of these numbers"""
+def among(score: Score, values: Sequence[float] | Floats) -> Event:
     chosen = np.sort(np.asarray(values, dtype=float))
-    words = f"{score.words} is {'one of ' if len(chosen) > 1 else ''}{_listed([exact_number(v) for v in chosen])}"
-    return Event(words, lambda outputs: np.isin(score.of(outputs), chosen), score)
+    return _over(score, f"is {_one_of(list(map(exact_number, chosen)))}", lambda each: np.isin(each, chosen))
 
 
 def shaped(shapes: Iterable[Shape]) -> Event:
     """The output has one of these shapes: for outputs without numbers, that is one of these values."""
     chosen = frozenset(shapes)
-    listed = sorted(spelled(shape) for shape in chosen)
-    words = f"the output is {'one of ' if len(listed) > 1 else ''}{_listed(listed)}"
+    words = f"the output is {_one_of(sorted(map(spelled, chosen)))}"
     return Event(words, lambda outputs: outputs.of_shape(chosen))
 
 
 def both(first: Event, second: Event) -> Event:
-    """The outputs that lie in both."""
+    return Event(
+        f"{first.words}, and {second.words}",
+        lambda outputs: first.contains(outputs) & second.contains(outputs),
+        second.score or first.score,
+    )
 
-    def contains(outputs: Outputs) -> Bools:
-        inside: Bools = first.contains(outputs) & second.contains(outputs)
-        return inside
 
-    return Event(f"{first.words}, and {second.words}", contains, second.score or first.score)
+def _one_of(words: Sequence[str]) -> str:
+    return f"{'one of ' if len(words) > 1 else ''}{_listed(words)}"
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -160,9 +151,6 @@ def cuts(left: Floats, right: Floats) -> Floats:
     return values
 
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Test = Callable[[Floats], Bools]
-
 NEVER, SMALLEST = 2000, -2000  # grain of 0, a multiple of everything, and its exponent
 BITS = 53
 SURE = 3.5  # standard deviations by which the grain must differ between the sides, beyond what the sizes do
@@ -180,14 +168,16 @@ def grain(values: Floats) -> tuple[Ints, Ints]:
     return np.where(zero, NEVER, place + lowest - 1 - BITS), np.where(zero, SMALLEST, place)
 
 
-def events(left: Floats, right: Floats) -> list[tuple[str, Test]]:
+def bit_events(left: Floats, right: Floats) -> list[tuple[str, Test]]:
     """Events that the bits of outputs of two neighbours suggest, each with its words; none for doubles that are sound.
 
     An event is listed only if its grain is surely spread differently on the two sides, given its size: otherwise its
     grain adds nothing to a threshold. What is listed is a suggestion, to be put to fresh outputs.
     """
     sides = [_finite(left), _finite(right)]
-    found = [_negative_zero()] if any(_is_negative_zero(side).any() for side in sides) else []
+    found: list[tuple[str, Test]] = []
+    if any(_negative_zero(side).any() for side in sides):
+        found.append(("the output is −0", _negative_zero))
     if min(len(side) for side in sides) == 0:
         return found
     grains, sizes = zip(*(grain(side) for side in sides), strict=True)
@@ -239,23 +229,20 @@ def _counts(table: Floats, small: bool, fine: bool) -> tuple[Floats, Floats]:
     return (below if fine else parent - below), parent
 
 
-def _differs(inside: tuple[Floats, ...], parents: tuple[Floats, ...]) -> Bools:
+def _differs(inside: tuple[Floats, ...], parents: tuple[Floats, ...]) -> Any:
     """Whether the share of the candidate within its size range is surely not the same on both sides."""
-    known = (parents[0] > 0) & (parents[1] > 0)
     first, second = (np.maximum(parent, 1.0) for parent in parents)
     pooled = (inside[0] + inside[1]) / (first + second)
     spread = np.sqrt(pooled * (1 - pooled) * (1 / first + 1 / second))
     apart = np.abs(inside[0] / first - inside[1] / second)
-    surely: Bools = known & (apart > SURE * spread)
-    return surely
+    return (parents[0] > 0) & (parents[1] > 0) & (apart > SURE * spread)
 
 
 def _judged(k: Floats, m: Floats, totals: Floats, likelier: int) -> Floats:
     """The logarithm of a cautious ratio of the two shares; −inf where nothing is left of it."""
     low = (k - DOUBT * np.sqrt(k) - 1) / totals[likelier]
     high = (m + DOUBT * np.sqrt(m) + DOUBT**2 / 2) / totals[1 - likelier]
-    found: Floats = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -np.inf)
-    return found
+    return np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -np.inf)
 
 
 def _highest(scores: Floats) -> tuple[Ints, Ints]:
@@ -269,8 +256,7 @@ def _event(step: int, limit: int, small: bool, fine: bool) -> tuple[str, Test]:
     def test(values: Floats) -> Bools:
         finite = np.isfinite(values)
         grains, sizes = grain(np.where(finite, values, 0.0))
-        inside: Bools = finite & ((sizes <= limit) == small) & ((grains < step) == fine)
-        return inside
+        return np.asarray(finite & ((sizes <= limit) == small) & ((grains < step) == fine))
 
     size = f"{'below' if small else 'at least'} 2^{limit} in size" if limit > SMALLEST else "0" if small else "not 0"
     zero = "not 0" if fine else "0"
@@ -278,20 +264,14 @@ def _event(step: int, limit: int, small: bool, fine: bool) -> tuple[str, Test]:
     return f"the output is {size} and {bits}", test
 
 
-def _is_negative_zero(values: Floats) -> Bools:
-    found: Bools = (values == 0) & np.signbit(values)
-    return found
-
-
-def _negative_zero() -> tuple[str, Test]:
-    return "the output is −0", _is_negative_zero
+def _negative_zero(values: Floats) -> Bools:
+    return np.asarray((values == 0) & np.signbit(values))
 
 
 STEPS = 6  # thresholds a score is cut at
 ROWS = 10_000  # outputs a side that a fit looks at
 FEATURES = 200
 RIDGE = 3.0
-ROUNDS = 10
 NAMED = 4  # weights that are put in words
 
 
@@ -334,26 +314,15 @@ def _edges(x: Floats, y: Floats) -> Floats:
 
 
 def _fitted(rows: Floats, truth: Floats) -> Floats:
-    """Ridge-penalised logistic regression, by Newton's steps, each halved until it helps."""
-    weights = np.zeros(rows.shape[1])
+    """Ridge-penalised logistic regression."""
+    from scipy.optimize import minimize  # takes long to import
+
     penalty = np.full(rows.shape[1], RIDGE)
     penalty[0] = 1e-6
 
-    def cost(candidate: Floats) -> float:
-        odds = rows @ candidate
-        return float(np.logaddexp(0, odds).sum() - truth @ odds + (penalty * candidate**2).sum() / 2)
+    def cost(weights: Floats) -> tuple[float, Floats]:
+        odds = rows @ weights
+        value = np.logaddexp(0, odds).sum() - truth @ odds + (penalty * weights**2).sum() / 2
+        return float(value), rows.T @ (expit(odds) - truth) + penalty * weights
 
-    now = cost(weights)
-    for _ in range(ROUNDS):
-        chance = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
-        slope = rows.T @ (chance - truth) + penalty * weights
-        curve = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
-        step = np.linalg.solve(curve, slope)
-        size = 1.0
-        while cost(weights - size * step) > now and size > 1e-4:
-            size /= 2
-        weights = weights - size * step
-        before, now = now, cost(weights)
-        if before - now < 1e-6 * abs(before):
-            break
-    return weights
+    return minimize(cost, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x

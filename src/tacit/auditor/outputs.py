@@ -1,4 +1,4 @@
-"""What a mechanism put out, many times: a shape and a row of numbers for each output.
+"""What a mechanism put out, many times: how it is drawn, and a shape and a row of numbers for each output.
 
 A shape is everything about an output but its finite numbers: the type and order of its parts, truth values, texts,
 None, and the special values NaN and ±infinity. So `(None, True, 2.5)` and `(None, True, -1.0)` have one shape, and
@@ -8,19 +8,39 @@ How an output is read depends on that output alone, never on the others of its b
 of outputs, and a certificate no certificate. So numbers in arrays have no type here: a batch has one, an output not.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+import inspect
+import pickle
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
-from functools import cached_property
+from itertools import groupby, repeat
 from math import inf, isfinite, isnan, nan
+from multiprocessing import get_context
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError
+from tacit.base import InputError, cached_property, whole
+from tacit.mechanism import Mechanism
+from tacit.mechanism.additive import Additive
+from tacit.noise import Rng
 
-__all__ = ["NUMBER", "Bools", "Floats", "Ints", "Outputs", "Shape", "exact_number", "spelled", "tokens"]
+__all__ = [
+    "NUMBER",
+    "Bools",
+    "Floats",
+    "Ints",
+    "OutputSource",
+    "Outputs",
+    "Shape",
+    "exact_number",
+    "opened_source",
+    "spelled",
+    "tokens",
+]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -120,8 +140,7 @@ class Outputs:
 
     def column(self, place: int) -> Floats:
         """The number at `place` of each output, NaN where there is none."""
-        column: Floats = self.numbers[:, place] if place < self.width else np.full(len(self), nan)
-        return column
+        return self.numbers[:, place] if place < self.width else np.full(len(self), nan)
 
     @cached_property
     def parts(self) -> tuple[Ints, dict[Shape, int]]:
@@ -136,8 +155,7 @@ class Outputs:
     def of_shape(self, wanted: Iterable[Shape]) -> Bools:
         """Which outputs have one of these shapes."""
         chosen = set(wanted)
-        inside: Bools = np.array([shape in chosen for shape in self.shapes], dtype=np.bool_)[self.kinds]
-        return inside
+        return np.array([shape in chosen for shape in self.shapes], dtype=np.bool_)[self.kinds]
 
 
 def _truth(value: bool) -> Shape:
@@ -211,15 +229,110 @@ def spelled(shape: Shape) -> str:
 
 def _runs(words: list[str]) -> str:
     """`None, None, None, True` as `None × 3, True`."""
-    found: list[tuple[str, int]] = []
-    for word in words:
-        if found and found[-1][0] == word:
-            found[-1] = (word, found[-1][1] + 1)
-        else:
-            found.append((word, 1))
-    return ", ".join(word if count == 1 else f"{word} × {count}" for word, count in found)
+    counted = ((word, len(list(same))) for word, same in groupby(words))
+    return ", ".join(word if count == 1 else f"{word} × {count}" for word, count in counted)
 
 
 def exact_number(value: float) -> str:
     """A number as one would write it, and read it back."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+CHUNK = 1 << 16
+HEAD = 64  # outputs compared to notice that a batch came twice
+DISTINCT = 8  # so many different outputs among them do not repeat in order by chance
+
+
+@dataclass(frozen=True)
+class AuditTarget:
+    """A mechanism, or a function of the data that returns one output, or `size` of them; sent to other processes."""
+
+    target: Any
+    rng: Rng | None
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.target, "__name__", type(self.target).__name__))
+
+    def outputs(self, data: Any, size: int) -> Outputs:
+        """So many of them."""
+        target = self.target
+        if isinstance(target, Additive):
+            each = np.asarray(data)
+            if each.dtype.kind in "iu" and target.lattice.granularity != 1 and np.abs(each).max(initial=0) < 2**52:
+                each = each.astype(float)  # the same numbers, and a fine lattice reads an array of doubles faster
+            return Outputs.of(target.sample(np.broadcast_to(each, (size, *each.shape)).copy(), self.rng))
+        if isinstance(target, Mechanism):
+            return Outputs.of([target.sample(data, self.rng) for _ in range(size)])
+        if not _takes_size(target):
+            return Outputs.of([target(data) for _ in range(size)])
+        batch = target(data, size=size)
+        if not isinstance(batch, Sized):
+            kind = type(batch).__name__
+            raise InputError(f"{self.name} takes size, so it must return that many outputs, not {kind}")
+        if len(batch) != size:
+            raise InputError(f"{self.name} was asked for {size} outputs and returned {len(batch)}")
+        return Outputs.of(batch)
+
+
+class OutputSource:
+    """Draws outputs, in other processes where there are several, and notices noise that repeats itself."""
+
+    def __init__(self, target: AuditTarget, pool: ProcessPoolExecutor | None, workers: int) -> None:
+        self._target, self._pool, self._workers = target, pool, workers
+        self._heads: set[bytes] = set()
+
+    def batches(self, data: Any, size: int) -> Iterator[Outputs]:
+        """`size` fresh outputs, in pieces."""
+        piece = CHUNK if self._pool is None else max(HEAD, min(CHUNK, -(-size // self._workers)))
+        sizes = [min(piece, size - start) for start in range(0, size, piece)]
+        if self._pool is None:
+            drawn: Iterator[Outputs] = map(self._target.outputs, repeat(data), sizes)
+        else:
+            drawn = self._pool.map(self._target.outputs, [data] * len(sizes), sizes)
+        for batch in drawn:
+            self._refuse_repeats(batch)
+            yield batch
+
+    def outputs(self, data: Any, size: int) -> Outputs:
+        """`size` fresh outputs."""
+        return Outputs.joined(self.batches(data, size))
+
+    def _refuse_repeats(self, batch: Outputs) -> None:
+        if len(batch) < HEAD:
+            return
+        head = batch.part(slice(HEAD))
+        rows = [(head.shapes[kind], row.tobytes()) for kind, row in zip(head.kinds.tolist(), head.numbers, strict=True)]
+        mark = repr(rows).encode()
+        if mark in self._heads and len(set(rows)) >= DISTINCT:
+            raise InputError(
+                f"{self._target.name} gave the same {HEAD} outputs twice: its random source has a fixed seed, or a "
+                "copy of it in every process. An audit needs independent outputs: draw fresh randomness in each call"
+            )
+        self._heads.add(mark)
+
+
+@contextmanager
+def opened_source(target: Mechanism | Callable[..., Any], *, workers: int, rng: Rng | None) -> Iterator[OutputSource]:
+    """A source of outputs of `target`, with as many processes as `workers` says."""
+    count, drawn = whole(workers, "workers", least=1), AuditTarget(target, rng)
+    if count == 1:
+        yield OutputSource(drawn, None, 1)
+        return
+    if rng is not None:
+        raise InputError("workers must be 1 when rng is given: a random source cannot be shared between processes")
+    try:
+        pickle.dumps(drawn)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"{drawn.name} cannot be sent to other processes: define it at the top of a module, or pass workers=1"
+        ) from error
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        yield OutputSource(drawn, pool, count)
+
+
+def _takes_size(target: Callable[..., Any]) -> bool:
+    try:
+        return "size" in inspect.signature(target).parameters
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return False

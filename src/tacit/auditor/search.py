@@ -6,6 +6,7 @@ allow, not by the raw ratio, which rare events win by luck; and whatever is fitt
 classifier) is fitted on one half of the outputs and judged on the other.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, sqrt
@@ -15,12 +16,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from tacit.auditor import events
-from tacit.auditor import events as floating
 from tacit.auditor.events import Event, Score, classifier
-from tacit.auditor.outputs import NUMBER, Bools, Floats, Outputs, spelled
+from tacit.auditor.outputs import NUMBER, Bools, Floats, Outputs, Shape, spelled
 from tacit.auditor.sequences import number_scores, part_events, shape_scores
 
-__all__ = ["Found", "Goal", "search"]
+__all__ = ["BestEvent", "Goal", "search"]
 
 BINS = 64
 VALUES = 256  # different outputs up to which each is a bin of its own
@@ -35,7 +35,7 @@ Build = Callable[[int], Event]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestEvent:
     """An event, the neighbour under which it is likelier (0 or 1), the bound it promises, and its two shares."""
 
     event: Event
@@ -58,8 +58,7 @@ class Goal:
         """About the bound that is to be expected, if p and q are as bad as the counts allow."""
         p, q = _wilson(likelier / n, n, self.doubt)[0], _wilson(other / size, size, self.doubt)[1]
         margin, above = _wilson(p, self.fresh, self.tail / 2)[0] - self.delta, _wilson(q, self.fresh, self.tail / 2)[1]
-        found: Floats = np.where(margin > 0, np.log(np.maximum(margin, TINY)) - np.log(np.maximum(above, TINY)), -inf)
-        return found
+        return np.where(margin > 0, np.log(np.maximum(margin, TINY)) - np.log(np.maximum(above, TINY)), -inf)
 
 
 class Search:
@@ -82,7 +81,7 @@ class Search:
         self._sizes = sizes or (len(left), len(right))
         self.simple = min(0.1, SIMPLE / sqrt(max(1, min(self._sizes))))
         everything = Event("the output is anything", lambda outputs: np.ones(len(outputs), dtype=np.bool_))
-        self.best = Found(everything, 0, -inf, 1.0, 1.0)
+        self.best = BestEvent(everything, 0, -inf, 1.0, 1.0)
 
     def consider(self, build: Build, left: Any, right: Any, sizes: tuple[int, int], *, handicap: float = 0.0) -> None:
         """Candidates by their counts on both sides; `build(i)` makes the event of the i-th.
@@ -98,7 +97,7 @@ class Search:
             best = int(np.argmax(promised))
             if promised[best] - handicap > self.best.bound:
                 share, other = float(k[best] / n), float((m[best] + 0.5) / (size + 1))
-                self.best = Found(build(best), likelier, float(promised[best]) - handicap, share, other)
+                self.best = BestEvent(build(best), likelier, float(promised[best]) - handicap, share, other)
 
     def _among(self, left: Outputs | None, right: Outputs | None) -> tuple[Outputs, Outputs, tuple[int, int]]:
         """Other outputs than the search's own, if they are given."""
@@ -139,23 +138,19 @@ class Search:
     def ratios(self, score: Score) -> None:
         """Unions of bins, or of single values, taken in the order of their likelihood ratio."""
         fit, judged = _halves(self.left, self.right)
-        x, y = (_known(score.of(side)) for side in fit)
-        u, v = (_known(score.of(side)) for side in judged)
-        values = np.unique(np.concatenate([x, y]))
+        x, y, u, v = (_known(score.of(side)) for side in (*fit, *judged))
+        pooled = np.concatenate([x, y])
+        values = np.unique(pooled)
         if len(values) < 2:
             return
         if len(values) <= VALUES:
-            places = [np.searchsorted(values, side) for side in (x, y)]
-            tests = [np.searchsorted(values, side) for side in (u, v)]
-            tests = [t[values[np.minimum(t, len(values) - 1)] == s] for t, s in zip(tests, (u, v), strict=True)]
-            cells = len(values)
-            self._nested(lambda chosen: events.among(score, values[chosen].tolist()), places, tests, cells, judged)
+            cells = [np.searchsorted(values, side[np.isin(side, values)]) for side in (x, y, u, v)]
+            self._nested(lambda inside: events.among(score, values[inside]), cells, len(values), judged)
             return
         shares = np.linspace(0, 1, int(np.clip(len(x) // 25, 2, BINS)) + 1)[1:-1]
-        edges = np.unique(np.quantile(np.concatenate([x, y]), shares))
-        places = [np.searchsorted(edges, side, side="right") for side in (x, y)]
-        tests = [np.searchsorted(edges, side, side="right") for side in (u, v)]
-        self._nested(lambda chosen: events.bins(score, edges, chosen), places, tests, len(edges) + 1, judged)
+        edges = np.unique(np.quantile(pooled, shares))
+        cells = [np.searchsorted(edges, side, side="right") for side in (x, y, u, v)]
+        self._nested(lambda inside: events.bins(score, edges, inside), cells, len(edges) + 1, judged)
 
     def shapes(self) -> None:
         """Single shapes, and unions of them in the order of their likelihood ratio."""
@@ -172,29 +167,21 @@ class Search:
         fit, judged = _halves(self.left, self.right)
         self._nested(
             lambda chosen: events.shaped([name for name, inside in zip(names, chosen, strict=True) if inside]),
-            [codes(side) for side in fit],
-            [codes(side) for side in judged],
+            [codes(side) for side in (*fit, *judged)],
             len(names),
             judged,
         )
 
-    def _nested(
-        self,
-        build: Callable[[Bools], Event],
-        places: list[Any],
-        tests: list[Any],
-        cells: int,
-        judged: Sequence[Outputs],
-    ) -> None:
-        """Cells in the order of their ratio in `places`; each start of that order, and each rest, judged on `tests`."""
-        k, m = (np.bincount(side, minlength=cells).astype(float) for side in places)
+    def _nested(self, build: Callable[[Bools], Event], cells: list[Any], count: int, judged: Sequence[Outputs]) -> None:
+        """Starts of the order that cells have by their ratio in the first two sides, and rests, judged on the rest."""
+        k, m, *tests = (np.bincount(side, minlength=count).astype(float) for side in cells)
         order = np.argsort(-np.log((k + 1) / (m + 1)), kind="stable")
         order = order[(k + m)[order] > 0]
-        a, b = (np.cumsum(np.bincount(side, minlength=cells)[order]) for side in tests)
+        a, b = (np.cumsum(side[order]) for side in tests)
         sizes = len(judged[0]), len(judged[1])
 
         def chosen(part: Any) -> Event:
-            inside = np.zeros(cells, dtype=np.bool_)
+            inside = np.zeros(count, dtype=np.bool_)
             inside[part] = True
             return build(inside)
 
@@ -202,13 +189,18 @@ class Search:
         self.consider(lambda i: chosen(order[i + 1 :]), (a[-1] - a)[:-1], (b[-1] - b)[:-1], sizes, handicap=self.simple)
 
 
-def search(left: Outputs, right: Outputs, goal: Goal, *, bits: bool = True) -> Found:
+def search(left: Outputs, right: Outputs, goal: Goal, *, bits: bool = True) -> BestEvent:
     """The event that promises the highest bound; with `bits`, also among those over the last bits of doubles."""
     scores = [*number_scores(left, right), *shape_scores(left, right)]
     parts = part_events(left, right)
     for doubt in (goal.doubt, BOLD):
         hunt = Search(left, right, replace(goal, doubt=doubt))
-        _simple_events(hunt, scores, parts)
+        hunt.shapes()
+        for place, score in enumerate(scores):
+            hunt.thresholds(score, intervals=place == 0)
+        if scores:
+            hunt.ratios(scores[0])
+        hunt.listed(parts)
         if bits:
             _over_bits(hunt)
         if len(scores) + len(parts) > 1:
@@ -216,15 +208,6 @@ def search(left: Outputs, right: Outputs, goal: Goal, *, bits: bool = True) -> F
         if hunt.best.bound > 0:
             break
     return hunt.best
-
-
-def _simple_events(hunt: Search, scores: Sequence[Score], parts: Sequence[Event]) -> None:
-    hunt.shapes()
-    for place, score in enumerate(scores):
-        hunt.thresholds(score, intervals=place == 0)
-    if scores:
-        hunt.ratios(scores[0])
-    hunt.listed(parts)
 
 
 def _joint_events(hunt: Search, scores: Sequence[Score], parts: Sequence[Event]) -> None:
@@ -260,11 +243,13 @@ def _rules(
 
 def _within_shapes(hunt: Search) -> None:
     """Thresholds over a number, among outputs of one shape: `no, no, and then a number below 3`."""
-    names, counts = _frequent(hunt.left, hunt.right)
-    if len(names) < 2:
+    totals: Counter[Shape] = Counter()
+    for side in (hunt.left, hunt.right):
+        totals.update({shape: int((side.kinds == kind).sum()) for kind, shape in enumerate(side.shapes)})
+    if len(totals) < 2:
         return
     width = max(hunt.left.width, hunt.right.width)
-    for name in names[np.argsort(-counts, kind="stable")][:8].tolist():
+    for name, _ in totals.most_common(8):
         for place in range(min(width, 4)):
             only = _among_shape(name, place)
             sides = only.of(hunt.left), only.of(hunt.right)
@@ -272,22 +257,11 @@ def _within_shapes(hunt: Search) -> None:
                 hunt.thresholds(only)
 
 
-def _frequent(left: Outputs, right: Outputs) -> tuple[Any, Any]:
-    totals: dict[Any, int] = {}
-    for side in (left, right):
-        for shape, count in zip(side.shapes, np.bincount(side.kinds, minlength=len(side.shapes)), strict=True):
-            totals[shape] = totals.get(shape, 0) + int(count)
-    names = np.empty(len(totals), dtype=object)
-    names[:] = list(totals)
-    return names, np.array(list(totals.values()))
-
-
-def _among_shape(shape: Any, place: int) -> Score:
-    def of(outputs: Outputs) -> Floats:
-        found: Floats = np.where(outputs.of_shape([shape]), outputs.column(place), np.nan)
-        return found
-
-    return Score(f"the output is {spelled(shape)} and its number {place + 1}", of)
+def _among_shape(shape: Shape, place: int) -> Score:
+    return Score(
+        f"the output is {spelled(shape)} and its number {place + 1}",
+        lambda outputs: np.where(outputs.of_shape([shape]), outputs.column(place), np.nan),
+    )
 
 
 def _over_bits(hunt: Search) -> None:
@@ -295,12 +269,12 @@ def _over_bits(hunt: Search) -> None:
     shapes = {*hunt.left.shapes, *hunt.right.shapes}
     if len(shapes) != 1 or next(iter(shapes)) not in {f"{NUMBER}float", f"{NUMBER}number"}:
         return
-    found = floating.events(hunt.left.column(0), hunt.right.column(0))
+    found = events.bit_events(hunt.left.column(0), hunt.right.column(0))
     hunt.listed([Event(words, _over_column(test)) for words, test in found])
 
 
 def _over_column(test: Callable[[Floats], Bools]) -> Callable[[Outputs], Bools]:
-    return lambda outputs: np.asarray(test(outputs.column(0)), dtype=np.bool_)
+    return lambda outputs: test(outputs.column(0))
 
 
 def _halves(left: Outputs, right: Outputs) -> tuple[tuple[Outputs, Outputs], tuple[Outputs, Outputs]]:

@@ -81,8 +81,7 @@ def _part_is(place: int, token: Shape) -> Event:
         table, codes = outputs.parts
         if place >= table.shape[1] or token not in codes:
             return np.zeros(len(outputs), dtype=np.bool_)
-        found: Bools = (table[:, place] == codes[token])[outputs.kinds]
-        return found
+        return np.asarray((table[:, place] == codes[token])[outputs.kinds])
 
     return Event(f"part {place + 1} of the output is {spelled(token)}", contains)
 
@@ -129,8 +128,7 @@ def _by_shape(measure: Callable[[Bools, Bools], Any]) -> Callable[[Outputs], Flo
         table, codes = outputs.parts
         said = np.array([*map(_yes, codes), False], dtype=np.bool_)
         yes: Bools = said[table]  # −1, past the end of a sequence, is the last: False
-        found: Floats = np.asarray(measure(yes, (table >= 0) & ~yes), dtype=np.float64)[outputs.kinds]
-        return found
+        return np.asarray(measure(yes, (table >= 0) & ~yes), dtype=np.float64)[outputs.kinds]
 
     return of
 

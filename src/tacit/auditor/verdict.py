@@ -1,5 +1,6 @@
 """What an audit says: a lower bound on ε, the event that shows it, and whether the claim stands."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, isfinite, log
@@ -22,31 +23,17 @@ TRIM = 0.002  # share of outputs in each tail that the picture leaves to its out
 
 @dataclass(frozen=True)
 class Densities:
-    """Shares of outputs under both neighbours, bar by bar, and the share of each bar that lies in the event.
+    """Bars over `axis`: label, shares of outputs under both neighbours, and the share of the bar that is in the event.
 
-    `places` holds the ends of numeric bars and is None where bars are named values.
+    A bar over numbers also has the ends `low` and `high`.
     """
 
     axis: str
-    labels: tuple[str, ...]
-    places: tuple[tuple[float, float], ...] | None
-    first: tuple[float, ...]
-    second: tuple[float, ...]
-    inside: tuple[float, ...]
-
-    def bars(self) -> list[dict[str, Any]]:
-        """One row for each bar, for a plot."""
-        rows: list[dict[str, Any]] = []
-        for i, label in enumerate(self.labels):
-            row = {"label": label, "first": self.first[i], "second": self.second[i], "inside": self.inside[i]}
-            if self.places is not None:
-                row |= {"low": self.places[i][0], "high": self.places[i][1]}
-            rows.append(row)
-        return rows
+    bars: tuple[Mapping[str, Any], ...]
 
     def json(self) -> dict[str, Any]:
         """The same as plain data."""
-        return {"axis": self.axis, "bars": self.bars()}
+        return {"axis": self.axis, "bars": [dict(bar) for bar in self.bars]}
 
 
 def densities(left: Outputs, right: Outputs, event: Event, numeric: Score | None) -> Densities:
@@ -74,35 +61,35 @@ def _numeric(axis: str, values: Any, known: Any, inside: Any, first: int) -> Den
     side = np.arange(len(values)) < first
     counts = [np.bincount(places[part & known], minlength=bars) for part in (side, ~side)]
     marked = np.bincount(places[known & inside], minlength=bars)
-    return Densities(
-        axis,
-        tuple(exact_number(float(f"{middle:.6g}")) for middle in (edges[1:] + edges[:-1]) / 2),
-        tuple((float(a), float(b)) for a, b in pairwise(edges)),
-        tuple((counts[0] / max(1, first)).tolist()),
-        tuple((counts[1] / max(1, len(values) - first)).tolist()),
-        tuple((marked / np.maximum(counts[0] + counts[1], 1)).tolist()),
-    )
+    middles = (exact_number(float(f"{middle:.6g}")) for middle in (edges[1:] + edges[:-1]) / 2)
+    rows = _bars(middles, counts, (first, len(values) - first), marked)
+    ends = ({"low": float(low), "high": float(high)} for low, high in pairwise(edges))
+    return Densities(axis, tuple(row | end for row, end in zip(rows, ends, strict=True)))
 
 
 def _named(left: Outputs, right: Outputs, inside: Any) -> Densities:
     both = Outputs.joined([left, right])
     side = np.arange(len(both)) < len(left)
     count = len(both.shapes)
-    totals = np.bincount(both.kinds, minlength=count)
-    marked = np.bincount(both.kinds[inside], minlength=count)
-    first = np.bincount(both.kinds[side], minlength=count)
+    kinds = (both.kinds, both.kinds[side], both.kinds[inside])
+    totals, first, marked = (np.bincount(each, minlength=count) for each in kinds)
     top = np.argsort(-totals, kind="stable")[:SHOWN]
     rest = np.setdiff1d(np.arange(count), top)
     groups = [[int(i)] for i in top] + ([rest.tolist()] if len(rest) else [])
     labels = [spelled(both.shapes[int(i)]) for i in top] + (["everything else"] if len(rest) else [])
-    return Densities(
-        "the output",
-        tuple(labels),
-        None,
-        tuple(float(first[group].sum()) / max(1, len(left)) for group in groups),
-        tuple(float((totals - first)[group].sum()) / max(1, len(right)) for group in groups),
-        tuple(float(marked[group].sum()) / max(1.0, float(totals[group].sum())) for group in groups),
-    )
+    *counts, held = ([each[group].sum() for group in groups] for each in (first, totals - first, marked))
+    return Densities("the output", tuple(_bars(labels, counts, (len(left), len(right)), held)))
+
+
+def _bars(labels: Iterable[str], counts: Any, sizes: tuple[int, int], inside: Any) -> Iterator[dict[str, Any]]:
+    """A bar for each label: its count under either neighbour, of so many outputs, and how many are in the event."""
+    for label, first, second, marked in zip(labels, *counts, inside, strict=True):
+        yield {
+            "label": label,
+            "first": float(first) / max(1, sizes[0]),
+            "second": float(second) / max(1, sizes[1]),
+            "inside": float(marked) / max(1, int(first + second)),
+        }
 
 
 Status = Literal["pass", "violated", "inconclusive"]
@@ -148,12 +135,11 @@ class Verdict:
     @property
     def estimate(self) -> float | None:
         """log((p − δ)/q) as counted on fresh outputs, without any allowance for chance; None where q is 0."""
-        mine = self.counts[0 if self.likelier == "first" else 1]
-        other = self.counts[1 if self.likelier == "first" else 0]
-        if not mine[1] or not other[0]:
+        (inside, drawn), (m, size) = self.counts if self.likelier == "first" else self.counts[::-1]
+        if not drawn or not m:
             return None
-        margin = mine[0] / mine[1] - self.delta
-        return log(margin / (other[0] / other[1])) if margin > 0 else None
+        margin = inside / drawn - self.delta
+        return log(margin / (m / size)) if margin > 0 else None
 
     def __str__(self) -> str:
         claim = f"ε = {self.claimed:.4g}" + (f" at δ = {self.delta:.3g}" if self.delta else "")
@@ -182,22 +168,10 @@ class Verdict:
 
     def json(self) -> dict[str, Any]:
         """Everything, as JSON has it; an infinite number is null."""
-        return {
-            "status": self.status,
-            "target": self.target,
-            "claimed": self.claimed,
-            "delta": self.delta,
-            "epsilon": self.epsilon,
-            "confidence": self.confidence,
-            "event": self.event,
-            "likelier": self.likelier,
+        return vars(self) | {
             "counts": [{"inside": k, "drawn": n} for k, n in self.counts],
-            "form": self.form,
             "detectable": self.detectable if isfinite(self.detectable) else None,
-            "rarest": self.rarest,
             "neighbours": [_shown(side) for side in self.neighbours],
-            "pairs": self.pairs,
-            "samples": self.samples,
             "densities": self.densities.json(),
         }
 
@@ -211,7 +185,7 @@ class Verdict:
                 f"plot() needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
             ) from missing
         chart = audit(
-            self.densities.bars(),
+            self.densities.bars,
             claimed=self.claimed,
             certified=self.epsilon,
             estimate=self.estimate,

@@ -1,5 +1,6 @@
 """The base everything stands on: errors, exact numbers, relations, sensitivity, the lattice."""
 
+from tacit.base.cached import cached_property
 from tacit.base.errors import (
     CorruptLedger,
     Denied,
@@ -21,6 +22,7 @@ from tacit.base.errors import (
     SensitivityError,
     SourceError,
     TacitError,
+    Unpriced,
 )
 from tacit.base.exact import Exact
 from tacit.base.lattice import Lattice
@@ -39,10 +41,9 @@ from tacit.base.number import (
     show,
     whole,
 )
-from tacit.base.population import warn_of_delta
 from tacit.base.problem import Problem
-from tacit.base.relation import Relation, same_neighbours
-from tacit.base.sensitivity import Sensitivity
+from tacit.base.relation import Relation, same_neighbours, warn_of_delta
+from tacit.base.sensitivity import Sensitivity, Size
 
 __all__ = [
     "CorruptLedger",
@@ -72,9 +73,12 @@ __all__ = [
     "RelationError",
     "Sensitivity",
     "SensitivityError",
+    "Size",
     "SourceError",
     "TacitError",
+    "Unpriced",
     "between",
+    "cached_property",
     "default",
     "exact",
     "frozen",

@@ -10,6 +10,7 @@ TacitError
 ├── LossError            a conversion that this kind of guarantee does not have
 ├── ExhaustedError       an interactive mechanism has given all the answers it was built for
 ├── Refused              a question holds something that cannot be answered safely; says where, why and what to write
+│   ├── Unpriced         a question was asked without saying what may be spent on it; says what can be offered
 │   └── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
 ├── Denied               the policy does not allow this analyst this program; says why
 │   └── OverBudget       a limit would be passed; says which one and what is left
@@ -46,6 +47,7 @@ __all__ = [
     "SensitivityError",
     "SourceError",
     "TacitError",
+    "Unpriced",
 ]
 
 
@@ -101,6 +103,10 @@ class ExhaustedError(TacitError):
 
 class Refused(TacitError):  # noqa: N818 - the answer to a question, as "denied" is the policy's
     """A question holds something that has no private answer here. The message says what, where, why and the way out."""
+
+
+class Unpriced(Refused):
+    """Nothing was offered for a question: neither an amount to spend nor an error to reach."""
 
 
 class Mistake(Refused):

@@ -9,6 +9,7 @@ A field of a `frozen` class is declared as `Ratio`, `OptionalRatio` or `Ratios`:
 read a `Fraction` out (PEP 681, descriptor-typed fields); `__post_init__` makes that true.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
@@ -40,6 +41,7 @@ __all__ = [
 T = TypeVar("T")
 Number = int | float | Fraction | Decimal | str | SupportsFloat | SupportsIndex
 Toward = Literal["up", "down", "decimal"]
+ENORMOUS = re.compile(r"e[+-]?[\d_]{5}", re.IGNORECASE)  # a few characters that would take all memory as a fraction
 
 if TYPE_CHECKING:  # nobody owns one, so assigning to such a field is an error
 
@@ -91,6 +93,8 @@ def exact(value: object, name: str, *, toward: Toward = "up") -> Fraction:
         double, decimal = Fraction(number), Fraction(repr(number))
         return {"up": max(double, decimal), "down": min(double, decimal), "decimal": decimal}[toward]
     if isinstance(value, Decimal | str):
+        if ENORMOUS.search(str(value)):
+            raise InputError(f"{name} must be a number with an exponent of at most four digits")
         try:
             return Fraction(value)
         except (ValueError, OverflowError, ZeroDivisionError):

@@ -1,8 +1,14 @@
-"""What is wrong with a declaration, with its place, so that a form finds its field and a file its line."""
+"""What is wrong with a declaration, with its place, so that a form finds its field and a file its line; and how to say
+what to declare: a curator does so in the policy, the owner of one file as an argument."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "by_arguments", "declare"]
+
+_arguments = ContextVar("arguments", default=False)
 
 
 @dataclass(frozen=True)
@@ -29,3 +35,18 @@ class Problem:
     def of_file(self, name: str) -> "Problem":
         """The same, found in this file."""
         return replace(self, place=f"{name}: {self.place}" if self.place else name)
+
+
+@contextmanager
+def by_arguments() -> Iterator[None]:
+    """Within it, remedies name arguments."""
+    before = _arguments.set(True)
+    try:
+        yield
+    finally:
+        _arguments.reset(before)
+
+
+def declare(policy: str, argument: str) -> str:
+    """The remedy in the words of whoever is told of it."""
+    return argument if _arguments.get() else policy

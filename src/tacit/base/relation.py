@@ -1,12 +1,15 @@
 """Who is whose neighbour: the relation and the unit that every guarantee is stated for."""
 
 import re
+import warnings
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, ClassVar
 
-from tacit.base.errors import InputError, RelationError
+from tacit.base.errors import InputError, PrivacyWarning, RelationError
+from tacit.base.number import whole
 
-__all__ = ["Relation", "same_neighbours"]
+__all__ = ["Relation", "same_neighbours", "warn_of_delta"]
 
 KIND = re.compile("[a-z][a-z_]*")
 CHANGES = {"add_remove": "whether one unit is in the data at all", "replace": "what the data says of one unit"}
@@ -92,3 +95,14 @@ def same_neighbours(left: tuple[Relation, str], right: tuple[Relation, str]) -> 
     if left != right:
         a, b = (f"{relation.value} of one {unit}" for relation, unit in (left, right))
         raise RelationError(f"a guarantee for {a} cannot be combined with one for {b}: restate one of them first")
+
+
+def warn_of_delta(delta: Fraction, population: int, unit: str = "row") -> None:
+    """Warn when δ ≥ 1/population, for a public population: publishing a random unit outright would satisfy such a δ."""
+    if delta * whole(population, "population", least=1) >= 1:
+        warnings.warn(
+            f"delta = {float(delta):g} is not below 1/population = {1 / population:g}: publishing one random {unit} "
+            "outright would satisfy it. Choose a delta far below",
+            PrivacyWarning,
+            stacklevel=3,
+        )

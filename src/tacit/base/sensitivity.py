@@ -7,7 +7,7 @@ from tacit.base.errors import InputError, SensitivityError
 from tacit.base.number import Number, OptionalRatio, default, frozen, non_negative, show, whole
 from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
 
-__all__ = ["Sensitivity"]
+__all__ = ["Norm", "Sensitivity", "Size"]
 
 Norm = Literal["l1", "l2", "linf"]
 NORMS: tuple[str, ...] = get_args(Norm)
@@ -91,3 +91,6 @@ class Sensitivity:
     def __str__(self) -> str:
         norms = {name: getattr(self, name) for name in NORMS}
         return ", ".join(f"{name}={show(value)}" for name, value in norms.items() if value is not None)
+
+
+Size = Sensitivity | Number | None  # what a caller may pass as `sensitivity`: see `Sensitivity.of`

@@ -1,23 +1,25 @@
 """`tacit account`: what a program costs, the noise for a price, what a guarantee means, and the list of mechanisms."""
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from inspect import getdoc
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.table import Column, Table
 from rich.text import Text
 
-from tacit.base import InputError, Number, PrivacyWarning, Relation, exact, positive, whole
+from tacit.base import InputError, PrivacyWarning, exact, positive, whole
+from tacit.base.bar import progress_bar
 from tacit.cli import program as p
 from tacit.cli.options import Json, Picture, flag, option
-from tacit.cli.program import AccountedProgram, plain
-from tacit.cli.screen import announce, bar, bounds, bullets, check_outputs, down, facts, plain_table, print_json, up
-from tacit.loss import PLD, Approx, Interval, Loss, Meaning, Pure
+from tacit.cli.screen import bounds, bullets, check_outputs, down, facts, output, table, up, write_out
+from tacit.loss import PLD, Approx, Interval, Loss, Pure
 from tacit.loss import calibrate as least_noise
 from tacit.loss.pld import probability
 from tacit.mechanism import MECHANISMS, Mechanism
@@ -38,17 +40,8 @@ Every mechanism of `tacit`, from its registry. `make docs` writes this page (`ta
 
 def epsilon(
     name: p.MechanismName,
-    sigma: p.Sigma = None,
-    scale: p.Scale = None,
-    epsilon: p.EpsilonEach = None,
-    sensitivity: p.SensitivityOf = None,
-    clip: p.Clip = None,
-    rate: p.Rate = "1",
-    sampling: p.Sampling = "poisson",
-    steps: p.Steps = "1",
-    delta: p.Delta = None,
-    relation: p.RelationName = "add_remove",
-    unit: p.Unit = "row",
+    noise: p.NoiseOptions,
+    sample: p.SampleOptions,
     accuracy: p.Accuracy = 1e-5,
     as_json: Json = False,
 ) -> None:
@@ -56,24 +49,41 @@ def epsilon(
 
     Example: tacit account epsilon gaussian --sigma 1 --rate 0.01 --steps 10000 --delta 1e-5
     """
-    values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
-    program = AccountedProgram.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
-    _show_price(Console(), program, program.delta(delta), accuracy=accuracy, as_json=as_json)
+    if not 1e-9 <= accuracy <= 0.5:
+        raise InputError(f"--accuracy must lie between 1e-9 and 0.5, not {accuracy}")
+    program = p.AccountedProgram.parse(name, noise, sample)
+    delta, loss = program.delta, program.loss()
+    assert isinstance(loss, PLD)  # as every step of it
+    with progress_bar("composing"):
+        found = loss.epsilon(delta, accuracy=accuracy)
+    about: dict[str, Any] = {"relation": program.relation, "unit": program.unit}
+    meaning = None if found.upper == inf else Approx(found.upper, delta, **about).meaning(delta=delta).sentence
+    if meaning is None and not as_json:
+        raise InputError(f"there is no finite epsilon at delta = {float(delta):g}: pass a larger --delta")
+    fields = {"program": program.json(), "delta": float(delta), "epsilon": bounds(found), "meaning": meaning}
+    lines: dict[str, str | Text] = {
+        "program": program.sentence(),
+        "ε": Text.assemble((up(found.upper), "bold cyan"), f"   {between(found)}"),
+        "guarantee": f"({up(found.upper)}, {float(delta):g})-differential privacy for {program.whom()}",
+        "meaning": meaning or "",
+    }
+    output(as_json, fields | {"loss": loss.json()}, facts(lines))
+
+
+def between(found: Interval) -> str:
+    """How well a number is known."""
+    if not found.rigorous:
+        return "an approximation, not a bound"
+    if found.lower == 0 < found.upper:
+        return "an upper bound; nothing is known from below"
+    low, high = down(found.lower, 8), up(found.upper, 8)
+    return "exactly" if low == high else f"proven to lie between {low} and {high}"
 
 
 def calibrate(
     name: p.MechanismName,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "--target-epsilon", metavar="NUMBER", help="The ε to reach.")
-    ] = None,
-    sensitivity: p.SensitivityOf = None,
-    clip: p.Clip = None,
-    rate: p.Rate = "1",
-    sampling: p.Sampling = "poisson",
-    steps: p.Steps = "1",
-    delta: p.Delta = None,
-    relation: p.RelationName = "add_remove",
-    unit: p.Unit = "row",
+    sample: p.SampleOptions,
+    epsilon: Annotated[str | None, option("NUMBER", "The ε to reach.", "--epsilon", "--target-epsilon")] = None,
     accuracy: p.Accuracy = 1e-4,
     as_json: Json = False,
 ) -> None:
@@ -83,30 +93,56 @@ def calibrate(
     """
     if epsilon is None:
         raise InputError("calibrate needs --epsilon: the ε that the whole program may cost")
-    values: dict[str, str | None] = {p.mechanism(name).option: "1"}  # a place for what is sought
-    program = AccountedProgram.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
-    _show_setting(Console(), program, epsilon, program.delta(delta), accuracy=accuracy, as_json=as_json)
+    sought = p.AccountedKind.named(name).option
+    program = p.AccountedProgram.parse(name, p.NoiseOptions(**{sought: "1"}), sample)  # a place for what is sought
+    growing = sought == "epsilon"
+    target, delta = positive(epsilon, "--epsilon"), program.delta
+    with progress_bar("calibrating"):
+        found = least_noise(
+            lambda value: program.with_value(value).loss(),
+            epsilon=target,
+            delta=delta,
+            accuracy=accuracy,
+            increasing=growing,
+        )
+    known = {name: fact for name, fact in program.json().items() if name != sought}
+    goal = {"epsilon": float(target), "delta": float(delta)}
+
+    def shown() -> Iterator[Table]:
+        limit, word = (up(found.upper), "more") if growing else (down(found.lower), "less")
+        sure = "proven" if found.rigorous else "estimated"
+        two_sided = found.lower > 0 and found.upper < inf
+        lines: dict[str, str | Text] = {
+            "program": program.sentence(noise=False),
+            "target": f"({p.plain(target)}, {float(delta):g})-differential privacy for {program.whom()}",
+            sought: Text.assemble((_usable(program, found.value, target), "bold cyan"), f"   {sure} to be enough"),
+            "": f"{limit} or {word} is {sure} not to be" if two_sided else "no bound is known on the other side",
+        }
+        yield facts(lines)
+
+    output(as_json, {"program": known, "target": goal, sought: bounds(found) | {"value": found.value}}, shown())
+
+
+def _usable(program: p.AccountedProgram, value: float, target: Fraction) -> str:
+    """A short number that is as safe as `value`. Without δ the arithmetic is exact, so that 10 need not be 10.0001."""
+    near = f"{value:.6g}"
+    loss = program.with_value(near).loss()
+    if not program.delta and isinstance(loss, PLD) and loss.bound <= target:
+        return near
+    return (down if program.kind.option == "epsilon" else up)(value, spread=Decimal(0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ExplainedNoise(p.NoiseOptions):
+    epsilon: Annotated[str | None, option("NUMBER", "The ε to explain; with pure, the ε of each run.")] = None
 
 
 def explain(
+    noise: _ExplainedNoise,
+    sample: p.SampleOptions,
     name: p.MechanismNameOrNone = None,
-    epsilon: Annotated[
-        str | None, option("--epsilon", "NUMBER", "The ε to explain; with pure, the ε of each run.")
-    ] = None,
-    delta: p.Delta = None,
-    prior: Annotated[str, option("--prior", "NUMBER", "What somebody believed before.")] = "0.5",
-    population: Annotated[
-        str | None, option("--population", "COUNT", "How many units there are: δ must be far below.")
-    ] = None,
-    sigma: p.Sigma = None,
-    scale: p.Scale = None,
-    sensitivity: p.SensitivityOf = None,
-    clip: p.Clip = None,
-    rate: p.Rate = "1",
-    sampling: p.Sampling = "poisson",
-    steps: p.Steps = "1",
-    relation: p.RelationName = "add_remove",
-    unit: p.Unit = "row",
+    prior: Annotated[str, option("NUMBER", "What somebody believed before.")] = "0.5",
+    population: Annotated[str | None, option("COUNT", "How many units there are: δ must be far below.")] = None,
     plot: Picture = None,
     as_json: Json = False,
 ) -> None:
@@ -115,23 +151,53 @@ def explain(
     Example: tacit account explain --epsilon 1 --delta 1e-6 --prior 0.1 --plot explain.svg
     """
     if name is None:
-        used = {"--sigma": sigma, "--scale": scale, "--sensitivity": sensitivity, "--clip": clip}
-        used |= {
-            "--sampling": None if sampling == "poisson" else sampling,
-            "--rate": None if rate == "1" else rate,
-            "--steps": None if steps == "1" else steps,
-        }
-        extra = [option for option, given in used.items() if given is not None]
-        if extra:
-            raise InputError(
-                f"{extra[0]} belongs to a mechanism: name one, such as tacit account explain gaussian {extra[0]} …"
-            )
-        subject = _guarantee(epsilon, delta, relation=relation, unit=unit)
+        title, loss, delta = _guarantee(noise, sample)
     else:
-        values = {"sigma": sigma, "scale": scale, "epsilon": epsilon}
-        program = AccountedProgram.parse(name, values, sensitivity, clip, rate, sampling, steps, relation, unit)
-        subject = (program.sentence(), program.loss(), program.delta(delta))
-    _show_meaning(Console(), *subject, prior=prior, population=population, plot=plot, as_json=as_json)
+        program = p.AccountedProgram.parse(name, noise, sample)
+        title, loss, delta = program.sentence(), program.loss(), program.delta
+    check_outputs(plot=plot)
+    belief = exact(prior, "--prior")
+    people = None if population is None else whole(population, "--population", least=1)
+    with warnings.catch_warnings(record=True) as caught, progress_bar("thinking"):
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", PrivacyWarning)
+        found = loss.meaning(belief, delta=delta, population=people)
+    cautions = [str(warning.message) for warning in caught]
+    output(
+        as_json,
+        {"guarantee": title, **found.json(), "warnings": cautions},
+        Text(f"{title}, for {p.whom(found.relation, found.unit)}", "bold"),
+        bullets(str(found).splitlines()),
+        *(Text(f"! {caution}", "yellow") for caution in cautions),
+    )
+    write_out("picture", plot, lambda path: _draw(title, loss, path), quiet=as_json)
+
+
+def _guarantee(noise: p.NoiseOptions, sample: p.SampleOptions) -> tuple[str, Loss, Fraction]:
+    """A guarantee as someone states it, without a mechanism: its name, the loss, and the δ."""
+    usual = vars(p.NoiseOptions()) | vars(p.SampleOptions())
+    for word, given in (vars(noise) | vars(sample)).items():
+        if given != usual[word] and word not in ("epsilon", "delta", "relation", "unit"):
+            raise InputError(
+                f"--{word} belongs to a mechanism: name one, such as tacit account explain gaussian --{word} …"
+            )
+    if noise.epsilon is None:
+        raise InputError("nothing to explain: pass --epsilon NUMBER, or a mechanism as for tacit account epsilon")
+    bound, delta = positive(noise.epsilon, "--epsilon"), probability(exact(sample.delta or 0, "--delta"))
+    name = f"({p.plain(bound)}, {float(delta):g})" if delta else p.plain(bound)
+    about: dict[str, Any] = {"relation": sample.neighbours, "unit": sample.unit}
+    loss = Approx(bound, delta, **about) if delta else Pure(bound, **about)
+    return f"{name}-differential privacy", loss, delta
+
+
+def _draw(name: str, loss: Loss, path: Path) -> None:
+    from tacit.plot import page, tradeoff, write
+
+    with progress_bar("drawing"):
+        curve = loss.tradeoff()
+        alpha, lower, _ = curve.curve(POINTS)
+    panel = tradeoff(alpha.tolist(), lower.tolist(), marks=[(share, curve(share)) for share in MARKED])
+    write(page([[panel]], title=f"What a test about one {loss.unit} can do", subtitle=name), path)
 
 
 def mechanisms(
@@ -139,21 +205,16 @@ def mechanisms(
     markdown: Annotated[bool, flag("--markdown", "Print the page docs/reference/mechanisms.md.")] = False,
 ) -> None:
     """Every mechanism there is: what it does and where its theory is written down."""
-    if as_json:
-        rows = [
-            {"name": m.__name__, "summary": _summary(m), "theory": f"docs/theory/{m.theory}.md"} for m in MECHANISMS
-        ]
-        print_json(Console(), rows)
-    elif markdown:
+    if markdown and not as_json:
         typer.echo(as_markdown(), nl=False)
-    else:
-        table = plain_table()
-        table.add_column("Mechanism", style="bold", no_wrap=True)
-        table.add_column("What it does")
-        table.add_column("docs/theory/…", style="dim", no_wrap=True)
-        for each in MECHANISMS:
-            table.add_row(each.__name__, Text(_summary(each)), f"{each.theory}.md")
-        Console().print(table)
+        return
+    rows = [(each.__name__, _summary(each), f"{each.theory}.md") for each in MECHANISMS]
+    heads = Column("Mechanism", style="bold", no_wrap=True), Column("What it does")
+    output(
+        as_json,
+        [{"name": name, "summary": summary, "theory": f"docs/theory/{page}"} for name, summary, page in rows],
+        table(*heads, Column("docs/theory/…", style="dim", no_wrap=True), rows=rows),
+    )
 
 
 def as_markdown() -> str:
@@ -169,162 +230,3 @@ def _summary(mechanism: type[Mechanism]) -> str:
     """The first sentence of the mechanism's own description, on one line."""
     paragraph = (getdoc(mechanism) or "").split("\n\n")[0]
     return " ".join(paragraph.split())
-
-
-# --- what a program costs, and the noise for a price
-
-
-def _price(program: AccountedProgram, delta: Fraction, *, accuracy: float) -> Interval:
-    """Bounds on the program's ε at δ."""
-    if not 1e-9 <= accuracy <= 0.5:
-        raise InputError(f"--accuracy must lie between 1e-9 and 0.5, not {accuracy}")
-    loss = program.loss()
-    assert isinstance(loss, PLD)  # as every step of it
-    with bar("composing"):
-        return loss.epsilon(delta, accuracy=accuracy)
-
-
-def _show_price(
-    console: Console, program: AccountedProgram, delta: Fraction, *, accuracy: float, as_json: bool
-) -> None:
-    """The interval, the guarantee and one sentence on what it means."""
-    found = _price(program, delta, accuracy=accuracy)
-    guarantee = Approx(found.upper, delta, relation=program.relation, unit=program.unit) if found.upper < inf else None
-    meaning = None if guarantee is None else guarantee.meaning(delta=delta).sentence
-    if as_json:
-        fields = {"program": program.json(), "delta": float(delta), "epsilon": bounds(found), "meaning": meaning}
-        print_json(console, fields | {"loss": program.loss().json()})
-        return
-    if meaning is None:
-        raise InputError(f"there is no finite epsilon at delta = {float(delta):g}: pass a larger --delta")
-    facts(
-        console,
-        {
-            "program": program.sentence(),
-            "ε": Text.assemble((up(found.upper), "bold cyan"), f"   {between(found)}"),
-            "guarantee": f"({up(found.upper)}, {float(delta):g})-differential privacy for {program.whom()}",
-            "meaning": meaning,
-        },
-    )
-
-
-def between(found: Interval) -> str:
-    """How well a number is known."""
-    if not found.rigorous:
-        return "an approximation, not a bound"
-    if found.lower == 0 < found.upper:
-        return "an upper bound; nothing is known from below"
-    low, high = down(found.lower, 8), up(found.upper, 8)
-    return "exactly" if low == high else f"proven to lie between {low} and {high}"
-
-
-def _show_setting(
-    console: Console, program: AccountedProgram, epsilon: Number, delta: Fraction, *, accuracy: float, as_json: bool
-) -> None:
-    """The least noise (for pure: the most ε a run) that reaches (ε, δ)."""
-    target, option = positive(epsilon, "--epsilon"), program.kind.option
-    growing = option == "epsilon"
-    with bar("calibrating"):
-        found = least_noise(
-            lambda value: program.with_value(value).loss(),
-            epsilon=target,
-            delta=delta,
-            accuracy=accuracy,
-            increasing=growing,
-        )
-    if as_json:
-        sought = {name: fact for name, fact in program.json().items() if name != option}
-        goal = {"epsilon": float(target), "delta": float(delta)}
-        print_json(console, {"program": sought, "target": goal, option: bounds(found) | {"value": found.value}})
-        return
-    use, word = _usable(program, found.value, target, delta), "more" if growing else "less"
-    limit = up(found.upper) if growing else down(found.lower)
-    known = found.lower > 0 and found.upper < inf
-    facts(
-        console,
-        {
-            "program": program.sentence(noise=False),
-            "target": f"({plain(target)}, {float(delta):g})-differential privacy for {program.whom()}",
-            f"{option}": Text.assemble((use, "bold cyan"), f"   {_word(found)} to be enough"),
-            "": f"{limit} or {word} is {_word(found)} not to be" if known else "no bound is known on the other side",
-        },
-    )
-
-
-def _word(found: Interval) -> str:
-    return "proven" if found.rigorous else "estimated"
-
-
-def _usable(program: AccountedProgram, value: float, target: Fraction, delta: Fraction) -> str:
-    """A short number that is as safe as `value`. Without δ the arithmetic is exact, so that 10 need not be 10.0001."""
-    near = f"{value:.6g}"
-    loss = program.with_value(near).loss()
-    if not delta and isinstance(loss, PLD) and loss.bound <= target:
-        return near
-    return (down if program.kind.option == "epsilon" else up)(value, spread=Decimal(0))
-
-
-# --- what a guarantee means
-
-
-def _guarantee(
-    epsilon: str | None, delta: str | None, *, relation: str = "add_remove", unit: str = "row"
-) -> tuple[str, Loss, Fraction]:
-    """A guarantee as someone states it: its name, the loss, and the δ."""
-    if epsilon is None:
-        raise InputError("nothing to explain: pass --epsilon NUMBER, or a mechanism as for tacit account epsilon")
-    bound, slack = positive(epsilon, "--epsilon"), probability(exact(delta or 0, "--delta"))
-    neighbours = Relation(relation.replace("-", "_"))
-    name = f"({plain(bound)}, {float(slack):g})" if slack else plain(bound)
-    if slack:
-        return f"{name}-differential privacy", Approx(bound, slack, relation=neighbours, unit=unit), slack
-    return f"{name}-differential privacy", Pure(bound, relation=neighbours, unit=unit), slack
-
-
-def _show_meaning(
-    console: Console,
-    name: str,
-    loss: Loss,
-    delta: Fraction,
-    *,
-    prior: str,
-    population: str | None,
-    plot: Path | None,
-    as_json: bool,
-) -> None:
-    """Say what `loss`, called `name`, means at δ."""
-    check_outputs(plot=plot)
-    belief = exact(prior, "--prior")
-    people = None if population is None else whole(population, "--population", least=1)
-    with warnings.catch_warnings(record=True) as caught, bar("thinking"):
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", PrivacyWarning)
-        found = loss.meaning(belief, delta=delta, population=people)
-    cautions = [str(warning.message) for warning in caught]
-    if as_json:
-        print_json(console, {"guarantee": name, **found.json(), "warnings": cautions})
-    else:
-        console.print(Text(f"{name}, for {_whom(found)}", style="bold"))
-        console.print(bullets(str(found).splitlines()))
-        for caution in cautions:
-            console.print(Text(f"! {caution}", style="yellow"))
-    if plot:
-        _draw(name, loss, plot)
-        announce(console, "picture", plot, quiet=as_json)
-
-
-def _whom(meaning: Meaning) -> str:
-    verb = "adding or removing" if meaning.relation is Relation.ADD_REMOVE else "replacing"
-    return f"{verb} one {meaning.unit}"
-
-
-def _draw(name: str, loss: Loss, path: Path) -> None:
-    from tacit.plot import page, tradeoff, write
-
-    with bar("drawing"):
-        curve = loss.tradeoff()
-        alpha, lower, _ = curve.curve(POINTS)
-    marks = [(share, curve(share)) for share in MARKED]
-    panel = tradeoff(alpha.tolist(), lower.tolist(), marks=marks)
-    title = f"What a test about one {loss.unit} can do"
-    write(page([[panel]], title=title, subtitle=name), path)

@@ -12,12 +12,13 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
-__all__ = ["COMMANDS", "FORMER", "GROUPS", "app", "main"]
+__all__ = ["COMMANDS", "FORMER", "FORMER_OPTIONS", "GROUPS", "app", "main"]
 
 GROUPS = {
     "account": "Work out what noise costs: ε, δ, and what they mean",
     "attack": "Break releases that are not defended",
     "data": "Read CSV files for questions, and delete what was read",
+    "job": "See how far long jobs are, and stop them",
     "ledger": "Read, verify and keep the book of what was spent",
     "ledger key": "Keys for signed checkpoints",
     "people": "Say who may use the service",
@@ -30,12 +31,13 @@ COMMANDS = {
     "demo": ("demo:demo", "Take a short tour on made-up data"),
     "init": ("data:init", "Write a first policy for your data"),
     "check": ("data:check", "Check a policy: what it promises, what is missing"),
+    "profile": ("profile:profile", "Find how much people count, once, for better answers"),
     "quote": ("ask:quote", "See what a question would cost, for free"),
     "ask": ("ask:ask", "Ask a question in SQL"),
     "budget": ("budget:budget", "See what was spent and what is left"),
     "verify": ("verify:verify", "Check the certificate of an answer or a survey"),
     "audit": ("audit:audit", "Measure how much a mechanism gives away"),
-    "serve": ("serve:serve", "Serve datasets and surveys to many people"),
+    "serve": ("service:serve", "Serve datasets and surveys to many people"),
     "place": ("place:place", "Report a place with noise"),
     "account epsilon": ("account:epsilon", "The ε that a program costs"),
     "account calibrate": ("account:calibrate", "The noise that an ε needs"),
@@ -50,16 +52,19 @@ COMMANDS = {
     "attack link": ("attack:link", "Rows that get a name from another table"),
     "data import": ("data:import_text", "Read the CSV files of a policy into typed copies"),
     "data forget": ("data:forget", "Delete such copies"),
+    "job list": ("job:list_jobs", "The jobs that saved how far they are"),
+    "job stop": ("job:stop", "Stop one; it can go on later"),
+    "job discard": ("job:discard", "Delete what one saved"),
     "ledger log": ("ledger:log", "What happened, in order"),
     "ledger verify": ("ledger:verify", "Is it whole?"),
     "ledger export": ("ledger:export", "All entries, or a signed checkpoint, for somebody outside"),
     "ledger recompute": ("ledger:recompute", "What the same charges would cost by today's proofs"),
-    "ledger apply": ("apply:apply", "Record what a policy says"),
-    "ledger adopt": ("apply:adopt", "Use a ledger that was put back from an older copy"),
-    "ledger seal": ("apply:seal", "Close an account for good"),
-    "ledger rename": ("apply:rename", "Give an account another name"),
-    "ledger claims": ("apply:claims", "The data that an account answers for"),
-    "ledger unclaim": ("apply:unclaim", "Say that data is not this account's"),
+    "ledger apply": ("ledger:apply", "Record what a policy says"),
+    "ledger adopt": ("ledger:adopt", "Use a ledger that was put back from an older copy"),
+    "ledger seal": ("ledger:seal", "Close an account for good"),
+    "ledger rename": ("ledger:rename", "Give an account another name"),
+    "ledger claims": ("ledger:claims", "The data that an account answers for"),
+    "ledger unclaim": ("ledger:unclaim", "Say that data is not this account's"),
     "ledger key new": ("ledger:new_signing_key", "Make a key to sign checkpoints with"),
     "people add": ("service:add", "Add a person"),
     "people token": ("service:token", "Make a token"),
@@ -93,6 +98,20 @@ FORMER = {
     "backup": "service backup",
 }
 
+# former names of options, which still work but are not in the help
+FORMER_OPTIONS = {
+    "init": {"--unit": "--unit-column"},
+    "ask": {
+        "--unit": "--unit-column",
+        "--keys": "--group-keys",
+        "--key": "--idempotency-key",
+        "--sign": "--signing-key",
+    },
+    "quote": {"--unit": "--unit-column", "--keys": "--group-keys"},
+    "verify": {"--key": "--public-key"},
+    "ledger export": {"--sign": "--signing-key"},
+}
+
 SETTINGS = {"place": {"ignore_unknown_options": True}}  # a latitude may be -33.9
 
 
@@ -101,16 +120,27 @@ class _LazyCommand(TyperCommand):
 
     where: ClassVar[str]
     now: ClassVar[str]  # the new spelling, if this is a former one
+    renamed: ClassVar[dict[str, str]]  # options
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         if self.now:
             typer.echo(f"tacit: this is now spelled `tacit {self.now}`", err=True)
+        args = [self._now_spelled(word) for word in args]
         module, _, name = self.where.partition(":")
-        function = getattr(import_module(f"tacit.cli.{module}"), name)
+        from tacit.cli.options import flat
+
+        function = flat(getattr(import_module(f"tacit.cli.{module}"), name))
         bare = all(each.default is not each.empty for each in signature(function).parameters.values())
         alone = typer.Typer(add_completion=False)
         alone.command(self.name, no_args_is_help=not bare, context_settings=dict(self.context_settings))(function)
         return typer.main.get_command(alone).make_context(info_name, args, parent, **extra)
+
+    def _now_spelled(self, word: str) -> str:
+        option, equals, value = word.partition("=")
+        if option not in self.renamed:
+            return word
+        typer.echo(f"tacit: {option} is now spelled {self.renamed[option]}", err=True)
+        return f"{self.renamed[option]}{equals}{value}"
 
 
 def _version(wanted: bool) -> None:
@@ -126,10 +156,6 @@ def _root(
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
-    pass
-
-
-def _nothing() -> None:
     pass
 
 
@@ -151,9 +177,11 @@ def _tree() -> typer.Typer:
     for path, now in (dict.fromkeys(COMMANDS, "") | FORMER).items():
         above, _, name = path.rpartition(" ")
         where, line = COMMANDS[now or path]
-        kind = type("_LazyCommand", (_LazyCommand,), {"where": where, "now": now})
+        kind = type(
+            "_LazyCommand", (_LazyCommand,), {"where": where, "now": now, "renamed": FORMER_OPTIONS.get(path, {})}
+        )
         settings = SETTINGS.get(path)
-        groups[above].command(name, cls=kind, help=line, hidden=bool(now), context_settings=settings)(_nothing)
+        groups[above].command(name, cls=kind, help=line, hidden=bool(now), context_settings=settings)(lambda: None)
     return root
 
 

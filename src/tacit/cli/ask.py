@@ -2,20 +2,16 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.console import Console
-from rich.text import Text
-
-from tacit.base import InputError, TacitError, exact
+from tacit.base import InputError, exact
 from tacit.cli.options import USUAL, Json, Picture, argument, option
-from tacit.cli.screen import announce, bar, check_outputs, print_json
+from tacit.cli.screen import check_outputs, output, remark, write_out
 from tacit.desk.show import spelled
 from tacit.engine import Limits
 from tacit.engine.watch import size
@@ -29,58 +25,94 @@ __all__ = ["ask", "quote"]
 ANALYST = "TACIT_ANALYST"
 
 Sql = Annotated[str, argument("SQL", "The question; - reads it from standard input.")]
-PolicyFile = Annotated[Path | None, option("--policy", "FILE", "The dataset's policy. Default: tacit.toml.")]
-AnalystName = Annotated[str | None, option("--analyst", "NAME", f"Who asks. Default: ${ANALYST}, or who is logged in.")]
-Epsilon = Annotated[str | None, option("--epsilon", "NUMBER", "What to spend, as ε.")]
-Rho = Annotated[str | None, option("--rho", "NUMBER", "What to spend, as ρ.")]
-Error = Annotated[str | None, option("--error", "NUMBER", "The error to reach: the price is found.")]
-Confidence = Annotated[str, option("--confidence", "NUMBER", "How likely intervals hold.")]
-Data = Annotated[Path | None, option("--data", "FILE", "Ask one Parquet or CSV file, without a policy.")]
-Unit = Annotated[str | None, option("--unit", "COLUMN", 'With --data: whose row it is, or "each row".')]
-Bounds = Annotated[list[str] | None, option("--bounds", "COLUMN=LOW:HIGH", "With --data: a column's range.")]
-Keys = Annotated[list[str] | None, option("--keys", "COLUMN=A,B,…", "With --data: a column's possible values.")]
-Budget = Annotated[str | None, option("--budget", "NUMBER", "With --data: the most that is ever spent. Default: 10.")]
-ClipRows = Annotated[
-    str | None, option("--clip-rows", "NUMBER", "With --data: rows of one unit that count. Default: private.")
-]
-ChargeKey = Annotated[str | None, option("--key", "NAME", "Names the charge: the same name never pays twice.")]
-Seconds = Annotated[float | None, option("--seconds", "NUMBER", "The time it may take. Default: 600.")]
-Memory = Annotated[str | None, option("--memory", "SIZE", "The memory it may take, as in 2GB. Default: half of it.")]
-Disk = Annotated[str | None, option("--disk", "SIZE", "Temporary files it may write. Default: up to 8GB.")]
-Csv = Annotated[Path | None, option("--csv", "FILE", "Also write the answer there, with intervals.")]
-Parquet = Annotated[Path | None, option("--parquet", "FILE", "The same as Parquet.")]
-CertificateAt = Annotated[
-    Path | None, option("--certificate", "FILE", "How it was made, for others: .json to check, .html to read.")
-]
-SignWith = Annotated[
-    Path | None, option("--sign", "KEY", "Sign the certificate with this key of `tacit ledger key new`.")
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferOptions:
+    """What is offered for an answer."""
+
+    epsilon: Annotated[str | None, option("NUMBER", "What to spend, as ε.")] = None
+    rho: Annotated[str | None, option("NUMBER", "What to spend, as ρ.")] = None
+    mu_squared: Annotated[str | None, option("NUMBER", "What to spend, as μ².")] = None
+    error: Annotated[str | None, option("NUMBER", "The error to reach: the price is found.")] = None
+    confidence: Annotated[str, option("NUMBER", "How likely intervals hold.")] = "0.95"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions:
+    """Where the question is put: a policy and an analyst, or one file."""
+
+    policy: Annotated[Path | None, option("FILE", "The dataset's policy. Default: tacit.toml.")] = None
+    analyst: Annotated[str | None, option("NAME", f"Who asks. Default: ${ANALYST}, or who is logged in.")] = None
+    data: Annotated[Path | None, option("FILE", "Ask one Parquet or CSV file, without a policy.")] = None
+    unit_column: Annotated[str | None, option("COLUMN", 'With --data: whose row it is, or "each row".')] = None
+    bounds: Annotated[list[str] | None, option("COLUMN=LOW:HIGH", "With --data: a column's range.")] = None
+    group_keys: Annotated[list[str] | None, option("COLUMN=A,B,…", "With --data: a column's possible values.")] = None
+    clip_rows: Annotated[
+        str | None, option("NUMBER", "With --data: rows of one unit that count. Default: private.")
+    ] = None
+    budget: Annotated[str | None, option("NUMBER", "With --data: the most that is ever spent. Default: 10.")] = None
+
+    def open(self, offer: OfferOptions, limits: Limits | None = None) -> AbstractContextManager[Session]:
+        """A session, with a bar for whoever watches a long query."""
+        if self.data is None:
+            return Session(self._policy(), self._analyst(), limits=limits, progress=True)
+        return self._one(self.data, offer).session(limits=limits)
+
+    def _policy(self) -> Path:
+        for name in ("unit_column", "bounds", "group_keys", "clip_rows", "budget"):
+            if getattr(self, name):
+                raise InputError(f"--{name.replace('_', '-')} goes with --data; a policy declares these things itself")
+        if self.policy is None and not USUAL.exists():
+            raise InputError(
+                "ask what? There is no tacit.toml here: name a policy with --policy, write one with `tacit init DATA`, "
+                "or ask one file with --data FILE --unit-column COLUMN"
+            )
+        return self.policy or USUAL
+
+    def _analyst(self) -> str:
+        try:
+            return self.analyst if self.analyst is not None else os.environ.get(ANALYST) or getuser()
+        except (KeyError, OSError, ImportError):
+            raise InputError(f"who asks? Say --analyst NAME, or set {ANALYST}") from None
+
+    def _one(self, data: Path, offer: OfferOptions) -> OneTable:
+        for name, value in {"--policy": self.policy, "--analyst": self.analyst}.items():
+            if value is not None:
+                raise InputError(f"{name} and --data exclude each other: a file without a policy has one owner")
+        if self.unit_column is None:
+            raise InputError('--data needs --unit-column: the column that says whose row it is, or "each row"')
+        more: dict[str, Any] = {"clip_rows": self.clip_rows, "budget": self.budget}
+        keys = [_column_value(text, "--group-keys") for text in self.group_keys or ()]
+        return OneTable(
+            data=data,
+            unit_column=self.unit_column,
+            bounds=dict(_range(text) for text in self.bounds or ()),
+            group_keys={name: values.split(",") for name, values in keys},
+            currency=next((name for name in Currency if getattr(offer, name) is not None), Currency.EPSILON),
+            spelled=True,
+            **{name: value for name, value in more.items() if value is not None},
+        )
 
 
 def ask(
     sql: Sql,
-    policy: PolicyFile = None,
-    analyst: AnalystName = None,
-    epsilon: Epsilon = None,
-    rho: Rho = None,
-    error: Error = None,
-    confidence: Confidence = "0.95",
-    data: Data = None,
-    unit: Unit = None,
-    bounds: Bounds = None,
-    keys: Keys = None,
-    clip_rows: ClipRows = None,
-    budget: Budget = None,
-    key: ChargeKey = None,
+    offer: OfferOptions,
+    dataset: DatasetOptions,
+    idempotency_key: Annotated[str | None, option("NAME", "Names the charge: the same name never pays twice.")] = None,
     as_json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
+    csv: Annotated[Path | None, option("FILE", "Also write the answer there, with intervals.")] = None,
+    parquet: Annotated[Path | None, option("FILE", "The same as Parquet.")] = None,
     plot: Picture = None,
-    certificate: CertificateAt = None,
-    sign: SignWith = None,
-    seconds: Seconds = None,
-    memory: Memory = None,
-    disk: Disk = None,
+    certificate: Annotated[
+        Path | None, option("FILE", "How it was made, for others: .json to check, .html to read.")
+    ] = None,
+    signing_key: Annotated[
+        Path | None, option("FILE", "Sign the certificate with this key of `tacit ledger key new`.")
+    ] = None,
+    seconds: Annotated[float | None, option("NUMBER", "The time it may take. Default: 600.")] = None,
+    memory: Annotated[str | None, option("SIZE", "The memory it may take, as in 2GB. Default: half of it.")] = None,
+    disk: Annotated[str | None, option("SIZE", "Temporary files it may write. Default: up to 8GB.")] = None,
 ) -> None:
     """Ask in SQL; the answer has error bars, and is paid for before anything is looked at.
 
@@ -88,130 +120,34 @@ def ask(
     """
     _writable(csv, parquet, certificate)
     check_outputs(plot=plot)
-    if sign is not None and certificate is None:
-        raise InputError("--sign: there is nothing to sign: say where with --certificate FILE.json")
-    signer, asked = None if sign is None else Signer(sign), _text(sql)
-    desk = _Desk(policy, analyst, data, unit, bounds or [], keys or [], clip_rows, budget, rho)
-    with desk.open(_limits(seconds, memory, disk)) as session:
-        found = session.ask(asked, epsilon=epsilon, rho=rho, error=error, confidence=confidence, key=key)
+    if signing_key is not None and certificate is None:
+        raise InputError("--signing-key: there is nothing to sign: say where with --certificate FILE.json")
+    signer, text = None if signing_key is None else Signer(signing_key), _text(sql)
+    limits = Limits(
+        seconds=Limits().seconds if seconds is None else seconds,
+        memory=None if memory is None else size(memory, "--memory"),
+        disk=None if disk is None else size(disk, "--disk"),
+    )
+    with dataset.open(offer, limits) as session:
+        found = session.ask(text, idempotency_key=idempotency_key, **vars(offer))
         left = session.left()
         if certificate is not None:
-            session.certificate(found, key=signer, sql=asked).save(certificate)
-    console = Console()
-    if as_json:
-        print_json(console, {**found.json(), "cached": found.cached, "left": left.json()})
-    else:
-        console.print(found)
-        paid = "answered before: free" if found.cached else f"cost {_cost(found, left)}"
-        console.print(Text.assemble(("• ", "cyan"), f"{paid}; {spelled(left)} is left"), soft_wrap=True)
+            session.certificate(found, signing_key=signer, sql=text).save(certificate)
+    paid = "answered before: free" if found.cached else f"cost {_cost(found, left)}"
+    told = {**found.json(), "cached": found.cached, "left": left.json()}
+    output(as_json, told, found, remark(f"{paid}; {spelled(left)} is left"))
     _write(found, csv, parquet)
-    if plot is not None:
-        found.plot(plot)
-        announce(console, "picture", plot, quiet=as_json)
+    write_out("picture", plot, found.plot, quiet=as_json)
 
 
-def quote(
-    sql: Sql,
-    policy: PolicyFile = None,
-    analyst: AnalystName = None,
-    epsilon: Epsilon = None,
-    rho: Rho = None,
-    error: Error = None,
-    confidence: Confidence = "0.95",
-    data: Data = None,
-    unit: Unit = None,
-    bounds: Bounds = None,
-    keys: Keys = None,
-    clip_rows: ClipRows = None,
-    budget: Budget = None,
-    as_json: Json = False,
-) -> None:
+def quote(sql: Sql, offer: OfferOptions, dataset: DatasetOptions, as_json: Json = False) -> None:
     """What a question would cost and how well it would be answered. Free: nothing is looked at.
 
     Example: tacit quote "SELECT COUNT(*) FROM visits" --error 50
     """
-    desk = _Desk(policy, analyst, data, unit, bounds or [], keys or [], clip_rows, budget, rho)
-    with desk.open() as session:
-        found = session.quote(_text(sql), epsilon=epsilon, rho=rho, error=error, confidence=confidence)
-    if as_json:
-        print_json(Console(), found.json())
-    else:
-        Console().print(found)
-
-
-def _limits(seconds: float | None, memory: str | None, disk: str | None) -> Limits:
-    usual = Limits()
-    return Limits(
-        seconds=usual.seconds if seconds is None else seconds,
-        memory=None if memory is None else size(memory, "--memory"),
-        disk=None if disk is None else size(disk, "--disk"),
-    )
-
-
-@dataclass(frozen=True)
-class _Desk:
-    """Where the question is put: a policy and an analyst, or one file."""
-
-    policy: Path | None
-    analyst: str | None
-    data: Path | None
-    unit: str | None
-    bounds: list[str]
-    keys: list[str]
-    clip_rows: str | None
-    budget: str | None
-    rho: str | None
-
-    @contextmanager
-    def open(self, limits: Limits | None = None) -> Iterator[Session]:
-        """A session, with a bar for whoever watches a long query."""
-        with _bar() as progress:
-            if self.data is None:
-                with Session(self._policy(), self._analyst(), limits=limits, progress=progress) as session:
-                    yield session
-            else:
-                with self._one(self.data).session(progress, limits) as session:
-                    yield session
-
-    def _policy(self) -> Path:
-        given = {"--unit": self.unit, "--bounds": self.bounds, "--keys": self.keys}
-        given |= {"--clip-rows": self.clip_rows, "--budget": self.budget}
-        for name, value in given.items():
-            if value:
-                raise InputError(f"{name} goes with --data; a policy declares these things itself")
-        if self.policy is None and not USUAL.exists():
-            raise InputError(
-                "ask what? There is no tacit.toml here: name a policy with --policy, write one with `tacit init DATA`, "
-                "or ask one file with --data FILE --unit COLUMN"
-            )
-        return self.policy or USUAL
-
-    def _analyst(self) -> str:
-        if self.analyst is not None:
-            return self.analyst
-        if os.environ.get(ANALYST):
-            return os.environ[ANALYST]
-        try:
-            return getuser()
-        except (KeyError, OSError, ImportError):
-            raise InputError(f"who asks? Say --analyst NAME, or set {ANALYST}") from None
-
-    def _one(self, data: Path) -> OneTable:
-        for name, value in {"--policy": self.policy, "--analyst": self.analyst}.items():
-            if value is not None:
-                raise InputError(f"{name} and --data exclude each other: a file without a policy has one owner")
-        if self.unit is None:
-            raise InputError('--data needs --unit: the column that says whose row it is, or --unit "each row"')
-        more: dict[str, Any] = {"clip_rows": self.clip_rows, "budget": self.budget}
-        return OneTable(
-            data=data,
-            unit=self.unit,
-            bounds=dict(_range(text) for text in self.bounds),
-            keys={name: values.split(",") for name, values in (_column_value(text, "--keys") for text in self.keys)},
-            currency=Currency.EPSILON if self.rho is None else Currency.RHO,
-            spelled=True,
-            **{name: value for name, value in more.items() if value is not None},
-        )
+    with dataset.open(offer) as session:
+        found = session.quote(_text(sql), **vars(offer))
+    output(as_json, found.json(), found)
 
 
 def _column_value(text: str, option: str) -> tuple[str, str]:
@@ -231,13 +167,11 @@ def _range(text: str) -> tuple[str, tuple[Any, Any]]:
 
 
 def _end(text: str, name: str) -> Any:
-    for kind in (date, datetime):
-        try:
-            return kind.fromisoformat(text) if "-" in text[1:] else exact(text, f"--bounds {name}", toward="decimal")
-        except ValueError as error:
-            if isinstance(error, TacitError):
-                raise
-    raise InputError(f'--bounds {name}: "{text}" is not a number or a date')
+    if "-" in text[1:]:  # 20240101 is a number
+        for kind in (date, datetime):
+            with suppress(ValueError):
+                return kind.fromisoformat(text)
+    return exact(text, f"--bounds {name}", toward="decimal")
 
 
 def _text(sql: str) -> str:
@@ -246,7 +180,7 @@ def _text(sql: str) -> str:
 
 def _cost(found: TableRelease, left: Any) -> str:
     """What the answer cost, in the currency that what is left is counted in."""
-    name = "epsilon" if left.epsilon is not None else "rho"
+    name = next(name for name in Currency if getattr(left, name) is not None)
     cost = found.facts["cost"]
     delta = "" if float(cost["delta"]) == 0 else f", delta {float(cost['delta']):.3g}"
     return f"{name} {float(cost[name]):.4g}{delta}"
@@ -272,13 +206,3 @@ def _write(found: TableRelease, csv: Path | None, parquet: Path | None) -> None:
             f"the answer was released but cannot be written ({error.strerror}): ask again, free while the data "
             "are known to be the same"
         ) from None
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error for what takes longer, if somebody sees it; an engine that tells nothing moves it too."""
-    if not Console(stderr=True).is_terminal:
-        yield None
-        return
-    with bar("asking") as tell:
-        yield tell

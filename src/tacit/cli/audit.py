@@ -17,24 +17,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from tacit.base import InputError, TacitError, non_negative, positive, whole
+from tacit.base.bar import progress_bar
 from tacit.base.number import show
 from tacit.cli.options import Html, Json, Picture, argument, option
-from tacit.cli.screen import announce, bar, check_outputs, print_json, verdict_section
+from tacit.cli.screen import check_outputs, line, output, remark, verdict_section, write_out, write_page
 from tacit.loss import Approx, Loss, Pure
 from tacit.mechanism import MECHANISMS, Example, Mechanism
 
-__all__ = ["EXITS", "Subject", "UserFunction", "audit", "kebab", "read_subject", "spelled"]
+__all__ = ["Subject", "UserFunction", "audit", "kebab", "read_subject"]
 
 # Fields of a mechanism that say what is released and for whom, not how much noise there is.
 SHAPE = {"granularity", "lower", "upper", "categories", "one", "relation", "noise", "share"}
 
 DELTA = Fraction(1, 100)  # where a claim without an ε at δ = 0 is compared
 ROUNDING = 1e-9
-NUMBER = "NUMBER"
 EXITS = {"pass": 0, "violated": 1, "inconclusive": 3}
 STYLES = {"pass": "green", "violated": "bold red", "inconclusive": "yellow"}
 
@@ -44,6 +42,7 @@ def kebab(mechanism: type[Mechanism]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()
 
 
+NEIGHBOURS = "A pair (data, data with one unit changed), a list of pairs, or a function that gives either."
 HELP = "\n\n".join(
     (
         "Show how much something that claims to be private gives away.",
@@ -56,33 +55,17 @@ HELP = "\n\n".join(
     )
 )
 
-Target = Annotated[str, argument("TARGET", "A mechanism, or module:function.", show_default=False)]
-Epsilon = Annotated[
-    str | None,
-    option("--epsilon", NUMBER, "The ε that is claimed. A mechanism without it brings an example of its own."),
-]
-Delta = Annotated[str | None, option("--delta", NUMBER, "The δ that is claimed. Default: 0.")]
-Samples = Annotated[str, option("--samples", "COUNT", "Outputs drawn for either neighbour, in all.")]
-Confidence = Annotated[str, option("--confidence", NUMBER, "At most the rest of it is the chance of a false alarm.")]
-Neighbours = Annotated[
-    str | None,
-    option(
-        "--neighbours",
-        "MODULE:NAME",
-        "A pair (data, data with one unit changed), a list of pairs, or a function that gives either.",
-    ),
-]
-Workers = Annotated[str, option("--workers", "COUNT", "Processes that draw outputs.")]
-
 
 def audit(
-    target: Target,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    samples: Samples = "100000",
-    confidence: Confidence = "0.95",
-    neighbours: Neighbours = None,
-    workers: Workers = "1",
+    target: Annotated[str, argument("TARGET", "A mechanism, or module:function.")],
+    epsilon: Annotated[
+        str | None, option("NUMBER", "The ε that is claimed. A mechanism without it brings an example of its own.")
+    ] = None,
+    delta: Annotated[str | None, option("NUMBER", "The δ that is claimed. Default: 0.")] = None,
+    samples: Annotated[str, option("COUNT", "Outputs drawn for either neighbour, in all.")] = "100000",
+    confidence: Annotated[str, option("NUMBER", "1 − confidence bounds the probability of a false alarm.")] = "0.95",
+    neighbours: Annotated[str | None, option("MODULE:NAME", NEIGHBOURS)] = None,
+    workers: Annotated[str, option("COUNT", "Processes that draw outputs.")] = "1",
     html: Html = None,
     plot: Picture = None,
     as_json: Json = False,
@@ -92,7 +75,7 @@ def audit(
     check_outputs(plot=plot, html=html)
     count, processes = whole(samples, "--samples", least=10), whole(workers, "--workers", least=1)
     subject = read_subject(target, epsilon=epsilon, delta=delta, neighbours=neighbours)
-    with bar("auditing") as tell:
+    with progress_bar("auditing") as tell:
         verdict = run_audit(
             subject.target,
             subject.claim,
@@ -103,23 +86,16 @@ def audit(
             workers=processes,
             progress=tell,
         )
-    console = Console()
-    if as_json:
-        print_json(console, {**verdict.json(), "notes": list(subject.said)})
-    else:
-        first, *rest = str(verdict).splitlines()
-        console.print(Text(first, style=STYLES[verdict.status]), soft_wrap=True)
-        for line in (*rest, *subject.said):
-            console.print(Text.assemble(("• ", "cyan"), line), soft_wrap=True)
-    if plot is not None:
-        verdict.plot(plot)
-        announce(console, "picture", plot, quiet=as_json)
-    if html is not None:
-        from tacit.plot.report import report, write_report
+    first, *rest = str(verdict).splitlines()
+    told = {**verdict.json(), "notes": list(subject.said)}
+    output(as_json, told, line(first, STYLES[verdict.status]), *map(remark, (*rest, *subject.said)))
 
+    def page(path: Path) -> None:
         title = f"Audit of {verdict.target}: {verdict.status}"
-        write_report(report(title, lead=subject.said, sections=[verdict_section(verdict, "What was found")]), html)
-        announce(console, "report", html, quiet=as_json)
+        write_page(path, title, [verdict_section(verdict, "What was found")], lead=subject.said)
+
+    write_out("picture", plot, verdict.plot, quiet=as_json)
+    write_out("report", html, page, quiet=as_json)
     raise typer.Exit(EXITS[verdict.status])
 
 
@@ -140,26 +116,23 @@ class Subject:
     said: tuple[str, ...] = ()
 
 
-def spelled(mechanism: Mechanism) -> str:
+def _spelled(mechanism: Mechanism) -> str:
     """A mechanism and its parameters, numbers as people write them."""
-    words = []
-    for name in _fields(mechanism):
-        value = getattr(mechanism, name)
-        if isinstance(value, Mechanism):
-            words.append(f"{name} = {spelled(value)}")
-        elif isinstance(value, tuple):
-            words.append(f"{name} = ({', '.join(map(_number, value))})")
-        elif value is not None:
-            words.append(f"{name} = {_number(value)}")
+    values = {name: getattr(mechanism, name) for name in _fields(mechanism)}
+    words = [f"{name} = {_value(value)}" for name, value in values.items() if value is not None]
     return f"{type(mechanism).__name__}({', '.join(words)})"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mechanism):
+        return _spelled(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))})"
+    return show(value) if isinstance(value, Fraction) else str(value)
 
 
 def _fields(mechanism: Any) -> list[str]:
     return [field.name for field in fields(mechanism)] if is_dataclass(mechanism) else []
-
-
-def _number(value: Any) -> str:
-    return show(value) if isinstance(value, Fraction) else str(value)
 
 
 def read_subject(name: str, *, epsilon: str | None, delta: str | None, neighbours: str | None) -> Subject:
@@ -192,10 +165,10 @@ def _mechanism_subject(kind: type[Mechanism], epsilon: Fraction | None, delta: F
         if pairs is None:
             pairs = [(each.left, each.right) for each in examples if _alike(each, first) and _of_one_unit(each)]
         moved = " and a sensitivity of 1" if _unit(kind) else ""
-        said = f"built for this claim{moved}: {spelled(built)}"
+        said = f"built for this claim{moved}: {_spelled(built)}"
         return Subject(target=built, claim=epsilon, delta=delta, neighbours=pairs, said=(said,))
     why = "" if epsilon is None else f"{kebab(kind)} cannot be built for an ε; "
-    said = f"{why}audited with the parameters and the claim of its example: {spelled(first.mechanism)}"
+    said = f"{why}audited with the parameters and the claim of its example: {_spelled(first.mechanism)}"
     return Subject(target=first, claim=None, delta=delta, neighbours=pairs, said=(said,))
 
 
@@ -245,17 +218,15 @@ def _build(kind: type[Mechanism], first: Example, epsilon: Fraction, delta: Frac
         built, at = _on_its_lattice(constructor, Approx(epsilon, delta, **about), kept), delta
     if float(_loss(built, first.claim).epsilon(at)) > float(epsilon) * (1 + ROUNDING):
         return None  # not what it was asked for, so its own claim is the one to check
-    found: Mechanism = built
-    return found
+    return built
 
 
-def _on_its_lattice(constructor: Callable[..., Any], loss: Loss, kept: dict[str, Any]) -> Any:
+def _on_its_lattice(constructor: Callable[..., Mechanism], loss: Loss, kept: dict[str, Any]) -> Mechanism:
     """The mechanism on the lattice that it chooses for itself, if the example's neighbours lie on that too."""
     free = {name: value for name, value in kept.items() if name != "granularity"}
-    usual = constructor(loss, **free)
-    if "granularity" in kept and (kept["granularity"] / usual.granularity).denominator != 1:
-        return constructor(loss, **kept)
-    return usual
+    usual: Any = constructor(loss, **free)
+    coarse = "granularity" in kept and (kept["granularity"] / usual.granularity).denominator != 1
+    return constructor(loss, **kept) if coarse else usual
 
 
 def _keep(constructor: Callable[..., Any], like: Mechanism) -> dict[str, Any] | None:

@@ -7,49 +7,41 @@ from fractions import Fraction
 from math import ceil, inf
 from typing import Annotated, Any
 
-from rich.console import Console
+from rich.table import Column
 from rich.text import Text
 
 from tacit.base import InputError
-from tacit.cli.options import Json, LedgerAt, People, PolicyFile, ledger_place, one_of, option
-from tacit.cli.screen import bullets, days, down, exactly, facts, plain_table, print_json, up, when
-from tacit.ledger import Balance, Ledger, Standing
-from tacit.loss import ZCDP, Odometer
+from tacit.cli.options import Json, LedgerOptions, People, one_of, option
+from tacit.cli.screen import WIDTH, bar, bullets, days, down, facts, line, output, table, up, when
+from tacit.ledger import Balance, Standing
+from tacit.loss import Odometer
 from tacit.policy import DATASET, Amount, Currency, Policy
 from tacit.policy.account import analyst_holder, group_holder
 
-__all__ = ["Gauge", "budget", "differences", "gauges"]
+__all__ = ["budget", "differences"]
 
-WIDTH = 24  # of a gauge
 SHOWN = 20  # holders on the terminal
 NEAR = Decimal("1e-9")  # of a number that is shown with four digits; JSON has all of them
 ASIDE = "the same people are in every window, and pay again in each"
 
 
 def budget(
-    policy: PolicyFile = None,
-    ledger: LedgerAt = None,
+    at: LedgerOptions,
     people: People = None,
-    analyst: Annotated[str | None, option("--analyst", "NAME", "Only what binds this analyst.")] = None,
+    analyst: Annotated[str | None, option("NAME", "Only what binds this analyst.")] = None,
     as_json: Json = False,
 ) -> None:
     """What was spent and what is left: for everybody, each group and each analyst.
 
     Example: tacit budget --policy tacit.toml --analyst ana
     """
-    where, declared = ledger_place(policy, ledger)
-    console = Console()
-    with Ledger.open(where, create=False) as book:
+    with at.open() as (book, declared):
         named = people is not None or declared is not None or analyst is not None
         whose = [one_of(book, people, declared)] if named else book.people()
         found = [_Account(book.standing(name), declared, analyst) for name in whose]
-    if as_json:
-        print_json(console, {"accounts": [account.json() for account in found]})
-        return
-    if not found:
-        console.print("This ledger has no accounts yet: record a policy with `tacit ledger apply`.")
-    for account in found:
-        account.show(console)
+    nothing = "This ledger has no accounts yet: record a policy with `tacit ledger apply`."
+    parts: list[Any] = [account.parts() for account in found] or [nothing]
+    output(as_json, {"accounts": [account.json() for account in found]}, *parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +63,12 @@ class Gauge:
     @property
     def share(self) -> Fraction:
         """How full it is: of the currency or of δ, whichever is fuller."""
-        pairs = [
-            (self.balance.window_spent.spend, self.limit.spend),
-            (self.balance.window_spent.delta, self.limit.delta),
-        ]
-        return max((Fraction(spent, most) if most else Fraction(spent > 0)) for spent, most in pairs)
+        spent, limit = self.balance.window_spent, self.limit
+        pairs = (spent.spend, limit.spend), (spent.delta, limit.delta)
+        return max((Fraction(used, most) if most else Fraction(used > 0)) for used, most in pairs)
 
 
-def gauges(standing: Standing, policy: Policy | None) -> list[Gauge]:
+def _gauges(standing: Standing, policy: Policy | None) -> list[Gauge]:
     """Every holder, the dataset first, then groups, then analysts, the fullest first."""
     declared = {} if policy is None else {limit.holder: limit for limit in policy.terms().limits}
     found = []
@@ -88,24 +78,11 @@ def gauges(standing: Standing, policy: Policy | None) -> list[Gauge]:
             limit = _least(limit, other.total)
             each = other.each if each is None else each if other.each is None else _least(each, other.each)
         found.append(Gauge(balance=balance, limit=limit, each=each))
-    order = {DATASET: 0}
-    return sorted(
-        found,
-        key=lambda gauge: (
-            order.get(gauge.holder, 1 + gauge.holder.startswith("analyst:")),
-            -gauge.share,
-            gauge.holder,
-        ),
-    )
+    return sorted(found, key=lambda g: (g.holder != DATASET, g.holder.startswith("analyst:"), -g.share, g.holder))
 
 
 def _least(one: Amount, other: Amount) -> Amount:
     return Amount(min(one.spend, other.spend), min(one.delta, other.delta))
-
-
-def _times(left: Amount, cost: Amount) -> int:
-    counts = [rest // price for rest, price in ((left.spend, cost.spend), (left.delta, cost.delta)) if price]
-    return min(counts)
 
 
 class _Account:
@@ -113,40 +90,41 @@ class _Account:
 
     def __init__(self, standing: Standing, policy: Policy | None, analyst: str | None) -> None:
         self.standing, self.policy, self.analyst = standing, policy, analyst
-        self.all = gauges(standing, policy)
+        self.all = _gauges(standing, policy)
         self.shown = self.all
         if analyst is not None:
-            holders = {DATASET, analyst_holder(analyst), *(group_holder(name) for name in self._groups(analyst))}
+            known = None if policy is None else policy.analysts.get(analyst)
+            groups = () if known is None else known.groups
+            holders = {DATASET, analyst_holder(analyst), *map(group_holder, groups)}
             self.shown = [gauge for gauge in self.all if gauge.holder in holders]
             if not any(gauge.holder == analyst_holder(analyst) for gauge in self.shown):
                 names = [g.holder.removeprefix("analyst:") for g in self.all if g.holder.startswith("analyst:")]
                 listed = ", ".join(sorted(names)[:10]) or "none yet"
                 raise InputError(f'"{analyst}" has no line in this ledger: analysts with one are {listed}')
 
-    def _groups(self, analyst: str) -> tuple[str, ...]:
-        known = None if self.policy is None else self.policy.analysts.get(analyst)
-        return () if known is None else known.groups
-
     # --- what the numbers mean
 
     def promise(self, limit: Amount) -> float | None:
         """The ε, at the account's δ, that a limit stands for: it was set in advance, so it converts as it is."""
         standing = self.standing
+        spend = Fraction(limit.spend, 10**standing.currency.decimals)
         if standing.currency is Currency.EPSILON:
-            return float(Fraction(limit.spend, 10**standing.currency.decimals))
-        loss = ZCDP(Fraction(limit.spend, 10**18), delta=Fraction(limit.delta, 10**30))
+            return float(spend)
+        near: dict[str, Any] = {"relation": standing.relation, "unit": standing.unit}
+        loss = standing.currency.loss(spend, Fraction(limit.delta, 10**30), **near)
         found = loss.epsilon(standing.delta).upper
         return None if found == inf else found
 
     def reading(self, spent: Amount) -> tuple[float, float] | None:
-        """(ε, δ) spent so far. Somebody chose this moment after seeing answers, so ρ is read uniformly in time."""
+        """(ε, δ) spent so far. Somebody chose this moment after seeing answers, so ρ is read uniformly in time,
+        and μ² as the ρ that it implies."""
         standing = self.standing
         meter = Odometer(
-            delta=standing.delta if standing.currency is Currency.RHO and standing.delta else None,
+            delta=standing.delta if standing.currency.concentrated and standing.delta else None,
             relation=standing.relation,
             unit=standing.unit,
         )
-        if standing.currency is Currency.RHO and meter.delta is None:
+        if standing.currency.concentrated and meter.delta is None:
             return None
         meter.spend(spent.cost(standing.currency, relation=standing.relation, unit=standing.unit))
         found = meter.reading
@@ -165,7 +143,8 @@ class _Account:
                 binding.append(other.left)
             if other.holder == DATASET and self.standing.lifetime is not None:
                 binding.append(other.balance.spent.left(self.standing.lifetime))
-        return min(_times(left, last) for left in binding)
+        pairs = [(left.spend, last.spend) for left in binding] + [(left.delta, last.delta) for left in binding]
+        return min(left // price for left, price in pairs if price)
 
     def notes(self) -> Iterator[str]:
         standing = self.standing
@@ -199,7 +178,7 @@ class _Account:
             "sealed": standing.sealed,
             "window": standing.window,
             "window_end": None if standing.window_end is None else when(standing.window_end),
-            "lifetime_limit": None if standing.lifetime is None else exactly(standing.lifetime, currency),
+            "lifetime_limit": None if standing.lifetime is None else standing.lifetime.json(currency),
             "holders": [self._json(gauge) for gauge in self.shown],
             "notes": list(self.notes()),
         }
@@ -208,43 +187,37 @@ class _Account:
         currency, balance, read = self.standing.currency, gauge.balance, self.reading(gauge.balance.spent)
         return {
             "holder": gauge.holder,
-            "limit": exactly(gauge.limit, currency),
-            "recorded_limit": exactly(balance.limit, currency),
-            "each": None if gauge.each is None else exactly(gauge.each, currency),
-            "spent": exactly(balance.window_spent, currency),
-            "left": exactly(gauge.left, currency),
-            "spent_ever": exactly(balance.spent, currency),
+            "limit": gauge.limit.json(currency),
+            "recorded_limit": balance.limit.json(currency),
+            "each": None if gauge.each is None else gauge.each.json(currency),
+            "spent": balance.window_spent.json(currency),
+            "left": gauge.left.json(currency),
+            "spent_ever": balance.spent.json(currency),
             "limit_epsilon": self.promise(gauge.limit),
             "spent_ever_epsilon": None if read is None else {"epsilon": read[0], "delta": read[1]},
-            "last": None if balance.last is None else exactly(balance.last, currency),
+            "last": None if balance.last is None else balance.last.json(currency),
             "more_like_the_last": self.more(gauge),
         }
 
-    def show(self, console: Console) -> None:
-        standing, currency = self.standing, self.standing.currency
-        console.print(Text(standing.people, style="bold"), soft_wrap=True)
-        table = plain_table()
-        table.add_column("")
-        table.add_column("")
-        table.add_column("Spent", justify="right", no_wrap=True)
-        table.add_column("Left", justify="right", style="bold", no_wrap=True)
-        table.add_column("Ever", justify="right", style="dim", no_wrap=True)
-        for gauge in self.shown[:SHOWN]:
-            spent, ever = gauge.balance.window_spent, gauge.balance.spent
-            left = down(gauge.left.spend / 10**currency.decimals, 4, spread=NEAR)
-            table.add_row(
-                gauge.holder, _gauge(gauge.share), _number(spent.spend, currency), left, _number(ever.spend, currency)
+    def parts(self) -> Iterator[Any]:
+        currency = self.standing.currency
+        yield line(self.standing.people, "bold")
+        styles = {"Spent": "", "Left": "bold", "Ever": "dim"}
+        heads = [Column(name, justify="right", style=style, no_wrap=True) for name, style in styles.items()]
+        rows = [
+            (
+                gauge.holder,
+                _gauge(gauge.share),
+                _number(gauge.balance.window_spent.spend, currency),
+                down(gauge.left.spend / 10**currency.decimals, 4, spread=NEAR),
+                _number(gauge.balance.spent.spend, currency),
             )
-        console.print(table)
+            for gauge in self.shown[:SHOWN]
+        ]
+        yield table(Column(), Column(), *heads, rows=rows)
         if len(self.shown) > SHOWN:
-            console.print(
-                Text(f"… and {len(self.shown) - SHOWN} more, whose gauges are emptier: --json has all", "dim")
-            )
-        facts(console, self._lines())
-        remarks = list(self.notes())
-        if remarks:
-            console.print(bullets(remarks))
-        console.print()
+            yield Text(f"… and {len(self.shown) - SHOWN} more, whose gauges are emptier: --json has all", "dim")
+        yield from (facts(self._lines()), bullets(self.notes()), "")
 
     def _lines(self) -> dict[str, str | Text]:
         standing, currency = self.standing, self.standing.currency
@@ -299,9 +272,9 @@ def differences(standing: Standing, policy: Policy) -> list[str]:
 
 
 def _amount(total: Amount, each: Amount | None, currency: Currency) -> str:
-    parts = exactly(total, currency)
+    parts = total.json(currency)
     own = f" (δ {float(total.delta) / 1e30:.3g})" if total.delta else ""
-    cap = "" if each is None else f", at most {exactly(each, currency)[currency.value]} each"
+    cap = "" if each is None else f", at most {each.json(currency)[currency.value]} each"
     return f"{parts[currency.value]} {currency.value}{own}{cap}"
 
 
@@ -313,4 +286,4 @@ def _gauge(share: Fraction) -> Text:
     """A gauge, never shown emptier than it is."""
     full = min(WIDTH, ceil(share * WIDTH))
     colour = "red" if share >= Fraction(9, 10) else "yellow" if share >= Fraction(2, 3) else "green"
-    return Text.assemble(("█" * full, colour), ("░" * (WIDTH - full), "dim"), f" {min(999, ceil(share * 100)):>3} %")
+    return bar(full, colour).append(f" {min(999, ceil(share * 100)):>3} %")

@@ -4,18 +4,17 @@
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from tacit.base import InputError, PolicyError, PrivacyWarning
+from tacit.base import InputError, PolicyError
+from tacit.base.bar import progress_bar
 from tacit.cli.options import USUAL, Json, argument, flag, option
-from tacit.cli.screen import bar, bullets, facts, print_json, up
+from tacit.cli.screen import bullets, counted, facts, line, new_file, output, say, show, up
 from tacit.policy import Policy, Table, blanks, load, notes, parse, starter
 from tacit.policy.declaration import duration, number
 from tacit.policy.privacy import ANYBODY
@@ -24,29 +23,25 @@ from tacit.policy.table import Encoding
 
 if TYPE_CHECKING:
     from tacit.engine import Comparison, Schema
-    from tacit.engine.source.form import TextForm
+    from tacit.engine.source.text import TextForm
 
 __all__ = ["check", "forget", "import_text", "init"]
 
 PolicyFile = Annotated[Path, argument("FILE", "The policy file.")]
-Tables = Annotated[list[str] | None, option("--table", "NAME", "This table only; may be said several times.")]
+Tables = Annotated[list[str] | None, option("NAME", "This table only; may be said several times.")]
 
 
 def init(
     data: Annotated[str, argument("DATA", "A Parquet, CSV or DuckDB file, a folder, or a postgresql:// URL.")],
-    out: Annotated[Path, option("--out", "FILE", "The policy file to write.")] = USUAL,
-    unit: Annotated[str | None, option("--unit", "COLUMN", "The column that names the protected person.")] = None,
-    name: Annotated[str | None, option("--name", "TEXT", "What the dataset is called.")] = None,
-    delimiter: Annotated[
-        str | None, option("--delimiter", "SIGN", "Of a CSV file: what stands between two cells.")
-    ] = None,
-    encoding: Annotated[
-        Encoding, option("--encoding", "NAME", f"Of a CSV file: {', '.join(Encoding)}.")
-    ] = Encoding.UTF_8,
+    out: Annotated[Path, option("FILE", "The policy file to write.")] = USUAL,
+    unit_column: Annotated[str | None, option("COLUMN", "The column that names the protected person.")] = None,
+    name: Annotated[str | None, option("TEXT", "What the dataset is called.")] = None,
+    delimiter: Annotated[str | None, option("SIGN", "Of a CSV file: what stands between two cells.")] = None,
+    encoding: Annotated[Encoding, option("NAME", f"Of a CSV file: {', '.join(Encoding)}.")] = Encoding.UTF_8,
 ) -> None:
     """Write a first policy from names and types: of a CSV file the types that all its values have, for you to confirm.
 
-    Example: tacit init visits.parquet --unit patient_id
+    Example: tacit init visits.parquet --unit-column patient_id
     """
     from tacit.engine import read_schema  # brings an engine along
 
@@ -59,31 +54,25 @@ def init(
         engine=schema.engine,
         source="${DATABASE_URL}" if url else None if files else _relative(data, out),
         sources=files | schema.sources,
-        unit=unit,
+        unit_column=unit_column,
         texts=texts,
     )
     policy = parse(text, file=out.name)
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise InputError(f"{out} exists already: move it away, or choose another name with --out") from None
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}") from None
-    console = Console()
-    columns = sum(len(table.columns) for table in policy.tables.values())
-    said = f"{out}: {_count(len(policy.tables), 'table')}, {_count(columns, 'column')}, {len(blanks(policy))} to fill."
-    console.print(Text(said, style="bold"), soft_wrap=True)
+    with new_file(out) as file:
+        file.write(text)
+    tables = counted(len(policy.tables), "table")
+    columns = counted(sum(len(table.columns) for table in policy.tables.values()), "column")
+    say(f"{out}: {tables}, {columns}, {len(blanks(policy))} to fill.", "bold")
     steps = [f"Open {out} and fill in the lines marked “to fill”, from what everybody knows.", "Say who may ask."]
     if texts:
         steps.insert(1, f"Confirm the types. Then `tacit data import {out}` reads the file, once, for questions.")
     if url:
         steps.insert(0, "Set DATABASE_URL to the address of the database: passwords stay out of the file.")
-    console.print(bullets([*steps, f"Run `tacit check {out}` to see what is promised and what is still missing."]))
+    show(bullets([*steps, f"Run `tacit check {out}` to see what is promised and what is still missing."]))
 
 
 def _form(data: str, delimiter: str | None, encoding: Encoding) -> "TextForm":
-    from tacit.engine.source.form import TextForm
+    from tacit.engine.source.text import TextForm
 
     return TextForm.of(Path(data), Table(delimiter=delimiter, encoding=encoding))
 
@@ -98,7 +87,7 @@ def _with_types(
     form |= {} if encoding is Encoding.UTF_8 else {"encoding": str(encoding)}
     tables = dict(schema.tables)
     texts = [name for name in schema.files if not any(tables[name].values())]
-    with bar("reading") as tell:
+    with progress_bar("reading") as tell:
         for number, name in enumerate(texts):
             path = Path(schema.files[name])
             found = propose_types(path, _form(str(path), delimiter, encoding))
@@ -124,27 +113,22 @@ def check(
     if reference:
         typer.echo(as_markdown(), nl=False)
         return
-    console = Console()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # shown among the notes
+        with warnings.catch_warnings(record=True) as caught:  # shown among the notes, as those about privacy are
+            warnings.simplefilter("always")
             policy = load(file)
-        found = _compare(policy, data)
-        if found.problems:
-            raise PolicyError(*found.problems)
+        compared = _compare(policy, data)
+        if compared.problems:
+            raise PolicyError(*compared.problems)
     except PolicyError as error:
-        if as_json:
-            print_json(console, {"valid": False, "problems": [str(each) for each in error.problems]})
-        else:
-            count = _count(len(error.problems), "problem")
-            Console(stderr=True).print(Text(f"{file.name} has {count}:", style="bold red"), soft_wrap=True)
-            Console(stderr=True).print(Text(str(error)), soft_wrap=True)
+        output(as_json, {"valid": False, "problems": [str(each) for each in error.problems]})
+        if not as_json:
+            head = f"{file.name} has {counted(len(error.problems), 'problem')}:"
+            show(line(head, "bold red"), str(error), stderr=True)
         raise typer.Exit(1) from None
-    remarks = [*notes(policy), *found.remarks]
-    if as_json:
-        print_json(console, _json(policy, remarks))
-    else:
-        _show(console, policy, remarks)
+    former = dict.fromkeys(str(each.message) for each in caught if issubclass(each.category, FutureWarning))
+    found = _facts(policy, [*notes(policy), *compared.remarks, *former])
+    output(as_json, found, _parts(policy, found))
 
 
 def _compare(policy: Policy, data: bool) -> "Comparison":
@@ -153,7 +137,7 @@ def _compare(policy: Policy, data: bool) -> "Comparison":
 
     if not data:
         return compare_names(policy)
-    with bar("reading") as tell:
+    with progress_bar("reading") as tell:
         import_tables(policy, progress=tell)
         open_engine(policy).close()
     return Comparison()
@@ -165,29 +149,11 @@ def _relative(data: str, out: Path) -> str:
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-def _count(many: int, what: str) -> str:
-    return f"{many} {what}{'' if many == 1 else 's'}"
-
-
-def _promise(policy: Policy) -> tuple[str, str]:
-    """The budget as (ε, δ), and in a sentence."""
+def _facts(policy: Policy, remarks: Sequence[str]) -> dict[str, Any]:
+    """What a policy says, as plain data."""
     privacy = policy.privacy
-    found = privacy.promise.meaning(delta=privacy.delta)
-    stated = f"ε = {up(found.epsilon, 4)}" + (f" with δ = {found.delta:g}" if found.delta else "")
-    return stated, found.sentence
-
-
-def _ever(policy: Policy) -> str | None:
-    found = policy.privacy.promise_ever
-    if found is None:
-        return None
-    loss, delta = found
-    return f"ε = {up(loss.epsilon(delta).upper, 4)} with δ = {float(delta):g}"
-
-
-def _json(policy: Policy, remarks: Sequence[str]) -> dict[str, Any]:
-    privacy = policy.privacy
-    stated, sentence = _promise(policy)
+    meaning, ever = privacy.promise.meaning(delta=privacy.delta), privacy.promise_ever
+    stated = f"ε = {up(meaning.epsilon, 4)}" + (f" with δ = {meaning.delta:g}" if meaning.delta else "")
     return {
         "valid": True,
         "dataset": policy.dataset.name,
@@ -199,8 +165,8 @@ def _json(policy: Policy, remarks: Sequence[str]) -> dict[str, Any]:
         "delta": number(privacy.delta),
         "slack": number(privacy.own_delta),
         "promise": stated,
-        "lifetime_promise": _ever(policy),
-        "meaning": sentence,
+        "lifetime_promise": ever and f"ε = {up(ever[0].epsilon(ever[1]).upper, 4)} with δ = {float(ever[1]):g}",
+        "meaning": meaning.sentence,
         "tables": {
             name: {"protects": _whose(table), "columns": len(table.columns)} for name, table in policy.tables.items()
         },
@@ -212,32 +178,27 @@ def _json(policy: Policy, remarks: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _show(console: Console, policy: Policy, remarks: Sequence[str]) -> None:
-    privacy, dataset = policy.privacy, policy.dataset
-    stated, sentence = _promise(policy)
+def _parts(policy: Policy, found: dict[str, Any]) -> Iterator[Any]:
+    privacy = policy.privacy
     verb = "whether one {} is in the data" if privacy.relation.value == "add_remove" else "what the data says of one {}"
     again = "" if privacy.reset is None else f", again every {duration(privacy.reset)}"
-    lines: dict[str, str | Text] = {
-        "protects": f"{verb.format(privacy.unit)} ({dataset.identity})",
-        "budget": f"{privacy.currency.value} {number(privacy.budget)} for everybody together{again}",
-        "promise": f"spent in full: {stated}",
-        "means": sentence,
+    lines = {
+        "protects": f"{verb.format(privacy.unit)} ({found['people']})",
+        "budget": f"{found['currency']} {found['budget']} for everybody together{again}",
+        "promise": f"spent in full: {found['promise']}",
+        "means": found["meaning"],
     }
-    ever = _ever(policy)
-    if ever is not None:
-        lines["lifetime"] = f"{privacy.currency.value} {number(privacy.lifetime or privacy.budget)}: {ever}"
-    for name, table in policy.tables.items():
-        lines[f"table {name}"] = f"{_whose(table)}, {_count(len(table.columns), 'column')}"
+    if found["lifetime_promise"] is not None:
+        ever = number(privacy.lifetime or privacy.budget)
+        lines["lifetime"] = f"{found['currency']} {ever}: {found['lifetime_promise']}"
+    for name, table in found["tables"].items():
+        lines[f"table {name}"] = f"{table['protects']}, {counted(table['columns'], 'column')}"
     lines["may ask"] = _askers(policy)
-    console.print(Text(f"{dataset.name}: this policy is valid", style="bold green"), soft_wrap=True)
-    facts(console, lines)
-    missing = blanks(policy)
-    if missing:
-        console.print(Text("To fill, before these questions can be asked:", style="bold"))
-        console.print(bullets([f"{blank.place}: {blank.what}. Prevents {blank.prevents}." for blank in missing]))
-    if remarks:
-        console.print(Text("Good to know:", style="bold"))
-        console.print(bullets(list(remarks)))
+    yield from (line(f"{found['dataset']}: this policy is valid", "bold green"), facts(lines))
+    missing = [f"{blank['place']}: {blank['what']}. Prevents {blank['prevents']}." for blank in found["to_fill"]]
+    told = {"To fill, before these questions can be asked:": missing, "Good to know:": found["notes"]}
+    for head, below in told.items():
+        yield from (line(head, "bold"), bullets(below)) if below else ()
 
 
 def _askers(policy: Policy) -> str:
@@ -252,7 +213,7 @@ def _whose(table: Table) -> str:
         return "public, not protected"
     if table.each_row_is_a_unit:
         return "each row is one unit"
-    return f"protected by {table.unit}" if table.unit else "does not say whose rows they are"
+    return f"protected by {table.unit_column}" if table.unit_column else "does not say whose rows they are"
 
 
 # --- text files
@@ -269,24 +230,21 @@ def import_text(file: PolicyFile = USUAL, table: Tables = None, as_json: Json = 
     from tacit.engine import import_tables
 
     policy = load(file)
-    with bar("reading") as tell:
+    with progress_bar("reading") as tell:
         found = import_tables(policy, table, tell)
-    console = Console()
-    if as_json:
-        print_json(console, {name: {"files": files, "read": read} for name, (files, read) in found.items()})
-        return
-    for name, (files, read) in found.items():
-        whole = f"{files} file{'' if files == 1 else 's'}"
-        said = f"{name}: {whole}, {'as read before' if not read else f'{read} read now'}"
-        console.print(Text(said), soft_wrap=True)
-    if not found:
-        console.print(Text("There is nothing to import: Parquet and databases are read as they are."), soft_wrap=True)
+    lines = [
+        f"{name}: {counted(files, 'file')}, {f'{read} read now' if read else 'as read before'}"
+        for name, (files, read) in found.items()
+    ]
+    nothing = "There is nothing to import: Parquet and databases are read as they are."
+    data = {name: {"files": files, "read": read} for name, (files, read) in found.items()}
+    output(as_json, data, *(lines or [nothing]))
 
 
 def forget(
     file: Annotated[Path | None, argument("FILE", "The policy file. Default: tacit.toml.")] = None,
     table: Tables = None,
-    data: Annotated[Path | None, option("--data", "FILE", "A CSV file that was asked without a policy.")] = None,
+    data: Annotated[Path | None, option("FILE", "A CSV file that was asked without a policy.")] = None,
     unused: Annotated[bool, flag("--unused", "Only copies of files that have changed, or are gone.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -304,8 +262,4 @@ def forget(
         gone = copies.forget([data.resolve()], unused=unused)
     else:
         gone = forget_tables(load(file or USUAL), table, unused=unused)
-    console = Console()
-    if as_json:
-        print_json(console, {"deleted": gone})
-    else:
-        console.print(Text(f"{gone} cop{'y' if gone == 1 else 'ies'} deleted."), soft_wrap=True)
+    output(as_json, {"deleted": gone}, f"{counted(gone, 'copy', 'copies')} deleted.")

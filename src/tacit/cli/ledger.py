@@ -1,207 +1,84 @@
-"""`tacit ledger`: the book of what was spent, read, verified and handed on. What writes in it is in `apply`."""
+"""`tacit ledger`: the book of what was spent, read, verified, handed on, and written in."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.table import Column
 from rich.text import Text
 
 from tacit.base import InputError
-from tacit.base.private_file import open_private
-from tacit.cli.options import Json, LedgerAt, People, PolicyFile, argument, flag, ledger_place, one_of, option
-from tacit.cli.screen import bar, bullets, days, exactly, facts, plain_table, print_json, up, when
+from tacit.base.bar import progress_bar
+from tacit.cli import options as o
+from tacit.cli import screen as s
+from tacit.cli.budget import differences
+from tacit.engine import claims_of
 from tacit.ledger import REGISTRY, Entry, Ledger
 from tacit.ledger.checkpoint import check, new_key, read, sign
 from tacit.ledger.export import export as write_export
-from tacit.ledger.export import is_export, verify_export
+from tacit.ledger.export import verify_any
 from tacit.ledger.recompute import CAVEAT, Recomputation
 from tacit.ledger.recompute import recompute as price_again
-from tacit.ledger.verify import Report, Tick
+from tacit.ledger.verify import Report
 from tacit.ledger.verify import verify as verify_ledger
 from tacit.policy import Amount, Currency
 
-__all__ = ["export", "log", "new_signing_key", "recompute", "verify"]
+__all__ = [
+    "adopt", "apply", "claims", "export", "log", "new_signing_key", "recompute", "rename", "seal", "unclaim", "verify",
+]  # fmt: skip
 
 WORTH = 20  # programs listed
+ALTERED = (
+    "Somebody or something changed this ledger past tacit. Stop using it, keep this copy, put the newest good one "
+    "back, and see docs/how-to/keep-the-ledger.md."
+)
+Account = Annotated[str, o.argument("PEOPLE", "Whose account.")]
+Why = Annotated[str, o.option("TEXT", "The reason, which is recorded.")]
 
 
-@contextmanager
-def _count_bar(doing: str) -> Iterator[tuple[Tick, Tick]]:
-    """A bar, if somebody is watching: what says how many entries there are, and what counts them."""
-    done = total = 0
-    with bar(doing) as tell:
-
-        def begin(entries: int) -> None:
-            nonlocal total
-            total = entries
-
-        def tick(more: int) -> None:
-            nonlocal done
-            done += more
-            if total:
-                tell(done / total, f"{doing} {done:,} of {total:,}")
-
-        yield begin, tick
+# --- what is in it
 
 
 def log(
-    policy: PolicyFile = None,
-    ledger: LedgerAt = None,
-    people: People = None,
-    last: Annotated[int, option("--last", "COUNT", "How many of the newest entries.", min=1)] = 20,
-    after: Annotated[int | None, option("--after", "SEQ", "All entries after this one instead.", min=0)] = None,
-    accounts: Annotated[bool, flag("--accounts", "The list of accounts instead of one of them.")] = False,
-    as_json: Json = False,
+    at: o.LedgerOptions,
+    people: o.People = None,
+    last: Annotated[int, o.option("COUNT", "How many of the newest entries.", min=1)] = 20,
+    after: Annotated[int | None, o.option("SEQ", "All entries after this one instead.", min=0)] = None,
+    accounts: Annotated[bool, o.flag("--accounts", "The list of accounts instead of one of them.")] = False,
+    as_json: o.Json = False,
 ) -> None:
     """What happened: charges, limits, resets, in order.
 
     Example: tacit ledger log --last 5
     """
-    where, declared = ledger_place(policy, ledger)
-    console = Console()
-    with Ledger.open(where, create=False) as book:
-        whose = REGISTRY if accounts else one_of(book, people, declared)
+    with at.open() as (book, declared):
+        whose = REGISTRY if accounts else o.one_of(book, people, declared)
         standing = None if accounts else book.standing(whose)
-        if standing is not None and after is None:
-            after = max(0, standing.seq - last)
-        # that answers were kept is for `verify`: one line each would hide the accounts
-        entries = [entry for entry in book.log(whose, after=after or 0) if entry.kind != "keep"]
-    if after is None:
-        entries = entries[-last:]
-    if as_json:
-        print_json(console, {"people": whose, "entries": [entry.json() for entry in entries]})
-    else:
-        _show_entries(console, whose, entries, None if standing is None else standing.currency)
+        entries = _entries(book, whose, after, last, seq=0 if standing is None else standing.seq)
+
+    def shown() -> Iterator[Any]:
+        currency = None if standing is None else standing.currency
+        rows = [(str(one.seq), s.when(one.time), one.kind, _words(json.loads(one.body), currency)) for one in entries]
+        heads = Column("#", justify="right"), Column("When", no_wrap=True, style="dim"), Column("What", no_wrap=True)
+        yield from (s.line(whose or "the list of accounts", "bold"), s.table(*heads, Column(), rows=rows))
+
+    s.output(as_json, {"people": whose, "entries": [entry.json() for entry in entries]}, shown())
 
 
-def verify(
-    file: Annotated[Path | None, argument("FILE", "A ledger, or an export of one, which needs no database.")] = None,
-    policy: PolicyFile = None,
-    ledger: LedgerAt = None,
-    checkpoint: Annotated[
-        Path | None, option("--checkpoint", "FILE", "A signed checkpoint that must still hold.")
-    ] = None,
-    public_key: Annotated[Path | None, option("--public-key", "FILE", "Whose signature it must bear.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Is it whole? Exit code 0 if it is, 1 if something was altered or lost, 2 if it cannot be checked.
-
-    Example: tacit ledger verify --checkpoint checkpoint.json --public-key owner.key.pub
-    """
-    if (checkpoint is None) != (public_key is None):
-        raise InputError(
-            "--checkpoint and --public-key go together: a key that comes with the checkpoint proves nothing"
-        )
-    where: str | Path = ledger_place(policy, ledger)[0] if file is None else file
-    if file is not None and not file.is_file():
-        raise InputError(f"there is no file {file}: name an export or a ledger")
-    with _count_bar("verifying") as (begin, tick):
-        if checkpoint is not None and public_key is not None:
-            report = check(read(checkpoint), public_key, where, begin=begin, tick=tick)
-        elif file is not None and is_export(file):
-            report = verify_export(file, tick=tick)
-        else:
-            report = verify_ledger(where, begin=begin, tick=tick)
-    if as_json:
-        print_json(Console(), report.json() | {"checkpoint": None if checkpoint is None else str(checkpoint)})
-    else:
-        _show_report(Console(), report, checked=checkpoint)
-    if not report.ok:
-        raise typer.Exit(1)
-
-
-def export(
-    policy: PolicyFile = None,
-    ledger: LedgerAt = None,
-    out: Annotated[Path | None, option("--out", "FILE", "Where to. Default: the terminal.")] = None,
-    redact: Annotated[bool, flag("--redact", "Leave out what was asked; it still verifies.")] = False,
-    key: Annotated[Path | None, option("--sign", "KEY", "Write a signed checkpoint instead of the entries.")] = None,
-) -> None:
-    """All entries as JSON lines, or a signed checkpoint, for somebody outside.
-
-    Example: tacit ledger export --sign owner.key --out checkpoint.json
-    """
-    if redact and key is not None:
-        raise InputError("--redact is for entries, and a checkpoint has none: leave it out")
-    where, _ = ledger_place(policy, ledger)
-    if key is not None:
-        with _count_bar("verifying") as (begin, tick):
-            stored = sign(where, key, verify_ledger(where, begin=begin, tick=tick))
-        with _output(out) as file:
-            Console(file=file, soft_wrap=True).print_json(data=stored, indent=2, ensure_ascii=False, highlight=False)
-    else:
-        with _count_bar("exporting") as (_, tick), _output(out) as file:
-            write_export(where, file, redact=redact, tick=tick)
-    if out is not None:
-        Console(stderr=True).print(Text(f"Written to {out}"), soft_wrap=True)
-
-
-@contextmanager
-def _output(out: Path | None) -> Iterator[Any]:
-    """A new file, which is not left behind half written; or standard output."""
-    if out is None:
-        yield sys.stdout
-        return
-    try:
-        file = os.fdopen(open_private(out, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8")
-    except FileExistsError:
-        raise InputError(f"{out} exists already: move it away, or choose another name") from None
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}") from None
-    try:
-        with file:
-            yield file
-    except BaseException:
-        out.unlink(missing_ok=True)
-        raise
-
-
-def recompute(policy: PolicyFile = None, ledger: LedgerAt = None, people: People = None, as_json: Json = False) -> None:
-    """What the same charges would cost by today's proofs. For reading only: no balance changes.
-
-    Example: tacit ledger recompute
-    """
-    where, declared = ledger_place(policy, ledger)
-    whose = people if people is not None or declared is None else declared.dataset.identity
-    with bar("pricing again"):
-        found = price_again(where, whose)
-    console = Console()
-    if as_json:
-        print_json(console, {"accounts": [one.json() for one in found]})
-    else:
-        for one in found:
-            _show_prices(console, one)
-
-
-def new_signing_key(path: Annotated[Path, argument("PATH", "A new file for the private key.")]) -> None:
-    """Make a key to sign checkpoints with. The public one, PATH.pub, goes to whoever is to verify.
-
-    Example: tacit ledger key new owner.key
-    """
-    public = new_key(path)
-    Console().print(Text(f"{path}: keep it to yourself. {public}: give it to whoever is to verify."), soft_wrap=True)
-
-
-# --- what is printed
-
-
-def _show_entries(console: Console, people: str, entries: list[Entry], currency: Currency | None) -> None:
-    """A table of what happened."""
-    console.print(Text(people or "the list of accounts", style="bold"), soft_wrap=True)
-    table = plain_table()
-    table.add_column("#", justify="right")
-    table.add_column("When", no_wrap=True, style="dim")
-    table.add_column("What", no_wrap=True)
-    table.add_column("")
-    for entry in entries:
-        table.add_row(str(entry.seq), when(entry.time), entry.kind, Text(_words(json.loads(entry.body), currency)))
-    console.print(table)
+def _entries(book: Ledger, people: str, after: int | None, last: int, *, seq: int) -> list[Entry]:
+    """Those after one, or the `last` up to `seq`. That answers were kept is for `verify`: it would hide the others."""
+    start = max(0, seq - last) if after is None else after
+    while True:
+        found = [entry for entry in book.log(people, after=start) if entry.kind != "keep"]
+        if after is not None:
+            return found
+        if len(found) >= last or not start:
+            return found[-last:]
+        start = max(0, 2 * start - seq)  # twice as far back
 
 
 def _words(body: Any, currency: Currency | None) -> str:
@@ -210,14 +87,16 @@ def _words(body: Any, currency: Currency | None) -> str:
     def money(data: Any) -> str:
         if data is None or currency is None:
             return "none"
-        return _exact(Amount(int(data["spend"]), int(data["delta"])), currency)
+        amount = Amount(int(data["spend"]), int(data["delta"]))
+        own = f" and δ {amount.delta / 1e30:.3g}" if amount.delta else ""
+        return f"{amount.json(currency)[currency.value]} {currency.value}{own}"
 
     kind = body["kind"]
     if kind == "charge":
         steps = ", ".join(step["name"] for step in body["program"]["steps"][:3])
         return f"{body['analyst']} pays {money(body)} for {steps}"
     if kind == "limit" and body["holder"] == "window":
-        return f"reset after {days(body['period'])}, lifetime {money(body['lifetime'])}"
+        return f"reset after {s.days(body['period'])}, lifetime {money(body['lifetime'])}"
     if kind == "limit":
         was = "" if body["before"] is None else f", was {money(body['before']['total'])}"
         cap = "" if body["each"] is None else f", a program {money(body['each'])}"
@@ -234,57 +113,108 @@ def _words(body: Any, currency: Currency | None) -> str:
     return f"window {body['window']}" if kind == "reset" else str(body.get("why", ""))
 
 
-def _exact(amount: Amount, currency: Currency) -> str:
-    own = f" and δ {amount.delta / 1e30:.3g}" if amount.delta else ""
-    return f"{exactly(amount, currency)[currency.value]} {currency.value}{own}"
+def verify(
+    at: o.LedgerOptions,
+    file: Annotated[Path | None, o.argument("FILE", "A ledger, or an export of one, which needs no database.")] = None,
+    checkpoint: Annotated[Path | None, o.option("FILE", "A signed checkpoint that must still hold.")] = None,
+    public_key: Annotated[Path | None, o.option("FILE", "Whose signature it must bear.")] = None,
+    as_json: o.Json = False,
+) -> None:
+    """Is it whole? Exit code 0 if it is, 1 if something was altered or lost, 2 if it cannot be checked.
+
+    Example: tacit ledger verify --checkpoint checkpoint.json --public-key owner.key.pub
+    """
+    if (checkpoint is None) != (public_key is None):
+        raise InputError(
+            "--checkpoint and --public-key go together: a key that comes with the checkpoint proves nothing"
+        )
+    where: str | Path = at.place()[0] if file is None else file
+    if file is not None and not file.is_file():
+        raise InputError(f"there is no file {file}: name an export or a ledger")
+    with s.counting_bar("verifying") as (begin, tick):
+        if checkpoint is not None and public_key is not None:
+            report = check(read(checkpoint), public_key, where, begin=begin, tick=tick)
+        else:
+            report = verify_any(where, begin=begin, tick=tick)
+    data = report.json() | {"checkpoint": None if checkpoint is None else str(checkpoint)}
+    s.output(as_json, data, _report(report, checkpoint))
+    if not report.ok:
+        raise typer.Exit(1)
 
 
-def _show_report(console: Console, report: Report, *, checked: Path | None) -> None:
+def _report(report: Report, checkpoint: Path | None) -> Iterator[Any]:
     """Whole or not, and why not."""
     if report.ok:
-        console.print(Text(f"{report.where}: whole", style="bold green"), soft_wrap=True)
+        yield s.line(f"{report.where}: whole", "bold green")
     else:
-        count = len(report.findings) + report.more
-        console.print(
-            Text(f"{report.where}: {count} finding{'' if count == 1 else 's'}", style="bold red"), soft_wrap=True
-        )
-        console.print(bullets([str(finding) for finding in report.findings]))
+        yield s.line(f"{report.where}: {s.counted(len(report.findings) + report.more, 'finding')}", "bold red")
+        yield s.bullets(map(str, report.findings))
         if report.more:
-            console.print(f"… and {report.more:,} more")
-        console.print(
-            Text(
-                "Somebody or something changed this ledger past tacit. Stop using it, keep this copy, put the newest "
-                "good one back, and see docs/how-to/keep-the-ledger.md."
-            ),
-            soft_wrap=True,
-        )
-    lines: dict[str, str | Text] = {
-        "entries": f"{report.entries:,} in {len(report.heads):,} chains, {report.charges:,} of them charges"
-    }
-    if report.redacted:
-        lines["entries"] = f"{report.entries:,} in {len(report.heads):,} chains, their contents left out"
+            yield f"… and {report.more:,} more"
+        yield ALTERED
+    held = "their contents left out" if report.redacted else f"{report.charges:,} of them charges"
+    lines = {"entries": f"{report.entries:,} in {len(report.heads):,} chains, {held}"}
     if report.answers:
         lines["answers"] = f"{report.answers:,} stored, each for a charge"
-    if checked is not None and report.ok:
-        lines["checkpoint"] = f"{checked}: every chain still has what was signed, and only grew"
-    facts(console, lines)
+    if checkpoint is not None and report.ok:
+        lines["checkpoint"] = f"{checkpoint}: every chain still has what was signed, and only grew"
+    yield s.facts(lines)
 
 
-def _show_prices(console: Console, found: Recomputation) -> None:
+def export(
+    at: o.LedgerOptions,
+    out: Annotated[Path | None, o.option("FILE", "Where to. Default: the terminal.")] = None,
+    redact: Annotated[bool, o.flag("--redact", "Leave out what was asked; it still verifies.")] = False,
+    signing_key: Annotated[Path | None, o.option("FILE", "Write a signed checkpoint instead of the entries.")] = None,
+) -> None:
+    """All entries as JSON lines, or a signed checkpoint, for somebody outside.
+
+    Example: tacit ledger export --signing-key owner.key --out checkpoint.json
+    """
+    if redact and signing_key is not None:
+        raise InputError("--redact is for entries, and a checkpoint has none: leave it out")
+    where, _ = at.place()
+    with ExitStack() as stack:
+        begin, tick = stack.enter_context(s.counting_bar("exporting" if signing_key is None else "verifying"))
+        stored = None if signing_key is None else sign(where, signing_key, verify_ledger(where, begin=begin, tick=tick))
+        file = sys.stdout if out is None else stack.enter_context(s.new_file(out, private=True))
+        if stored is None:
+            write_export(where, file, redact=redact, tick=tick)
+        else:
+            file.write(json.dumps(stored, indent=2, ensure_ascii=False) + "\n")
+    if out is not None:
+        s.show(f"Written to {out}", stderr=True)
+
+
+def recompute(at: o.LedgerOptions, people: o.People = None, as_json: o.Json = False) -> None:
+    """What the same charges would cost by today's proofs. For reading only: no balance changes.
+
+    Example: tacit ledger recompute
+    """
+    where, declared = at.place()
+    whose = people if people is not None or declared is None else declared.dataset.identity
+    with progress_bar("pricing again"):
+        found = price_again(where, whose)
+    s.output(as_json, {"accounts": [one.json() for one in found]}, *map(_prices, found))
+
+
+def _prices(found: Recomputation) -> Iterator[Any]:
     """Charged and now, and the composition under its caveat."""
-    currency = found.currency
-    console.print(Text(found.people, style="bold"), soft_wrap=True)
+
+    def money(amount: Amount) -> str:
+        own = f", δ {amount.delta / 1e30:.3g}" if amount.delta else ""
+        return f"{found.currency.value} {s.up(amount.spend / 10**found.currency.decimals, 6)}{own}"
+
     lines: dict[str, str | Text] = {
         "charges": f"{found.charges:,}",
-        "charged": _plain(found.charged, currency),
-        "priced today": _plain(found.now, currency),
+        "charged": money(found.charged),
+        "priced today": money(found.now),
     }
     if found.whole is None:
         lines["composed"] = f"not known: {found.why}"
     else:
-        lines["composed"] = f"ε = {up(found.whole.upper, 5)} with δ = {float(found.delta):g}"
+        lines["composed"] = f"ε = {s.up(found.whole.upper, 5)} with δ = {float(found.delta):g}"
         lines[""] = Text(CAVEAT, style="yellow")
-    facts(console, lines)
     changed = [line for line in found.priced if line.now != line.charged]
     remarks = []
     for line in changed[:WORTH]:
@@ -293,13 +223,138 @@ def _show_prices(console: Console, found: Recomputation) -> None:
             remarks.append(f"{seq}: no price today ({line.why}), counted as charged")
         else:
             more = "MORE than was counted: " if line.dearer else ""
-            remarks.append(f"{seq}: {more}charged {_plain(line.charged, currency)}, today {_plain(line.now, currency)}")
+            remarks.append(f"{seq}: {more}charged {money(line.charged)}, today {money(line.now)}")
     if len(changed) > WORTH:
         remarks.append(f"… and {len(changed) - WORTH} more programs: --json has all")
-    if remarks:
-        console.print(bullets(remarks))
+    yield from (s.line(found.people, "bold"), s.facts(lines), s.bullets(remarks))
 
 
-def _plain(amount: Amount, currency: Currency) -> str:
-    own = f", δ {amount.delta / 1e30:.3g}" if amount.delta else ""
-    return f"{currency.value} {up(amount.spend / 10**currency.decimals, 6)}{own}"
+def claims(at: o.LedgerOptions, people: o.People = None, as_json: o.Json = False) -> None:
+    """The data that an account answers for: no other account may read it.
+
+    Example: tacit ledger claims --people patients
+    """
+    with at.open() as (book, declared):
+        whose = o.one_of(book, people, declared)
+        found = book.standing(whose).claims
+    lines = [f"{claim}, counted by {claim.unit}" if claim.unit else str(claim) for claim in found]
+    s.output(
+        as_json,
+        {"people": whose, "claims": [{"claim": str(claim), "unit": claim.unit} for claim in found]},
+        *(lines or [f'"{whose}" has read no data yet: it is claimed when a session opens it.']),
+    )
+
+
+def new_signing_key(path: Annotated[Path, o.argument("PATH", "A new file for the private key.")]) -> None:
+    """Make a key to sign checkpoints with. The public one, PATH.pub, goes to whoever is to verify.
+
+    Example: tacit ledger key new owner.key
+    """
+    public = new_key(path)
+    s.say(f"{path}: keep it to yourself. {public}: give it to whoever is to verify.")
+
+
+# --- what is written in it
+
+
+def apply(
+    file: Annotated[Path, o.argument("POLICY", "The policy file.")] = o.USUAL,
+    ledger: Annotated[str | None, o.option("PLACE", "Another ledger than the policy's.")] = None,
+    yes: o.Yes = False,
+    as_json: o.Json = False,
+) -> None:
+    """Record what a policy says: opens the account, or changes its limits. Shows the differences first.
+
+    Example: tacit ledger apply tacit.toml
+    """
+    where, policy = o.LedgerOptions(policy=file, ledger=ledger).place()
+    assert policy is not None
+    terms, claims = policy.terms(), claims_of(policy)
+    changes = [f'a new ledger at {where}, and in it an account for "{terms.people}"']
+    if "://" in where or Path(where).exists():
+        with Ledger.open(where) as book:
+            changes = [f'an account for "{terms.people}"']
+            if terms.people in book.people():
+                standing = book.standing(terms.people)
+                fresh = [claim for claim in claims if claim not in standing.claims]
+                shown = [f"data: {claim}, new" for claim in fresh if not claim.place.startswith("inode:")]
+                changes = differences(standing, policy) + shown
+    entries: list[Entry] = []
+    if changes:
+        if not as_json:
+            s.show(*(f"• {change}" for change in changes))
+        o.confirm(f'Record this for "{terms.people}"?', yes=yes)
+        with Ledger.open(where) as book:
+            entries = book.apply(terms, claims)
+    same = f'"{terms.people}": the ledger says the same as {file} already. Nothing was recorded.'
+    recorded = s.line(f"Recorded, with {s.counted(len(entries), 'entry', 'entries')}.", "green")
+    made = [entry.json() for entry in entries]
+    data = {"people": terms.people, "ledger": where, "changes": changes, "entries": made}
+    s.output(as_json, data, recorded if changes else same)
+
+
+def _needed(why: str, what: str) -> None:
+    if not why.strip():
+        raise InputError(f"--why is missing: say {what}, for it is recorded")
+
+
+def adopt(at: o.LedgerOptions, why: Why = "", yes: o.Yes = False) -> None:
+    """Use a ledger that was put back from an older copy. What was charged since that copy is lost to the count.
+
+    Example: tacit ledger adopt --why "restored the backup of Monday after the disk failed"
+    """
+    _needed(why, "what happened")
+    where, _ = at.place()
+    o.confirm(
+        "Charges that this copy does not have will not be counted, although people paid. Use it all the same?", yes=yes
+    )
+    Ledger.open(where, create=False, adopt=why).close()
+    s.say("Recorded. Lower the limits by what was spent since the copy, as far as you know it.")
+
+
+def seal(people: Account, at: o.LedgerOptions, why: Why = "", yes: o.Yes = False) -> None:
+    """Close an account for good: nothing can be charged to it any more.
+
+    Example: tacit ledger seal patients --why "the study ended"
+    """
+    _needed(why, "why it is closed")
+    with at.open() as (book, _):
+        o.one_of(book, people)
+        o.confirm(f'Close the account of "{people}"? This cannot be undone.', yes=yes)
+        book.seal(people, why)
+    s.say(f'The account of "{people}" is sealed.')
+
+
+def rename(people: Account, to: Annotated[str, o.argument("NAME", "The new name.")], at: o.LedgerOptions) -> None:
+    """Give an account another name. What was spent stays spent.
+
+    Example: tacit ledger rename clinic "patients of the clinic"
+    """
+    with at.open() as (book, _):
+        o.one_of(book, people)
+        book.rename(people, to)
+    s.say(f'"{people}" is called "{to}" now: say people = "{to}" in the policy.')
+
+
+def unclaim(
+    people: Account,
+    claim: Annotated[str, o.argument("CLAIM", "As `tacit ledger claims` shows it.")],
+    at: o.LedgerOptions,
+    why: Why = "",
+    yes: o.Yes = False,
+) -> None:
+    """Say that data is not this account's, whatever it looks like. Another account may claim it then.
+
+    For a file whose number was given to a new one, or a place where other people's data lies now.
+
+    Example: tacit ledger unclaim patients inode:fd01:1234 --why "that file was deleted in May"
+    """
+    _needed(why, "why it is not the same data")
+    with at.open() as (book, _):
+        o.one_of(book, people)
+        o.confirm(
+            f'If {claim} is data of "{people}" after all, its people will pay from two budgets. Give it up for good?',
+            yes=yes,
+        )
+        book.unclaim(people, claim, why)
+    s.say(f'"{people}" does not answer for {claim} any more.')

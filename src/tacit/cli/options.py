@@ -1,16 +1,19 @@
-"""The options that commands share, and what some of them stand for: a policy, a ledger, the settings of a service."""
+"""The options that commands share, and what some of them stand for: a policy, a ledger, the settings of a service.
+
+A class of options may stand among a command's parameters: `flat` spreads it into its fields for Typer.
+"""
 
 import sys
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, is_dataclass, replace
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.base import InputError, PrivacyWarning, TacitError
+from tacit.base import InputError, TacitError
 
 if TYPE_CHECKING:
     from tacit.ledger import Ledger
@@ -18,33 +21,16 @@ if TYPE_CHECKING:
     from tacit.server.ops.config import Config
 
 __all__ = [
-    "USUAL",
-    "ConfigFile",
-    "Html",
-    "Json",
-    "LedgerAt",
-    "People",
-    "Picture",
-    "PolicyFile",
-    "Seed",
-    "StateFolder",
-    "Yes",
-    "argument",
-    "confirm",
-    "flag",
-    "ledger_place",
-    "one_of",
-    "option",
-    "server_extra",
-    "service_settings",
-]
+    "USUAL", "Html", "Json", "LedgerOptions", "People", "Picture", "Seed", "ServiceOptions", "Yes", "argument",
+    "confirm", "extra", "flag", "flat", "one_of", "option",
+]  # fmt: skip
 
 USUAL = Path("tacit.toml")
 
 
-def option(name: str, metavar: str, says: str, **settings: Any) -> Any:
-    """An option with a value: its name, what the help calls the value, and what it says."""
-    return typer.Option(name, metavar=metavar, help=says, **settings)
+def option(metavar: str, says: str, *names: str, **settings: Any) -> Any:
+    """An option with a value: what the help calls it and says of it. It is spelled as its parameter, or by `names`."""
+    return typer.Option(*names, metavar=metavar, help=says, **settings)
 
 
 def flag(name: str, says: str) -> Any:
@@ -57,37 +43,67 @@ def argument(metavar: str, says: str, **settings: Any) -> Any:
     return typer.Argument(metavar=metavar, help=says, **settings)
 
 
+def flat(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with a parameter for each option, where one of its own is a class of options."""
+    own = signature(command).parameters
+    groups: dict[str, Any] = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
+    spread: list[Parameter] = []
+    for name, each in own.items():
+        spread += signature(groups[name]).parameters.values() if name in groups else [each]
+
+    def flattened(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field: given.pop(field) for field in signature(group).parameters})
+        command(**given)
+
+    flattened.__doc__ = command.__doc__
+    flattened.__dict__["__signature__"] = Signature([each.replace(kind=Parameter.KEYWORD_ONLY) for each in spread])
+    return flattened
+
+
 Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]
-Picture = Annotated[Path | None, option("--plot", "FILE", "Also write a picture: FILE.svg or FILE.png.")]
-Html = Annotated[Path | None, option("--html", "FILE", "Also write a report: one HTML page with the picture.")]
-Seed = Annotated[str, option("--seed", "NUMBER", "Other made-up data. Tacit's noise has no seed.")]
-PolicyFile = Annotated[
-    Path | None, option("--policy", "FILE", "The policy whose ledger is meant. Default: tacit.toml, if it is here.")
-]
-LedgerAt = Annotated[str | None, option("--ledger", "PLACE", "The ledger itself: a file, or a postgresql:// URL.")]
-People = Annotated[str | None, option("--people", "NAME", "Whose account. Needed where the ledger has several.")]
+Picture = Annotated[Path | None, option("FILE", "Also write a picture: FILE.svg or FILE.png.")]
+Html = Annotated[Path | None, option("FILE", "Also write a report: one HTML page with the picture.")]
+Seed = Annotated[str, option("NUMBER", "Other made-up data. Tacit's noise has no seed.")]
+People = Annotated[str | None, option("NAME", "Whose account. Needed where the ledger has several.")]
 Yes = Annotated[bool, flag("--yes", "Do not ask.")]
-ConfigFile = Annotated[Path | None, option("--config", "FILE", "The service's settings, in TOML.", show_default=False)]
-StateFolder = Annotated[Path | None, option("--state", "FOLDER", "Where people and releases are kept.")]
 
 
-def ledger_place(policy: Path | None, ledger: str | None) -> tuple[str, "Policy | None"]:
-    """Where the ledger is, and the policy if one was named or lies here; its warnings are `tacit check`'s to show."""
-    from tacit.policy import load
+@dataclass(frozen=True, kw_only=True)
+class LedgerOptions:
+    """Which ledger is meant."""
 
-    if ledger is None and policy is None and not USUAL.exists():
-        raise InputError(
-            "which ledger? There is no tacit.toml here: name a policy with --policy, or a ledger with --ledger"
-        )
-    if ledger is not None and policy is None:
-        return ledger, None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
-        found = load(policy or USUAL)
-    return found.ledger() if ledger is None else ledger, found
+    policy: Annotated[
+        Path | None, option("FILE", "The policy whose ledger is meant. Default: tacit.toml, if it is here.")
+    ] = None
+    ledger: Annotated[str | None, option("PLACE", "The ledger itself: a file, or a postgresql:// URL.")] = None
+
+    def place(self) -> tuple[str, "Policy | None"]:
+        """Where it is, and the policy if one was named or lies here; its warnings are `tacit check`'s to show."""
+        from tacit.policy import load
+        from tacit.policy.read import quietly
+
+        if self.policy is None and self.ledger is not None:
+            return self.ledger, None
+        if self.policy is None and not USUAL.exists():
+            raise InputError(
+                "which ledger? There is no tacit.toml here: name a policy with --policy, or a ledger with --ledger"
+            )
+        with quietly():
+            found = load(self.policy or USUAL)
+        return found.ledger() if self.ledger is None else self.ledger, found
+
+    @contextmanager
+    def open(self) -> "Iterator[tuple[Ledger, Policy | None]]":
+        """The ledger, which must be there, and the policy."""
+        from tacit.ledger import Ledger
+
+        where, policy = self.place()
+        with Ledger.open(where, create=False) as ledger:
+            yield ledger, policy
 
 
-def one_of(ledger: "Ledger", people: str | None, policy: "Policy | None") -> str:
+def one_of(ledger: "Ledger", people: str | None, policy: "Policy | None" = None) -> str:
     """Whose account is meant: the one named, the policy's, or the only one."""
     known = ledger.people()
     if people is None and policy is not None:
@@ -117,21 +133,28 @@ def confirm(question: str, *, yes: bool) -> None:
         raise typer.Exit(1)
 
 
-def service_settings(config: Path | None, state: Path | None, policies: list[Path] | None = None) -> "Config":
-    """The settings of a service: a file's, or the usual ones, with what the command line says instead."""
-    from tacit.server.ops.config import Config
+@dataclass(frozen=True, kw_only=True)
+class ServiceOptions:
+    """Which service is meant."""
 
-    found = Config.read(config)
-    if state is not None:
-        found = replace(found, state=state.absolute())
-    return replace(found, datasets=tuple(path.absolute() for path in policies)) if policies else found
+    config: Annotated[Path | None, option("FILE", "The service's settings, in TOML.", show_default=False)] = None
+    state: Annotated[Path | None, option("FOLDER", "Where people and releases are kept.")] = None
+
+    def settings(self, policies: list[Path] | None = None) -> "Config":
+        """The settings of the file, or the usual ones, with what the command line says instead."""
+        from tacit.server.ops.config import Config
+
+        found = Config.read(self.config)
+        if self.state is not None:
+            found = replace(found, state=self.state.absolute())
+        return replace(found, datasets=tuple(path.absolute() for path in policies)) if policies else found
 
 
 @contextmanager
-def server_extra(doing: str = "serving") -> Iterator[None]:
-    """An import that needs what `tacit[server]` brings says so."""
+def extra(name: str, doing: str) -> Iterator[None]:
+    """An import that needs what `tacit[name]` brings says so."""
     try:
         yield
     except ImportError as missing:
-        remedy = f"{doing} needs {missing.name}, which is not installed: pip install 'tacit[server]'"
+        remedy = f"{doing} needs {missing.name}, which is not installed: pip install 'tacit[{name}]'"
         raise TacitError(remedy) from None

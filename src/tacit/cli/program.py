@@ -16,28 +16,11 @@ from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 
 __all__ = [
-    "KINDS",
-    "AccountedKind",
-    "AccountedProgram",
-    "Accuracy",
-    "Clip",
-    "Delta",
-    "EpsilonEach",
-    "MechanismName",
-    "MechanismNameOrNone",
-    "Rate",
-    "RelationName",
-    "Sampling",
-    "Scale",
-    "SensitivityOf",
-    "Sigma",
-    "Steps",
-    "Unit",
-    "mechanism",
-    "plain",
-]
+    "AccountedKind", "AccountedProgram", "Accuracy", "MechanismName", "MechanismNameOrNone", "NoiseOptions",
+    "SampleOptions", "plain", "whom",
+]  # fmt: skip
 
-SAMPLINGS = ("poisson", "fixed")
+SAMPLINGS = {"poisson": "a Poisson sample", "fixed": "a sample of fixed size"}
 
 
 @dataclass(frozen=True)
@@ -49,74 +32,84 @@ class AccountedKind:
 
     option: str
     noun: str
-    build: Callable[[Fraction], Any] | None = None
+    build: Callable[..., Any] | None = None
     pure: bool = False
     single: bool = False
+
+    @classmethod
+    def named(cls, name: str) -> "AccountedKind":
+        """The kind of this name, or an error that lists them."""
+        if name not in KINDS:
+            raise InputError(f'"{name}" is not a mechanism here: choose one of {", ".join(KINDS)}')
+        return KINDS[name]
 
     def loss(self, value: Fraction, sensitivity: Fraction, about: dict[str, Any]) -> PLD:
         if self.build is None:
             return Pure(value, **about)
-        found = self.build(value).loss(Sensitivity.scalar(sensitivity) if self.single else sensitivity, **about)
+        found = self.build(**{self.option: value}).loss(
+            Sensitivity.scalar(sensitivity) if self.single else sensitivity, **about
+        )
         assert isinstance(found, PLD)  # each of them has a curve
         return found
 
 
 KINDS = {
-    "gaussian": AccountedKind("sigma", "Gaussian noise", lambda sigma: Gaussian(sigma=sigma)),
-    "laplace": AccountedKind("scale", "Laplace noise", lambda scale: Laplace(scale=scale), pure=True),
-    "discrete-gaussian": AccountedKind(
-        "sigma", "whole Gaussian noise on one number", lambda sigma: DiscreteGaussian(sigma=sigma), single=True
-    ),
-    "discrete-laplace": AccountedKind(
-        "scale", "whole Laplace noise", lambda scale: DiscreteLaplace(scale=scale), pure=True
-    ),
+    "gaussian": AccountedKind("sigma", "Gaussian noise", Gaussian),
+    "laplace": AccountedKind("scale", "Laplace noise", Laplace, pure=True),
+    "discrete-gaussian": AccountedKind("sigma", "whole Gaussian noise on one number", DiscreteGaussian, single=True),
+    "discrete-laplace": AccountedKind("scale", "whole Laplace noise", DiscreteLaplace, pure=True),
     "pure": AccountedKind("epsilon", "any pure mechanism", pure=True),
 }
 
+MechanismName = Annotated[str, argument("MECHANISM", f"One of {', '.join(KINDS)}.")]
+MechanismNameOrNone = Annotated[str | None, argument("MECHANISM", f"None, or one of {', '.join(KINDS)}.")]
+Accuracy = Annotated[float, option("NUMBER", "Relative width of the answer.")]
 
-NUMBER = "NUMBER"
 
-MechanismName = Annotated[str, argument("MECHANISM", f"One of {', '.join(KINDS)}.", show_default=False)]
-MechanismNameOrNone = Annotated[
-    str | None, argument("MECHANISM", f"None, or one of {', '.join(KINDS)}.", show_default=False)
-]
-Sigma = Annotated[str | None, option("--sigma", NUMBER, "Noise of gaussian, and of discrete-gaussian on one number.")]
-Scale = Annotated[str | None, option("--scale", NUMBER, "Noise of laplace and discrete-laplace.")]
-EpsilonEach = Annotated[str | None, option("--epsilon", NUMBER, "The ε of each run of a pure mechanism.")]
-SensitivityOf = Annotated[
-    str | None,
-    option(
-        "--sensitivity",
-        NUMBER,
-        "How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
-        "under add_remove, 2 under replace.",
-    ),
-]
-Clip = Annotated[
-    str | None,
-    option(
-        "--clip",
-        NUMBER,
-        "The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
-        "twice as much under replace. A Poisson sample under replace needs it.",
-    ),
-]
-Rate = Annotated[str, option("--rate", NUMBER, "The share of the data that a run sees, such as 256/60000.")]
-Sampling = Annotated[
-    str,
-    option(
-        "--sampling",
-        "HOW",
-        "poisson: each unit takes part by its own coin; fixed: a fixed number is drawn (for replace).",
-    ),
-]
-Steps = Annotated[str, option("--steps", "COUNT", "How many times it runs.")]
-Delta = Annotated[str | None, option("--delta", NUMBER, "The δ to state ε at. A pure mechanism needs none.")]
-RelationName = Annotated[
-    str, option("--relation", "NAME", "Who is hidden: add_remove (one unit is there or not) or replace.")
-]
-Unit = Annotated[str, option("--unit", "NOUN", "What one unit is called.")]
-Accuracy = Annotated[float, option("--accuracy", NUMBER, "Relative width of the answer.")]
+@dataclass(frozen=True, kw_only=True)
+class NoiseOptions:
+    """How much noise there is: a mechanism takes exactly one of these."""
+
+    sigma: Annotated[str | None, option("NUMBER", "Noise of gaussian, and of discrete-gaussian on one number.")] = None
+    scale: Annotated[str | None, option("NUMBER", "Noise of laplace and discrete-laplace.")] = None
+    epsilon: Annotated[str | None, option("NUMBER", "The ε of each run of a pure mechanism.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleOptions:
+    """What a run sees, how often it runs, who is hidden, and the δ."""
+
+    sensitivity: Annotated[
+        str | None,
+        option(
+            "NUMBER",
+            "How far one unit moves the value: in l2 for gaussian, in l1 for laplace and discrete-laplace. Default: 1 "
+            "under add_remove, 2 under replace.",
+        ),
+    ] = None
+    clip: Annotated[
+        str | None,
+        option(
+            "NUMBER",
+            "The length that each unit's own vector is clipped to: a sensitivity of as much under add_remove, of "
+            "twice as much under replace. A Poisson sample under replace needs it.",
+        ),
+    ] = None
+    rate: Annotated[str, option("NUMBER", "The share of the data that a run sees, such as 256/60000.")] = "1"
+    sampling: Annotated[
+        str,
+        option("HOW", "poisson: each unit takes part by its own coin; fixed: a fixed number is drawn (for replace)."),
+    ] = "poisson"
+    steps: Annotated[str, option("COUNT", "How many times it runs.")] = "1"
+    delta: Annotated[str | None, option("NUMBER", "The δ to state ε at. A pure mechanism needs none.")] = None
+    relation: Annotated[str, option("NAME", "Who is hidden: add_remove (one unit is there or not) or replace.")] = (
+        "add_remove"
+    )
+    unit: Annotated[str, option("NOUN", "What one unit is called.")] = "row"
+
+    @property
+    def neighbours(self) -> Relation:
+        return Relation(self.relation.replace("-", "_"))
 
 
 def plain(number: Fraction) -> str:
@@ -127,16 +120,17 @@ def plain(number: Fraction) -> str:
     return str(number) if number.denominator < 1000 else f"{float(number):.6g}"
 
 
-def mechanism(name: str) -> AccountedKind:
-    """The kind of this name, or an error that lists them."""
-    if name not in KINDS:
-        raise InputError(f'"{name}" is not a mechanism here: choose one of {", ".join(KINDS)}')
-    return KINDS[name]
+def whom(relation: Relation, unit: str) -> str:
+    """The neighbours in words."""
+    return f"{'adding or removing' if relation is Relation.ADD_REMOVE else 'replacing'} one {unit}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AccountedProgram:
-    """`steps` runs of a mechanism with noise `value`, each on a sample that holds each unit with probability `rate`."""
+    """`steps` runs of a mechanism with noise `value`, each on a sample that holds each unit with probability `rate`.
+
+    `delta` is where its ε is stated.
+    """
 
     name: str
     value: Fraction
@@ -147,51 +141,33 @@ class AccountedProgram:
     steps: int
     relation: Relation
     unit: str
+    delta: Fraction
 
     @classmethod
-    def parse(
-        cls,
-        name: str,
-        values: dict[str, str | None],
-        sensitivity: str | None,
-        clip: str | None,
-        rate: str,
-        sampling: str,
-        steps: str,
-        relation: str,
-        unit: str,
-    ) -> "AccountedProgram":
-        """From what was typed. `values` holds --sigma, --scale and --epsilon: the mechanism takes exactly one."""
-        kind = mechanism(name)
-        for word, given in values.items():
-            if (given is not None) != (word == kind.option):
-                fix = f"add --{word} NUMBER" if given is None else f"leave it out, say --{kind.option} NUMBER"
-                does = "needs" if given is None else "does not take"
+    def parse(cls, name: str, noise: NoiseOptions, sample: SampleOptions) -> "AccountedProgram":
+        """From what was typed."""
+        kind, given = AccountedKind.named(name), vars(noise)
+        for word, text in given.items():
+            if (text is not None) != (word == kind.option):
+                fix = f"add --{word} NUMBER" if text is None else f"leave it out, say --{kind.option} NUMBER"
+                does = "needs" if text is None else "does not take"
                 raise InputError(f"{name} {does} --{word}: {fix}")
-        for word, given in {"sensitivity": sensitivity, "clip": clip}.items():
-            if kind.build is None and given is not None:
-                raise InputError(f"pure does not take --{word}: its epsilon already counts it")
-        if sensitivity is not None and clip is not None:
-            raise InputError(
-                "say --clip or --sensitivity, not both: clipping to C is a sensitivity of C, or of 2C under replace"
-            )
-        neighbours = Relation(relation.replace("-", "_"))
-        share, length = exact(rate, "--rate"), None if clip is None else positive(clip, "--clip")
-        _check(name, sampling, neighbours, sampled=share != 1)
-        if share != 1 and sampling == "poisson" and neighbours is Relation.REPLACE and length is None:
-            raise _clip_missing(sensitivity)
-        farthest = 1 if neighbours is Relation.ADD_REMOVE else 2
-        moved = positive(sensitivity or farthest, "--sensitivity") if length is None else farthest * length
+        rate, relation = exact(sample.rate, "--rate"), sample.neighbours
+        _check(name, sample, sampled=rate != 1)
+        clip = None if sample.clip is None else positive(sample.clip, "--clip")
+        farthest = 1 if relation is Relation.ADD_REMOVE else 2
+        moved = positive(sample.sensitivity or farthest, "--sensitivity") if clip is None else farthest * clip
         return cls(
             name=name,
-            value=positive(values[kind.option], f"--{kind.option}"),
+            value=positive(given[kind.option], f"--{kind.option}"),
             sensitivity=None if kind.build is None else moved,
-            clip=length,
-            rate=share if share == 1 else between(rate, "--rate", 0, 1),
-            sampling=sampling,
-            steps=whole(steps, "--steps", least=1),
-            relation=neighbours,
-            unit=unit,
+            clip=clip,
+            rate=rate if rate == 1 else between(sample.rate, "--rate", 0, 1),
+            sampling=sample.sampling,
+            steps=whole(sample.steps, "--steps", least=1),
+            relation=relation,
+            unit=sample.unit,
+            delta=_delta(name, sample.delta),
         )
 
     @property
@@ -201,14 +177,10 @@ class AccountedProgram:
     def with_value(self, value: Number) -> "AccountedProgram":
         return replace(self, value=positive(value, self.kind.option, toward="decimal"))
 
-    def unsampled(self) -> PLD:
-        return self.kind.loss(
-            self.value, self.sensitivity or Fraction(1), {"relation": self.relation, "unit": self.unit}
-        )
-
     def step(self) -> PLD:
         """One run."""
-        whole_data = self.unsampled()
+        about = {"relation": self.relation, "unit": self.unit}
+        whole_data = self.kind.loss(self.value, self.sensitivity or Fraction(1), about)
         if self.sampling == "fixed":
             return whole_data.sampled_without_replacement(self.rate)
         return whole_data.sampled(self.rate, clipped=self.clip is not None)
@@ -217,15 +189,6 @@ class AccountedProgram:
         """All runs."""
         return self.steps * self.step()
 
-    def delta(self, given: str | None) -> Fraction:
-        """--delta, which only a pure mechanism may leave out."""
-        if given is None and not self.kind.pure:
-            raise InputError(f"{self.name} needs --delta: without one its epsilon is infinite. Try --delta 1e-6")
-        found = probability(exact(given or 0, "--delta"))
-        if not found and not self.kind.pure:
-            raise InputError(f"{self.name} has no finite epsilon at --delta 0: pass a small one such as 1e-6")
-        return found
-
     def sentence(self, *, noise: bool = True) -> str:
         """The program in words."""
         times = f"{self.steps:,} × " if self.steps > 1 else ""
@@ -233,13 +196,11 @@ class AccountedProgram:
         moved = f", sensitivity {plain(self.sensitivity)}" if self.sensitivity else ""
         if self.clip and self.sensitivity:
             moved = f", clipped to {plain(self.clip)} (sensitivity {plain(self.sensitivity)})"
-        how = {"poisson": "a Poisson sample", "fixed": "a sample of fixed size"}[self.sampling]
-        sample = f", on {how} at rate {plain(self.rate)}" if self.rate != 1 else ""
+        sample = f", on {SAMPLINGS[self.sampling]} at rate {plain(self.rate)}" if self.rate != 1 else ""
         return f"{times}{self.kind.noun}{set_to}{moved}{sample}"
 
     def whom(self) -> str:
-        """The neighbours in words."""
-        return {"add_remove": "adding or removing", "replace": "replacing"}[self.relation.value] + f" one {self.unit}"
+        return whom(self.relation, self.unit)
 
     def json(self) -> dict[str, object]:
         return {
@@ -255,24 +216,41 @@ class AccountedProgram:
         }
 
 
-def _clip_missing(sensitivity: str | None) -> InputError:
-    """How far a replaced unit moves the value does not say how long its vector is, and the price depends on that."""
-    moved = positive(sensitivity or 2, "--sensitivity")
-    far, half = plain(moved), plain(moved / 2)
-    return InputError(
-        f"a Poisson sample under replace needs --clip, the length of one unit's own vector. A sensitivity of {far} is "
-        f"--clip {half} if vectors are clipped to length {half}, so that one may become its opposite, and --clip {far} "
-        f"for values in [0, {far}], which costs more"
-    )
+def _delta(name: str, given: str | None) -> Fraction:
+    """--delta, which only a pure mechanism may leave out."""
+    if given is None and not KINDS[name].pure:
+        raise InputError(f"{name} needs --delta: without one its epsilon is infinite. Try --delta 1e-6")
+    found = probability(exact(given or 0, "--delta"))
+    if not found and not KINDS[name].pure:
+        raise InputError(f"{name} has no finite epsilon at --delta 0: pass a small one such as 1e-6")
+    return found
 
 
-def _check(name: str, sampling: str, relation: Relation, *, sampled: bool) -> None:
-    """Which kinds of sample go with which neighbours."""
+def _check(name: str, sample: SampleOptions, *, sampled: bool) -> None:
+    """Which options go with each other: kinds of sample with neighbours, a clip with a sensitivity."""
+    for word, given in {"sensitivity": sample.sensitivity, "clip": sample.clip}.items():
+        if KINDS[name].build is None and given is not None:
+            raise InputError(f"pure does not take --{word}: its epsilon already counts it")
+    if sample.sensitivity is not None and sample.clip is not None:
+        raise InputError(
+            "say --clip or --sensitivity, not both: clipping to C is a sensitivity of C, or of 2C under replace"
+        )
+    sampling, replaced = sample.sampling, sample.neighbours is Relation.REPLACE
     if sampling not in SAMPLINGS:
         raise InputError(f'--sampling must be one of {", ".join(SAMPLINGS)}, not "{sampling}"')
-    if sampling == "fixed" and relation is not Relation.REPLACE:
+    if sampling == "fixed" and not replaced:
         raise InputError("--sampling fixed makes the size public, so it goes with --relation replace: add that")
-    if sampled and sampling == "poisson" and relation is Relation.REPLACE and name != "gaussian":
+    if not (sampled and sampling == "poisson" and replaced):
+        return
+    if name != "gaussian":
         raise InputError(
             f"a Poisson sample of {name} has no price under replace here: say --relation add_remove or --sampling fixed"
+        )
+    if sample.clip is None:  # how far a replaced unit moves the value does not say how long its vector is
+        moved = positive(sample.sensitivity or 2, "--sensitivity")
+        far, half = plain(moved), plain(moved / 2)
+        raise InputError(
+            f"a Poisson sample under replace needs --clip, the length of one unit's own vector. A sensitivity of {far} "
+            f"is --clip {half} if vectors are clipped to length {half}, so that one may become its opposite, and "
+            f"--clip {far} for values in [0, {far}], which costs more"
         )

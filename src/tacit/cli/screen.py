@@ -1,52 +1,39 @@
 """What commands print: numbers rounded the honest way, lines of facts, a bar while they work, files they wrote."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf
 from pathlib import Path
-from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rich import box, progress
+from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from tacit.base import TacitError
+from tacit.base import InputError
+from tacit.base.bar import progress_bar
+from tacit.base.private_file import open_private
+from tacit.cli.options import extra
 
 if TYPE_CHECKING:  # most commands do without these
     from tacit.attack import Attempt, Outcome
+    from tacit.attack.risk import Risk
     from tacit.auditor import Verdict
     from tacit.loss import Interval
     from tacit.plot.report import Section
-    from tacit.policy import Amount, Currency
 
 __all__ = [
-    "announce",
-    "bar",
-    "bounds",
-    "bullets",
-    "check_outputs",
-    "columns",
-    "days",
-    "down",
-    "exactly",
-    "facts",
-    "outcome_section",
-    "percent",
-    "plain_table",
-    "print_json",
-    "reach",
-    "up",
-    "verdict_section",
-    "when",
-]
+    "ATTEMPTS", "WIDTH", "attempts", "bar", "bounds", "bullets", "check_outputs", "counted", "counting_bar", "days",
+    "down", "facts", "line", "new_file", "outcome_section", "output", "percent", "reach", "remark", "say", "show",
+    "table", "up", "verdict_section", "when", "write_out", "write_page",
+]  # fmt: skip
 
+WIDTH = 24  # of a gauge
 SPREAD = Decimal("1e-14")  # a closed form is widened by a few roundings, which must not push 10 to 10.0001
-PATIENCE = 2.0  # seconds after which somebody wonders
 
 
 # --- numbers
@@ -83,7 +70,7 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if share == 0 or share >= 0.001 else f"{100 * share:.2g}%"
 
 
-def reach(attempt: "Attempt") -> str:
+def reach(attempt: "Attempt | Risk") -> str:
     """The interval that covers the share of successful attempts."""
     return f"{percent(attempt.low)} to {percent(attempt.high)}"
 
@@ -101,27 +88,42 @@ def days(period: int | None) -> str:
     return "none" if period is None else f"{period / 86_400_000_000:.6g} days"
 
 
-def exactly(amount: "Amount", currency: "Currency") -> dict[str, str]:
-    """For JSON: exact decimals as text."""
-    return {currency.value: _decimal(amount.spend, currency.decimals), "delta": _decimal(amount.delta, 30)}
+# --- on standard output
 
 
-def _decimal(value: int, digits: int) -> str:
-    text = str(value).rjust(digits + 1, "0")
-    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+def show(*parts: Any, stderr: bool = False) -> None:
+    """Tables and texts as wide as the terminal; a plain text is a `line`. Of an iterator, all that it gives."""
+    for part in parts:
+        if isinstance(part, Iterator):
+            show(*part, stderr=stderr)
+        elif not isinstance(part, Table) or part.columns:
+            shown = line(part) if isinstance(part, str) else part
+            Console(stderr=stderr).print(shown, soft_wrap=isinstance(shown, Text) and bool(shown.no_wrap))
 
 
-# --- lines and tables
+def line(text: str, style: str = "") -> Text:
+    """One line, however long, to be copied or searched."""
+    return Text(text, style, no_wrap=True)
 
 
-def facts(console: Console, lines: dict[str, str | Text]) -> None:
+def say(text: str, style: str = "") -> None:
+    show(line(text, style))
+
+
+def output(as_json: bool, found: Any, *parts: Any) -> None:
+    """What was found, for a program or for people."""
+    if as_json:
+        Console().out(json.dumps(found, indent=2, ensure_ascii=False), highlight=False)
+    else:
+        show(*parts)
+
+
+def facts(lines: Mapping[str, str | Text]) -> Table:
     """Two columns: a word and what there is to say about it."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
+    grid = Table.grid(Column(style="dim", no_wrap=True), Column(), padding=(0, 2))
     for word, text in lines.items():
-        grid.add_row(word, Text(text) if isinstance(text, str) else text)
-    console.print(grid)
+        grid.add_row(Text(word), Text(text) if isinstance(text, str) else text)
+    return grid
 
 
 def bullets(notes: Iterable[str]) -> Table:
@@ -132,103 +134,128 @@ def bullets(notes: Iterable[str]) -> Table:
     return grid
 
 
-def columns(*names: str) -> Table:
-    """An empty table: words first, then numbers."""
-    table = plain_table()
-    for number, name in enumerate(names):
-        table.add_column(name, justify="left" if number == 0 or "what" in name else "right")
-    return table
+def remark(text: str) -> Text:
+    """One line with a dot before it."""
+    return Text.assemble(("• ", "cyan"), text, no_wrap=True)
 
 
-def plain_table() -> Table:
-    """An empty table without columns."""
-    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+def table(*heads: Column | str, rows: Iterable[Sequence[str | Text]]) -> Table:
+    """A table. A head that is only a name is one of numbers."""
+    columns = [Column(head, justify="right") if isinstance(head, str) else head for head in heads]
+    made = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
 
 
-def print_json(console: Console, found: Any) -> None:
-    console.out(json.dumps(found, indent=2, ensure_ascii=False), highlight=False)
+def counted(many: int, what: str, plural: str = "") -> str:
+    """1 table, 2 tables, 3 entries."""
+    return f"{many:,} {what if many == 1 else plural or what + 's'}"
 
 
-# --- while it works
+def bar(full: int, colour: str = "") -> Text:
+    """A gauge of which so many of `WIDTH` parts are full."""
+    return Text.assemble(("█" * full, colour), ("░" * (WIDTH - full), "dim"))
 
 
 @contextmanager
-def bar(words: str, *, after: float = PATIENCE) -> Iterator[Callable[..., None]]:
-    """A bar on standard error for what takes longer than a moment, if there is somebody to see it.
+def counting_bar(doing: str) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
+    """A bar for entries that are counted: what says how many there are, and what says that more are done."""
+    done = total = 0
+    with progress_bar(doing) as tell:
 
-    What is yielded takes the share done, and words if they change; the bar appears after so many seconds.
-    """
-    watcher = Console(stderr=True)
-    if not watcher.is_terminal:
-        yield lambda share, words=None: None
-        return
-    parts = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn())
-    shown = progress.Progress(*parts, console=watcher, transient=True)
-    task = shown.add_task(words, total=None)  # moves to and fro until a share is known
-    clock = Timer(after, shown.start)
-    clock.daemon = True
+        def begin(entries: int) -> None:
+            nonlocal total
+            total = entries
 
-    def tell(share: float, words: str | None = None) -> None:
-        shown.update(task, total=1.0, completed=share)
-        if words is not None:
-            shown.update(task, description=words)
+        def tick(more: int) -> None:
+            nonlocal done
+            done += more
+            if total:
+                tell(done / total, f"{doing} {done:,} of {total:,}")
 
-    clock.start()
-    try:
-        yield tell
-    finally:
-        clock.cancel()
-        clock.join()  # a start that has begun is over before the bar is taken away
-        if shown.live.is_started:
-            shown.stop()
+        yield begin, tick
 
 
-# --- pictures and reports
+# --- files
 
 
 def check_outputs(*, plot: Path | None = None, html: Path | None = None) -> None:
     """Refuse files that no picture or report can be written to, before anything runs."""
     for option, path in {"--plot": plot, "--html": html}.items():
-        if path is None:
-            continue
-        try:
-            from tacit.plot import picture_path
-            from tacit.plot.report import report_path
-        except ImportError as missing:
-            remedy = f"{option} needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
-            raise TacitError(remedy) from missing
-        (picture_path if option == "--plot" else report_path)(path)
+        if path is not None:
+            with extra("plot", option):
+                from tacit.plot import picture_path
+                from tacit.plot.report import report_path
+            (picture_path if option == "--plot" else report_path)(path)
 
 
-def announce(console: Console, what: str, path: Path, *, quiet: bool) -> None:
-    """Say where a picture or a report is, unless the output is for a program."""
-    if not quiet:
-        console.print(Text.assemble(("• ", "cyan"), f"The {what} is in {path}"), soft_wrap=True)
+def write_out(what: str, path: Path | None, write: Callable[[Path], object], *, quiet: bool) -> None:
+    """Write a picture or a report where one is wanted, and say where it is unless the output is for a program."""
+    if path is not None:
+        write(path)
+        if not quiet:
+            show(remark(f"The {what} is in {path}"))
+
+
+@contextmanager
+def new_file(path: Path, *, private: bool = False) -> Iterator[TextIO]:
+    """A file that was not there, and is not left behind half written; `private` is for its owner's eyes alone."""
+    opener = (lambda name, flags: open_private(Path(name), flags)) if private else None
+    try:
+        file = open(path, "x", encoding="utf-8", opener=opener)  # noqa: SIM115 - below
+    except FileExistsError:
+        raise InputError(f"{path} exists already, and is not overwritten: choose another name") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        with file:
+            yield file
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+# --- reports
+
+
+def write_page(
+    path: Path, title: str, sections: "Sequence[Section]", *, lead: Sequence[str] = (), contents: tuple[str, ...] = ()
+) -> None:
+    """One HTML page."""
+    from tacit.plot.report import report, write_report
+
+    write_report(report(title, lead=lead, sections=sections, contents=contents), path)
+
+
+ATTEMPTS = ("against", "success", "95 % interval")
+
+
+def attempts(outcome: "Outcome") -> tuple[tuple[str, str, str], ...]:
+    """Both attempts of an attack, beside chance."""
+    sides = [(side.against, percent(side.success), reach(side)) for side in (outcome.undefended, outcome.defended)]
+    return (*sides, ("chance, without any release", percent(outcome.chance), ""))
 
 
 def outcome_section(outcome: "Outcome", title: str | None = None) -> "Section":
-    """Both attempts of an attack, beside chance, with the picture; `title` in place of the outcome's own headline."""
+    """The attempts of an attack, with the picture; `title` in place of the outcome's own headline."""
     from tacit.plot.report import ReportTable as Rows
     from tacit.plot.report import Section, pictured
 
-    sides = (outcome.undefended, outcome.defended)
-    said = [f"{side.against}: {percent(side.success)}" for side in sides]
-    shown = (
-        f"{outcome.headline}. Picture of the {outcome.measure}. {'; '.join(said)}; chance: {percent(outcome.chance)}."
-    )
-    attempts = [(side.against, percent(side.success), reach(side)) for side in sides]
-    chance = ("chance, without any release", percent(outcome.chance), "")
+    rows = attempts(outcome)
+    (bare, won, _), (ours, kept, _), (_, chance, _) = rows
+    shown = f"{outcome.headline}. Picture of the {outcome.measure}. {bare}: {won}; {ours}: {kept}; chance: {chance}."
     return Section(
         title=title or outcome.headline,
         lines=(f"Success: {outcome.measure}.",),
         picture=pictured(outcome.draw(), shown),
-        table=Rows(("against", "success", "95 % interval"), (*attempts, chance)),
+        table=Rows(ATTEMPTS, rows),
         remarks=outcome.remarks,
-        row=(*(percent(side.success) for side in sides), percent(outcome.chance)),
+        row=(won, kept, chance),
     )
 
 
-def verdict_section(verdict: "Verdict", title: str | None = None) -> "Section":
+def verdict_section(verdict: "Verdict", title: str) -> "Section":
     """An auditor's verdict in words, the picture, and the numbers behind it."""
     from tacit.plot.report import ReportTable as Rows
     from tacit.plot.report import Section, pictured
@@ -246,7 +273,7 @@ def verdict_section(verdict: "Verdict", title: str | None = None) -> "Section":
         ("samples a side, in all", f"{verdict.samples:,}"),
     )
     return Section(
-        title=title or f"{verdict.target}: {verdict.status}",
+        title=title,
         lines=(f"{first[0].upper()}{first[1:]}.",),
         picture=pictured(verdict.plot(), shown),
         table=Rows(("what", "value"), rows),

@@ -10,11 +10,11 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from time import sleep
-from types import TracebackType
 from typing import Any, Self, Unpack
 from urllib.parse import quote as quoted
 
 from tacit.base import Denied, InputError, OutcomeUnknown
+from tacit.base.former import former_names
 from tacit.client.door import ARROW, Address, HttpDoor, Lost, Reply, Unreachable
 from tacit.client.read import ServiceProblem, certificate_of, plain, question_of, quote_of, read, release_of
 from tacit.desk.certificate.certificate import Certificate
@@ -62,9 +62,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -72,14 +70,9 @@ class Connection:
 
     # --- what is free
 
-    def quote(
-        self,
-        sql: Any,
-        **terms: Unpack[OfferTerms],
-    ) -> Quote:
+    def quote(self, sql: Any, **terms: Unpack[OfferTerms]) -> Quote:
         """What `ask` with the same arguments would cost, the error to expect, and what would be left. Free."""
-        body = question_of(sql, **terms)
-        return read(quote_of, self._free("POST", f"{self._path}/quote", body))
+        return read(quote_of, self._free("POST", f"{self._path}/quote", question_of(sql, **terms)))
 
     def left(self) -> Cost:
         """What this analyst may still spend: the least that any limit leaves."""
@@ -125,22 +118,17 @@ class Connection:
 
     # --- what is paid for
 
-    def ask(
-        self,
-        sql: Any,
-        *,
-        key: str | None = None,
-        **terms: Unpack[OfferTerms],
-    ) -> TableRelease:
+    @former_names(key="idempotency_key")
+    def ask(self, sql: Any, *, idempotency_key: str | None = None, **terms: Unpack[OfferTerms]) -> TableRelease:
         """The answer, after it is paid for. The same question about the same data again is free.
 
-        `key` names the charge: the same key never pays twice. Left out it is a new one for each question; one that
-        is on its way, or was never answered, keeps the key that it has.
+        `idempotency_key` names the charge: the same key never pays twice. Left out it is a new one for each question;
+        one that is on its way, or was never answered, keeps the key that it has.
         """
         body = question_of(sql, **terms)
-        if key is not None and not KEY.fullmatch(key):
-            raise InputError("key must be 1 to 200 signs, without spaces, of ASCII")
-        name = self._named(body) if key is None else key
+        if idempotency_key is not None and not KEY.fullmatch(idempotency_key):
+            raise InputError("idempotency_key must be 1 to 200 signs, without spaces, of ASCII")
+        name = self._named(body) if idempotency_key is None else idempotency_key
         reply, lost = self._paid(body, name)
         problem = self._problem(reply)
         if problem is None:
@@ -154,7 +142,7 @@ class Connection:
             self._forget(body, name)
         elif lost or problem.open:
             before = "an earlier try was lost on the way: " if lost else ""
-            raise problem.error(f"{before}ask again with key={name!r}, which never pays twice")
+            raise problem.error(f"{before}ask again with idempotency_key={name!r}, which never pays twice")
         raise problem.error()
 
     def _paid(self, body: bytes, key: str) -> tuple[Reply, bool]:
@@ -187,7 +175,7 @@ class Connection:
 
 
 def _unknown(key: str, why: str) -> OutcomeUnknown:
-    again = f"ask again with key={key!r}, which never pays twice"
+    again = f"ask again with idempotency_key={key!r}, which never pays twice"
     return OutcomeUnknown(f"whether it was charged is not known: {why}; {again}")
 
 

@@ -1,6 +1,7 @@
 """One request and its answer, over a connection of its own: nothing is followed, guessed, or read in part."""
 
 import ssl
+from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from ipaddress import ip_address
@@ -111,12 +112,9 @@ class HttpDoor:
         self, method: str, path: str, *, accept: str = JSON, body: bytes | None = None, key: str | None = None
     ) -> Reply:
         """The whole answer, whatever it says; `Unreachable` if nothing was sent, `Lost` if nothing whole came back."""
-        connection = self._connection()
-        try:
+        with closing(self._connection()) as connection:
             self._reach(connection)
             reply = self._exchanged(connection, method, path, accept, body, key)
-        finally:
-            connection.close()
         if reply is None:
             raise Lost(
                 f"{self.address} gave no whole answer: the connection was lost, or was silent for "
@@ -149,19 +147,9 @@ class HttpDoor:
         """None if it failed. Errors end here: what the standard library was doing holds the token."""
         named = {} if key is None else {"Idempotency-Key": key}
         typed = {} if body is None else {"Content-Type": JSON}
+        always = {"Authorization": f"Bearer {self._token}", "Accept": f"{accept}, {PROBLEM}", "Connection": "close"}
         try:
-            connection.request(
-                method,
-                self.address.prefix + path,
-                body,
-                {
-                    "Authorization": f"Bearer {self._token}",
-                    "Accept": f"{accept}, {PROBLEM}",
-                    "Connection": "close",
-                    **named,
-                    **typed,
-                },
-            )
+            connection.request(method, self.address.prefix + path, body, always | named | typed)
             with connection.getresponse() as response:
                 return Reply(
                     status=response.status,

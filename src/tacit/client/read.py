@@ -8,29 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, Unpack
 
-from tacit.base import (
-    CorruptLedger,
-    Denied,
-    EngineError,
-    InputError,
-    KeyUsed,
-    LedgerError,
-    Mistake,
-    OutcomeUnknown,
-    OverBudget,
-    PolicyError,
-    RandomnessError,
-    Refused,
-    SourceError,
-    TacitError,
-)
+from tacit.base import InputError, TacitError, errors
 from tacit.client.door import JSON, PROBLEM, Lost, Reply
 from tacit.desk.certificate.certificate import Certificate
 from tacit.desk.quote import Expected, Hint
 from tacit.loss import Cost
 from tacit.session import Quote, TableRelease
-from tacit.sql.constants import sql_text
 from tacit.sql.offer import Offer, OfferTerms
+from tacit.sql.parse import sql_text
 
 __all__ = ["KINDS", "ServiceProblem", "certificate_of", "plain", "question_of", "quote_of", "read", "release_of"]
 
@@ -92,33 +77,23 @@ PREFIX = "urn:tacit:problem:"
 LONGEST = 10_000  # characters of a message
 
 KINDS: dict[str, type[TacitError]] = {
-    "no-dataset": Denied,
-    "over-budget": OverBudget,
-    "denied": Denied,
-    "data": SourceError,
-    "refused": Refused,
-    "mistake": Mistake,
-    "undeclared": PolicyError,
-    "input": InputError,
-    "cancelled": TacitError,
-    "engine": EngineError,
-    "key-used": KeyUsed,
-    "outcome-unknown": OutcomeUnknown,
-    "ledger-damaged": CorruptLedger,
-    "ledger": LedgerError,
-    "unavailable": TacitError,
-    "randomness": RandomnessError,
-    "internal": OutcomeUnknown,  # of a question; nothing else is charged for
-    # the request itself
-    "who": Denied,
-    "role": Denied,
-    "request": InputError,
-    "body": InputError,
-    "key-reused": InputError,
-    "accept": TacitError,
-    "rate": TacitError,
-    "no-route": TacitError,
-    "method": TacitError,
+    "over-budget": errors.OverBudget,
+    "data": errors.SourceError,
+    "refused": errors.Refused,
+    "unpriced": errors.Unpriced,
+    "mistake": errors.Mistake,
+    "undeclared": errors.PolicyError,
+    "engine": errors.EngineError,
+    "key-used": errors.KeyUsed,
+    "ledger-damaged": errors.CorruptLedger,
+    "ledger": errors.LedgerError,
+    "randomness": errors.RandomnessError,
+    **dict.fromkeys(("no-dataset", "denied", "who", "role"), errors.Denied),
+    **dict.fromkeys(("input", "request", "body", "key-reused"), InputError),
+    **dict.fromkeys(("cancelled", "unavailable", "accept", "rate", "no-route", "method"), TacitError),
+    **dict.fromkeys(
+        ("outcome-unknown", "internal"), errors.OutcomeUnknown
+    ),  # internal: of a question, which is charged
 }
 
 # after these, and any that is not known here, a charge may stand whose answer nobody saw: only its key finds it
@@ -162,8 +137,8 @@ class ServiceProblem:
     def error(self, remark: str = "") -> TacitError:
         """The error as a local session would have raised it; one that is not known here is a plain one."""
         kind = KINDS.get(self.name, TacitError)
-        if kind is EngineError:
-            return EngineError()
+        if kind is errors.EngineError:
+            return errors.EngineError()
         return kind(f"{self.detail}; {remark}" if remark else self.detail)
 
 
@@ -176,7 +151,7 @@ def question_of(sql: Any, **terms: Unpack[OfferTerms]) -> bytes:
     What does not end within thirty digits is rounded down: never more is spent, and no larger error taken, than said.
     """
     offer = Offer.of(**terms)
-    given = {"epsilon": offer.epsilon, "rho": offer.rho, "error": offer.error}
+    given = {name: getattr(offer, name) for name in ("epsilon", "rho", "mu_squared", "error")}
     numbers = {name: _decimal(value, name) for name, value in given.items() if value is not None}
     sure = format(Decimal(repr(offer.confidence)), "f")
     return json.dumps({"sql": sql_text(sql), **numbers, "confidence": sure}, sort_keys=True).encode()

@@ -1,16 +1,16 @@
 """The desk: the one way from a priced program to a release. Decide, recall, charge, begin, run, keep, show."""
 
-from tacit.desk.desk import ChargeKey, Desk
+from tacit.desk.desk import Desk, IdempotencyKey
 from tacit.desk.job import Job, OwnJob, Run, Spender
 from tacit.desk.quote import Expected, Hint, Quote
 from tacit.desk.release import ContentRelease, Release, TableRelease
 
 __all__ = [
-    "ChargeKey",
     "ContentRelease",
     "Desk",
     "Expected",
     "Hint",
+    "IdempotencyKey",
     "Job",
     "OwnJob",
     "Quote",

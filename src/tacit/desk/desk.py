@@ -21,13 +21,13 @@ from tacit.ledger import Ledger, Receipt, StoredRelease
 from tacit.policy import Grant, Policy
 from tacit.program import Program
 
-__all__ = ["ChargeKey", "Desk"]
+__all__ = ["Desk", "IdempotencyKey"]
 
 FAILED = b"failed"
 UNREACHED = "cannot be reached now: nothing was charged, and nothing was looked at"
 
 
-class ChargeKey(NamedTuple):
+class IdempotencyKey(NamedTuple):
     """What a charge is called; whether its job has a release in the store, so that asking for it is free; and whether
     the data have a version, without which the name is another one at each look."""
 
@@ -75,11 +75,11 @@ class Desk:
             raise stale
         raise TacitError(f"the data {UNREACHED}")
 
-    def key(self, program: Program, grant: Grant) -> ChargeKey:
+    def idempotency_key(self, program: Program, grant: Grant) -> IdempotencyKey:
         """The name that a charge without a key would have now."""
         version = self.version(program)
         answered = self.ledger.answered(grant.account, program, version)
-        return ChargeKey(_key(program, version), answered, versioned=self.version(program) == version)
+        return IdempotencyKey(_key(program, version), answered, versioned=self.version(program) == version)
 
     def _claim(self, policy: Policy, tables: Sequence[str], version: str) -> None:
         """Claim data that is new since: nobody pays twice for one, nor reads what is another account's."""
@@ -118,21 +118,19 @@ class Desk:
         clock = Clock.from_now(policy.privacy.deadline)
         if receipt.replayed and (kept := self.ledger.kept(receipt)) is not None:
             return _shown(job, kept, cached=True)
-        state = JobState(jobs_folder(policy), receipt)
+        steps = ", ".join(dict.fromkeys(step.name for step in program.steps))
+        state = JobState(jobs_folder(policy), receipt, steps)
         run = Run(
-            program=program,
-            receipt=receipt,
-            engine=self.engine,
-            policy=policy,
-            grant=grant,
-            watch=watch,
-            state=state,
+            program=program, receipt=receipt, engine=self.engine, policy=policy, grant=grant, watch=watch, state=state
         )
-        with clock.telling():
-            self.ledger.begin(receipt)
-            kept = self._kept(job, run, version, clock)
-            state.forget()
-            return _shown(job, kept, cached=False)
+        try:
+            with clock.telling():
+                self.ledger.begin(receipt)
+                kept = self._kept(job, run, version, clock)
+                state.forget()
+                return _shown(job, kept, cached=False)
+        finally:
+            state.let_go()
 
     def _kept(self, job: Job, run: Run, version: str, clock: Clock) -> StoredRelease:
         """Run, and store what came of it before anybody sees it; a failure, which may depend on the data, as such."""
@@ -168,7 +166,7 @@ class Desk:
             pass
         raise LedgerError(
             "the answer could not be stored, so it is not shown; the charge stands: ask again with "
-            f"key={receipt.key!r}, which does not pay twice"
+            f"idempotency_key={receipt.key!r}, which does not pay twice"
         )
 
     def _version_after(self, program: Program) -> str:

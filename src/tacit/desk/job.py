@@ -61,7 +61,10 @@ class Run:
         return self.state.load()
 
     def progress(self, done: float | None) -> None:
-        """Tell whoever waits how far this is, from 0 to 1. A job that was stopped ends here."""
+        """Tell whoever waits how far this is, from 0 to 1. A job that was stopped, here or by `tacit job stop`, ends
+        now."""
+        if self.state.stop_wanted:
+            self.watch.stop()
         if self.watch.stopped:
             raise Stopped
         self.watch.tell(done)
@@ -118,6 +121,10 @@ class Job(ABC):
     @abstractmethod
     def show(self, kept: bytes, *, cached: bool) -> Release:
         """A release from what was kept, and from nothing else."""
+
+    def grant(self, policy: Policy) -> Grant | None:
+        """Leave that does not depend on who asks, for what the dataset itself pays; None for everything else."""
+        return None
 
     # --- for its quote
 

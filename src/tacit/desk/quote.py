@@ -24,7 +24,7 @@ class Hint:
     """One thing worth knowing before paying: `kind` is what it is about, `data` what it says of it, `words` a sentence.
 
     raised: the offer was below the least price. key, range: a constant that a column never is. noise: the error is
-    wider than everything that the answer could be.
+    wider than everything that the answer could be. profile: a profile of the table would spare a part of the price.
     """
 
     kind: str

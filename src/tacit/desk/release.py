@@ -18,6 +18,8 @@ from pyarrow.csv import write_csv
 from pyarrow.parquet import write_table
 
 from tacit.base import InputError, TacitError
+from tacit.base.former import former_names
+from tacit.desk.coverage import Coverage
 from tacit.desk.show import as_html, as_text, measured, notes_shown, number, table_of
 
 if TYPE_CHECKING:
@@ -57,21 +59,22 @@ class Release(ABC):
     def description(self) -> dict[str, Any]:
         """What a certificate says it is about: its kind and size, and the hash by which it is known again."""
 
+    @former_names(key="signing_key")
     def certificate(
         self,
         *,
         ledger: "Ledger | Path | str | None" = None,
-        key: "Signer | Path | str | None" = None,
+        signing_key: "Signer | Path | str | None" = None,
         sql: str | None = None,
     ) -> "Certificate":
         """How this was made and what it promises, for somebody who was not there.
 
-        With the `ledger` that it was paid from, the certificate proves its place there; with a private `key` it is
-        signed. `sql` is what was asked, which a release does not know.
+        With the `ledger` that it was paid from, the certificate proves its place there; with a private `signing_key` it
+        is signed. `sql` is what was asked, which a release does not know.
         """
         from tacit.desk.certificate.certificate import certify
 
-        return certify(self, ledger=ledger, key=key, sql=sql)
+        return certify(self, ledger=ledger, signing_key=signing_key, sql=sql)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -150,15 +153,27 @@ def release_from_bytes(data: bytes, *, cached: bool = False) -> Release:
 class TableRelease(Release):
     """The answer to one question. `table` has a column for each item of the SELECT list.
 
-    `intervals` holds, for a column of noisy numbers, the two ends of an interval that covers the noise at `confidence`.
+    `intervals` holds, for a column of noisy numbers, the two ends of an interval at `confidence`, and `coverage` what
+    it covers there: the truth, or only the noise, beyond which clipping may have taken something.
     """
 
     table: pa.Table
     intervals: Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
     confidence: float = 0.95
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
+
+    def covers(self, column: str) -> Coverage:
+        """What the interval of a column covers: the noise, if nothing is known."""
+        return self.coverage.get(column, Coverage(of="noise"))
+
+    @property
+    def noise_only(self) -> set[str]:
+        """The noisy columns whose intervals do not cover the truth."""
+        return {name for name in self.intervals if self.covers(name).of != "truth"}
 
     def arrow(self, *, intervals: bool = False) -> pa.Table:
-        """The table; with `intervals` each noisy column is followed by its two ends, `x_low` and `x_high`."""
+        """The table; with `intervals` each noisy column is followed by its ends, `x_low` and `x_high`, and by what they
+        cover, `x_covers`."""
         if not intervals:
             return self.table
         names, columns = [], []
@@ -169,6 +184,9 @@ class TableRelease(Release):
                 for end, values in zip(("low", "high"), self.intervals[name], strict=True):
                     names.append(f"{name}_{end}")
                     columns.append(pa.chunked_array([pa.array(list(values), pa.float64())]))
+                names.append(f"{name}_covers")
+                covers = [self.covers(name).of] * self.table.num_rows
+                columns.append(pa.chunked_array([pa.array(covers, pa.string())]))
         return pa.table(columns, names=names)
 
     def to_pandas(self, *, intervals: bool = False) -> "pandas.DataFrame":
@@ -233,6 +251,7 @@ class TableRelease(Release):
             "rows": [[_plain(value) for value in row] for row in zip(*self.table.to_pydict().values(), strict=True)],
             "intervals": {name: [list(low), list(high)] for name, (low, high) in self.intervals.items()},
             "confidence": self.confidence,
+            "coverage": {name: self.covers(name).json() for name in self.intervals},
             "notes": list(self.notes),
             "facts": dict(self.facts),
         }
@@ -246,10 +265,10 @@ class TableRelease(Release):
                 f"plot() needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
             ) from missing
         rows = [{name: _plotted(value) for name, value in row.items()} for row in self.rows()]
-        chart = answer(rows, self.intervals)
+        chart = answer(rows, self.intervals, noise_only=self.noise_only)
         if path is not None:
             asked = str(self.facts.get("dataset", "")) or "Private answer"
-            told = f"points are noisy answers, lines cover the noise with {self.confidence:.0%} probability"
+            told = f"points are noisy answers, lines their intervals, which hold with {self.confidence:.0%} probability"
             write(page([[chart]], title=asked, subtitle=told), Path(path))
         return chart
 
@@ -271,6 +290,7 @@ class TableRelease(Release):
             "notes": list(self.notes),
             "facts": dict(self.facts),
             "intervals": list(self.intervals),
+            "coverage": {name: covers.json() for name, covers in self.coverage.items()},
         }
         ends = [pa.array(list(end), pa.float64()) for pair in self.intervals.values() for end in pair]
         names = [*self.table.column_names, *(str(number) for number in range(len(ends)))]
@@ -298,6 +318,7 @@ class TableRelease(Release):
             table=whole.select(range(count)),
             intervals={name: (ends[2 * i], ends[2 * i + 1]) for i, name in enumerate(head["intervals"])},
             confidence=head["confidence"],
+            coverage={name: Coverage.from_json(covers) for name, covers in head.get("coverage", {}).items()},
             notes=tuple(head["notes"]),
             facts=head["facts"],
         )
@@ -319,7 +340,8 @@ class TableRelease(Release):
         below, above = value - low, high - value
         # a value that was rounded to a whole number is not quite in the middle, and its noise is as large as before
         rounded = isinstance(value, int) and abs(below - above) <= 1
-        return measured(value, (below + above) / 2 if rounded else max(below, above))
+        shown = measured(value, (below + above) / 2 if rounded else max(below, above))
+        return f"{shown} noise" if name in self.noise_only else shown
 
     @property
     def _remarks(self) -> list[str]:

@@ -56,13 +56,15 @@ def _fixed(value: float, places: int) -> str:
 
 def digits(value: Fraction) -> str:
     """Three digits of an amount, rounded up."""
-    return f"{Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(float(value))):g}"
+    found = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{float(found):g}"
 
 
 def spelled(cost: Cost) -> str:
     """A cost in a single currency, with its δ if it has one."""
-    name, value = ("epsilon", cost.epsilon) if cost.epsilon is not None else ("rho", cost.rho)
-    text = f"{name} {float(value or 0):.4g}"
+    amounts = {name: getattr(cost, name) for name in ("epsilon", "rho", "mu_squared")}
+    name, value = next((name, value) for name, value in amounts.items() if value is not None)
+    text = f"{name} {float(value):.4g}"
     return f"{text}, delta {float(cost.delta):.3g}" if cost.delta else text
 
 

@@ -6,10 +6,9 @@ are the tables behind a view. No rows are read. Of a text file the original is c
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import duckdb
@@ -18,14 +17,16 @@ from sqlglot import exp
 
 from tacit.base import PolicyError, TacitError
 from tacit.engine.connect import local_table
+from tacit.engine.dialect import POSTGRES
 from tacit.engine.engine import Engine
-from tacit.policy import Claim, Policy, Table
-from tacit.policy.dataset import EngineName as Kind
+from tacit.engine.result import Fetch
+from tacit.policy import Claim, Policy
+from tacit.policy.model import EngineName as Kind
 from tacit.policy.model import Where
 from tacit.policy.source import EACH_ROW, EVERY_FILE, TREE, WHOLE, by_column, identity, is_url
 from tacit.policy.source import FILES as ENDINGS
 
-__all__ = ["claims_of", "postgres_origins", "tables_behind", "unit_of"]
+__all__ = ["claims_of", "postgres_origins", "tables_behind"]
 
 VIEWS = "SELECT lower(schema_name || '.' || view_name), sql FROM duckdb_views() WHERE NOT internal"
 MAY_KNOW = "SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')"
@@ -59,15 +60,10 @@ def tables_behind(path: Path, name: str) -> list[str]:
     if not path.is_file():
         return []
     views = _views(path)
-    found: list[str] = []
-    waiting = [name]
-    while waiting:
-        definition = views.get(waiting.pop())
-        for table in [] if definition is None else _named_in(definition):
-            if table not in found and table != name:
-                found.append(table)
-                waiting.append(table)
-    return found
+    known = [name]
+    for at in known:  # which grows
+        known += dict.fromkeys(table for table in _named_in(views.get(at)) if table not in known)
+    return known[1:]
 
 
 def _views(path: Path) -> dict[str, str]:
@@ -79,7 +75,9 @@ def _views(path: Path) -> dict[str, str]:
     raise TacitError(f"{path.name} cannot be opened as a DuckDB file: nothing was charged, and nothing was looked at")
 
 
-def _named_in(definition: str) -> Iterator[str]:
+def _named_in(definition: str | None) -> Iterator[str]:
+    if definition is None:
+        return
     try:
         read = sqlglot.parse_one(definition, dialect="duckdb")
     except sqlglot.errors.SqlglotError:
@@ -94,14 +92,10 @@ def _named_in(definition: str) -> Iterator[str]:
             yield f"{table.db or 'main'}.{table.name}".casefold()
 
 
-Fetch = Callable[[str], Sequence[Sequence[Any]]]
-
-
 def postgres_origins(fetch: Fetch, table: str, url: str, unit: str | None) -> tuple[Claim, ...]:
     """A table and what it reads, by their numbers in this very server and by their names. `table` is quoted SQL."""
     place = identity(url) if is_url(url) else None  # libpq knows other ways to say where a server is
-    quoted = "'" + table.replace("'", "''") + "'"
-    found = list(zip(*fetch(READS.format(table=quoted)), strict=True))
+    found = list(zip(*fetch(READS.format(table=POSTGRES.text(table))), strict=True))
     system = fetch(SYSTEM)[0][0] if fetch(MAY_KNOW)[0][0] else None
     claims = set()
     for number, name, own, database in found:
@@ -118,13 +112,6 @@ CATALOG = "spark-catalog:"  # whichever master runs the questions
 UNSAID = ("spark_catalog", "default")  # what Spark puts before a name that is not said in full
 
 
-def unit_of(table: Table) -> str | None:
-    """Whom the rows of a table are counted for, as a claim says it; None if nobody is named yet."""
-    if table.each_row_is_a_unit:
-        return EACH_ROW
-    return None if table.unit is None else by_column(table.unit)
-
-
 def claims_of(policy: Policy, engine: Engine | None = None, tables: Collection[str] | None = None) -> tuple[Claim, ...]:
     """The claims of these tables, or of all; a public table may be everybody's, and is claimed by nobody.
 
@@ -134,7 +121,8 @@ def claims_of(policy: Policy, engine: Engine | None = None, tables: Collection[s
     for name in policy.tables if tables is None else tables:
         table = policy.tables.get(name)
         if table is not None and table.private:
-            unit = unit_of(table)
+            unit = None if table.unit_column is None else by_column(table.unit_column)  # None if nobody is named yet
+            unit = EACH_ROW if table.each_row_is_a_unit else unit
             found.update(_claims(policy, name, policy.where(name), unit))
             found.update(() if engine is None else engine.origins(name, unit))
     if engine is None:  # a file that is not there yet
@@ -145,35 +133,34 @@ def claims_of(policy: Policy, engine: Engine | None = None, tables: Collection[s
 def _claims(policy: Policy, name: str, where: Where, unit: str | None) -> Iterator[Claim]:
     kind = policy.dataset.engine
     if where.file is not None and is_url(where.file) and not where.file.lower().startswith("file:"):
-        yield Claim(_object(where.file), WHOLE, unit)
+        scheme, _, rest = identity(where.file).partition("://")  # one name for what is in a store of objects
+        yield Claim(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}", WHOLE, unit)
     elif kind is Kind.POSTGRES:
         if where.database is not None:
-            yield Claim(identity(where.database), schema_qualified(where.name or name), unit)
+            yield Claim(identity(where.database), _in_schema(where.name or name, "public"), unit)
     elif kind is Kind.SPARK and where.file is None:
-        yield from _catalog(policy, where.name or name, unit)
+        parts = (where.name or name).casefold().split(".")
+        full = ".".join([*UNSAID[: max(0, 3 - len(parts))], *parts])
+        yield Claim(CATALOG, full, unit)
+        if policy.dataset.source is not None and is_url(policy.dataset.source):
+            yield Claim(identity(policy.dataset.source), full, unit)
     else:
         yield from _local(policy, name, where, unit, deep=kind is Kind.SPARK)
 
 
-def schema_qualified(name: str, schema: str = "public") -> str:
+def _in_schema(name: str, schema: str) -> str:
     return name if "." in name else f"{schema}.{name}"
-
-
-def _catalog(policy: Policy, name: str, unit: str | None) -> Iterator[Claim]:
-    parts = name.casefold().split(".")
-    full = ".".join([*UNSAID[: max(0, 3 - len(parts))], *parts])
-    yield Claim(CATALOG, full, unit)
-    source = policy.dataset.source
-    if source is not None and is_url(source):
-        yield Claim(identity(source), full, unit)
 
 
 # --- files
 
 
 def _local(policy: Policy, name: str, where: Where, unit: str | None, *, deep: bool) -> Iterator[Claim]:
+    file = where.file
     try:
-        found = local_table(name, where) if where.file is None else Path(_path(where.file))
+        found = (
+            local_table(name, where) if file is None else Path(unquote(urlsplit(file).path) if is_url(file) else file)
+        )
     except PolicyError:
         found = None
     place, inside = found if isinstance(found, tuple) else (found, None)
@@ -182,7 +169,7 @@ def _local(policy: Policy, name: str, where: Where, unit: str | None, *, deep: b
     if place is None:
         return
     if inside is not None:
-        table = schema_qualified(inside, "main").casefold()
+        table = _in_schema(inside, "main").casefold()
         for part, whose in [(table, unit), *((each, None) for each in tables_behind(place, table))]:
             yield from _file(place, part, whose)
     elif place.is_dir():
@@ -210,13 +197,3 @@ def _named(path: Path) -> str:
     if real.isprintable() and len(os.fsencode(real)) <= LONGEST:
         return f"file:{real}"
     return f"file:sha256:{sha256(os.fsencode(real)).hexdigest()}"
-
-
-def _path(text: str) -> str:
-    return unquote(urlsplit(text).path) if is_url(text) else text
-
-
-def _object(url: str) -> str:
-    """One name for a file or folder in a store of objects."""
-    scheme, _, rest = identity(url).partition("://")
-    return f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}"

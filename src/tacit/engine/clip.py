@@ -24,14 +24,14 @@ from tacit.base import InputError
 from tacit.engine.dialect import Dialect
 from tacit.plan.bounded import Clip, Norm
 
-__all__ = ["Whole", "thresholds", "whole_clip"]
+__all__ = ["WholeClip", "thresholds", "whole_clip"]
 
 SLACK = 1 - Fraction(1, 2**48)
 LEAST_BITS, MOST_BITS, SPARE_BITS = 32, 48, 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whole:
+class WholeClip:
     """A clip with whole factors: a unit is over it if its N is above `threshold`; `reach` is c."""
 
     norm: Norm
@@ -80,8 +80,10 @@ class Whole:
         return f"CASE WHEN {size} > {self.threshold} THEN {dialect.number(self.reach)} / {root} END"
 
 
-def whole_clip(clip: Clip, bound: Fraction) -> Whole:
+def whole_clip(clip: Clip, bound: Fraction | None) -> WholeClip:
     """The clip in whole numbers, at this bound; an error where magnitudes would not be proven."""
+    if bound is None:
+        raise InputError(f"the bound of {', '.join(clip.names)} was not chosen yet")
     if len(clip.names) != len(clip.scales) or not clip.names:
         raise InputError("a clip needs names, and a scale for each of them")
     if min(clip.scales) <= 0 or bound < 0:
@@ -99,10 +101,10 @@ def whole_clip(clip: Clip, bound: Fraction) -> Whole:
     if Fraction(number) > reach * SLACK:
         number = nextafter(number, -inf)
     threshold = int(reach * reach) if clip.norm == "l2" else int(reach)
-    return Whole(norm=clip.norm, factors=factors, bits=bits, threshold=threshold, reach=max(number, 0.0))
+    return WholeClip(norm=clip.norm, factors=factors, bits=bits, threshold=threshold, reach=max(number, 0.0))
 
 
-def thresholds(clip: Clip, edges: Sequence[int]) -> tuple[Whole, tuple[int, ...]]:
+def thresholds(clip: Clip, edges: Sequence[int]) -> tuple[WholeClip, tuple[int, ...]]:
     """The clip at its largest edge, and for each edge e the largest N with norm ≤ e."""
     if not edges or list(edges) != sorted(set(edges)) or edges[0] < 0:
         raise InputError("edges must be whole numbers that rise, from zero or above")

@@ -1,31 +1,48 @@
-"""From a policy to the engine that reads its tables."""
+"""From a policy to the engine that reads its tables, and whether these have what the policy declares.
+
+Names and types are compared before any row is read. A declared type that the data does not have would fail on some
+values and not on others, so it is refused here, as are units that cannot be told apart exactly, or not compared from
+table to table.
+"""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.base import PolicyError, TacitError
-from tacit.engine.check import check
+from tacit.base import EngineError, InputError, PolicyError, TacitError
 from tacit.engine.engine import Engine
 from tacit.engine.source.copies import Copies, state_folder
-from tacit.engine.source.form import DELIMITERS
 from tacit.engine.source.listing import DATABASES, listed
 from tacit.engine.source.tables import DatabaseSource, FileSource
+from tacit.engine.source.text import DELIMITERS
+from tacit.engine.unit import UnitKind, column_kind, unit_kind
 from tacit.engine.watch import Limits
-from tacit.policy import Policy, Table
-from tacit.policy.dataset import EngineName as Kind
+from tacit.policy import Column, ColumnType, Policy, Table
 from tacit.policy.declaration import quoted
+from tacit.policy.kind import decimals
+from tacit.policy.model import EngineName as Kind
 from tacit.policy.model import Where
 from tacit.policy.source import filled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["copies_of", "local_sources", "local_table", "open_engine"]
+__all__ = ["check", "check_units", "copies_of", "local_sources", "local_table", "open_engine"]
 
 ENDINGS = (".parquet", *DELIMITERS, "")
 MASTER = re.compile(r"spark://.+|k8s://.+|yarn|local(-cluster)?(\[[^\]]+\])?")
+FITS = {  # what may be stored where this is declared
+    ColumnType.INTEGER: {ColumnType.INTEGER},
+    ColumnType.DECIMAL: {ColumnType.INTEGER, ColumnType.DECIMAL, ColumnType.FLOAT},
+    ColumnType.FLOAT: {ColumnType.INTEGER, ColumnType.DECIMAL, ColumnType.FLOAT},
+    ColumnType.BOOLEAN: {ColumnType.BOOLEAN},
+    ColumnType.TEXT: {ColumnType.TEXT},
+    ColumnType.DATE: {ColumnType.DATE, ColumnType.TIMESTAMP},
+    ColumnType.TIMESTAMP: {ColumnType.TIMESTAMP},  # PostgreSQL has dates that are no timestamps, and fails on them
+}
+LISTED = 12
 
 
 def open_engine(policy: Policy, *, limits: Limits | None = None) -> Engine:
@@ -34,13 +51,22 @@ def open_engine(policy: Policy, *, limits: Limits | None = None) -> Engine:
     `limits` are of each question; left out, they are those of `Limits()`.
     """
     places = {name: policy.where(name) for name in policy.tables}
-    kind = policy.dataset.engine
-    if kind is Kind.DUCKDB:
+    texts: list[str] = []
+    engine: Engine
+    if policy.dataset.engine is Kind.DUCKDB:
+        from tacit.engine.duckdb import DuckDBEngine
+
         local = local_sources(policy)
         texts = [name for name, source in local.items() if isinstance(source, FileSource) and listed(source.path).text]
-        return _checked(policy, _duckdb(local, limits), texts)
-    engine = _postgres(policy, places, limits) if kind is Kind.POSTGRES else _spark(policy, places, limits)
-    return _checked(policy, engine, ())
+        engine = DuckDBEngine(local, limits=limits)
+    else:
+        engine = (_postgres if policy.dataset.engine is Kind.POSTGRES else _spark)(policy, places, limits)
+    try:
+        check(policy, engine, compared=texts)  # text was, when it was read
+    except BaseException:
+        engine.close()
+        raise
+    return engine
 
 
 def copies_of(policy: Policy) -> Copies:
@@ -59,24 +85,8 @@ def local_sources(policy: Policy, *, only: Collection[str] | None = None) -> dic
         if isinstance(place, Path):
             found[name] = FileSource(path=place, table=table, copies=copies, remedy=remedy)
         else:
-            found[name] = DatabaseSource(place[0], place[1], table.unit, not table.public)
+            found[name] = DatabaseSource(place[0], place[1], table.unit_column, not table.public)
     return found
-
-
-def _checked(policy: Policy, engine: Engine, texts: Collection[str]) -> Engine:
-    """The engine, compared with the policy; text was, when it was read."""
-    try:
-        check(policy, engine, compared=texts)
-    except BaseException:
-        engine.close()
-        raise
-    return engine
-
-
-def _duckdb(local: Mapping[str, Any], limits: Limits | None) -> Engine:
-    from tacit.engine.duckdb import DuckDBEngine
-
-    return DuckDBEngine(local, limits=limits)
 
 
 def _postgres(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -> Engine:
@@ -84,13 +94,11 @@ def _postgres(policy: Policy, places: Mapping[str, Where], limits: Limits | None
 
     files = [name for name, where in places.items() if where.file is not None]
     if files:
-        raise PolicyError(
-            *(
-                f'table {quoted(name)}: its source is a file, and engine = "postgres" reads tables of a database: '
-                'write the name it has there, such as source = "schema.table", or engine = "duckdb"'
-                for name in files
-            )
+        said = (
+            'its source is a file, and engine = "postgres" reads tables of a database: write the name it has there, '
+            'such as source = "schema.table", or engine = "duckdb"'
         )
+        raise PolicyError(*(f"table {quoted(name)}: {said}" for name in files))
     urls = {where.database for where in places.values() if where.database is not None}
     if len(urls) != 1:
         raise PolicyError(
@@ -116,9 +124,13 @@ def _spark(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -
             "[dataset], and where the data lies as the source of each table"
         )
     tables = {name: where.file if where.file is not None else where.name or name for name, where in places.items()}
+    columns = {  # that questions may read, as they are stored
+        name: {column for column, declared in table.columns.items() if not declared.hidden}
+        | ({table.unit_column} if table.unit_column is not None else set())
+        for name, table in policy.tables.items()
+    }
     spark, failed = _running(master) or master, ""
     try:
-        columns = {name: _columns(table) for name, table in policy.tables.items()}
         return SparkEngine(spark, tables, columns=columns, units=_units(policy), limits=limits)
     except TacitError:
         raise
@@ -129,13 +141,7 @@ def _spark(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -
 
 def _units(policy: Policy) -> dict[str, str | None]:
     """The private tables with the columns that name their units."""
-    return {name: table.unit for name, table in policy.tables.items() if not table.public}
-
-
-def _columns(table: Table) -> set[str]:
-    """The stored columns that questions may read."""
-    named = {name for name, column in table.columns.items() if not column.hidden}
-    return named if table.unit is None else {*named, table.unit}
+    return {name: table.unit_column for name, table in policy.tables.items() if not table.public}
 
 
 def _running(master: str) -> "SparkSession | None":
@@ -161,13 +167,100 @@ def local_table(name: str, where: Where) -> Any:
         raise PolicyError(
             f'table "{name}" has no source: declare source = "file.parquet" for it, or a source for the dataset'
         )
-    place = Path(where.database)
-    if place.suffix.lower() in DATABASES and not place.is_dir():
-        return place, where.name or name
-    if place.is_dir():
-        for ending in ENDINGS:
-            found = place / f"{where.name or name}{ending}"
-            if found.exists():
-                return found
-        raise PolicyError(f'table "{name}": the folder {place} has no {where.name or name}.parquet and no .csv')
-    return place
+    place, inside = Path(where.database), where.name or name
+    if not place.is_dir():
+        return (place, inside) if place.suffix.lower() in DATABASES else place
+    found = next((file for ending in ENDINGS if (file := place / f"{inside}{ending}").exists()), None)
+    if found is None:
+        raise PolicyError(f'table "{name}": the folder {place} has no {inside}.parquet and no .csv')
+    return found
+
+
+def check(policy: Policy, engine: Engine, *, texts: Collection[str] = (), compared: Collection[str] = ()) -> None:
+    """Raise PolicyError with every declared table or column that is missing or has another type.
+
+    `texts` are the tables that are stored as text, each value of which is cast to what was declared; `compared` those
+    that need no second look.
+    """
+    looked = {name: table for name, table in policy.tables.items() if name not in compared}
+    problems = [text for name, table in looked.items() for text in _table(engine, name, table, is_text=name in texts)]
+    if problems:
+        raise PolicyError(*problems)
+    check_units(policy, engine)
+
+
+def check_units(policy: Policy, engine: Engine) -> None:
+    """Raise PolicyError where the units of a table cannot be told apart exactly, or differ in kind between tables."""
+    kinds: dict[str, UnitKind] = {}
+    problems = []
+    for name, table in policy.tables.items():
+        unit = None if table.public else table.unit_column
+        stored = {} if unit is None else _stored(engine, name) or {}
+        if unit is None or unit not in stored:
+            continue  # `check` has said so
+        column = table.columns.get(unit)
+        try:
+            kinds[name] = unit_kind(None if column is None else column.type, stored[unit])
+        except InputError as error:
+            problems.append(f"table {quoted(name)}: unit_column = {quoted(unit)}: {error}")
+    first = next(iter(kinds), "")
+    problems += [
+        f"table {quoted(name)}: its unit is compared as {kind}, and that of table {quoted(first)} as {kinds[first]}: "
+        "declare one type for the unit's column in both"
+        for name, kind in kinds.items()
+        if kind is not kinds[first]
+    ]
+    if problems:
+        raise PolicyError(*problems)
+
+
+def _table(engine: Engine, name: str, table: Table, *, is_text: bool) -> Iterator[str]:
+    stored = _stored(engine, name)
+    if stored is None:
+        yield (
+            f"table {quoted(name)}: cannot be found in the data, or may not be read: check its name and source in the "
+            "policy, and what the account may see"
+        )
+        return
+    for column, declared in table.columns.items():
+        place = f"table {quoted(name)}, column {quoted(column)}"
+        if column not in stored:
+            yield f"{place}: the data has no such column; {_meant(column, stored, is_text=is_text)}"
+        elif not is_text:
+            yield from (f"{place}: {problem}" for problem in _type(stored[column], declared))
+    if table.unit_column is not None and table.unit_column not in stored:
+        place = f"table {quoted(name)}: unit_column = {quoted(table.unit_column)}"
+        yield f"{place}: the data has no such column; {_meant(table.unit_column, stored, is_text=is_text)}"
+
+
+def _stored(engine: Engine, name: str) -> Mapping[str, str] | None:
+    try:
+        return engine.columns(name) or None
+    except EngineError:
+        return None
+
+
+def _type(native: str, declared: Column) -> Iterator[str]:
+    if declared.type is None or declared.hidden:
+        return
+    found = column_kind(native)
+    if declared.type is ColumnType.INTEGER and found is ColumnType.DECIMAL and decimals(native) == 0:
+        return
+    if found is None:
+        yield (
+            f"it is declared as {declared.type}, and the data has {native}, which cannot be asked about: declare it "
+            "hidden = true, or name a view as the table's source that casts it"
+        )
+    elif found not in FITS[declared.type]:
+        yield f"it is declared as {declared.type}, and the data has {native}: declare type = {quoted(str(found))}"
+
+
+def _meant(name: str, stored: Mapping[str, str], *, is_text: bool) -> str:
+    """What somebody may have meant. The first line of a text file may be a person's row: it is not shown."""
+    if is_text:
+        return f"the first line of its file names {len(stored)} others; if it is no line of names, declare header"
+    folded = {each.casefold(): each for each in stored}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f"did you mean {quoted(folded[close[0]])}?"
+    return f"it has {', '.join(map(quoted, sorted(stored)[:LISTED]))}{' …' if len(stored) > LISTED else ''}"

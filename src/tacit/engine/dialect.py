@@ -20,6 +20,8 @@ LARGEST_DOUBLE = 1.7976931348623157e308
 LONGEST_NAME = 63  # bytes, in PostgreSQL, which cuts off the rest
 DIGITS = 38  # of a whole number: as many as every engine holds
 HALF = 2**63
+YEAR, MONTH, DAY = (f"CAST(SUBSTRING({{0}}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))  # of a text
+BEGIN = f"MAKE_DATE({YEAR}, {MONTH}, 1) + ({DAY} - 1)"  # of PostgreSQL: a day that the month has not is in the next
 CUT = f"(CASE WHEN ABS({{x}}) < {{n[{WHOLE // 2}]}} THEN CAST(? AS DOUBLE) ELSE {{x}} END)"  # of Spark, as integers
 PLAIN = pattern(r"[A-Za-z0-9 _.,:;/%#@!?*+=<>()\[\]|^~&-]*")  # what no setting of any engine reads as something else
 
@@ -41,7 +43,24 @@ class Dialect:
     any_text = True  # functions take every text and truth value, also one that breaks its facts
     cast_moments: tuple[str, ...] = ("timestamp_s", "timestamp_ms", "timestamp_ns")  # whose infinities survive a cast
     wide_integers: tuple[str, ...] = ("ubigint", "hugeint", "uhugeint", "uint64", "int128", "uint128")
+    places = frozenset({"rowid"})  # columns that say where a row stands in its table
     halves = ("({} // {})", "({} % {})")  # the quotient and the remainder of whole numbers
+    cast = "TRY_CAST({} AS {})"  # NULL where the value does not fit, or an error where `total` is not so
+    truncated = "CAST(TRUNC({}) AS BIGINT)"  # a double below 2^63 toward zero, as an integer
+    finite = "(CASE WHEN ISFINITE({0}) THEN {0} END)"  # a moment of one of `cast_moments`; NULL for infinities
+    bytewise = "{}"  # a text that is compared by its bytes, whatever the collation of the column
+    matches = "REGEXP_FULL_MATCH({}, '{}')"  # whether a whole text fits a pattern of ours, without quote and backslash
+    truth_to_double = "CAST({} AS DOUBLE)"
+    # the date of a text that has the form of one; NULL for 0000-01-01 and 2023-02-30
+    text_to_date = "CASE WHEN {0} >= '0001' THEN TRY_CAST({0} AS DATE) END"
+    interval = "'{}' {}"
+    stored_text = '(CAST({} AS VARCHAR) COLLATE "C")'  # as bytes; NULL where it is not UTF-8
+    stored_padded = stored_text  # the same of a char(n), without the blanks that fill it up
+    stored_whole = f"TRY_CAST({{}} AS {digits})"  # that 64 bits may not hold: of at most 38 digits, else NULL
+    # by its value: as its digits, since decimals of two scales may not compare
+    stored_decimal = "CAST({} AS VARCHAR)"
+    # the same with a point, without a 0 before it where the type has no room for one
+    stored_pointed = r"REGEXP_REPLACE(RTRIM(RTRIM(CAST({} AS VARCHAR), '0'), '.'), '^(-?)([.]|$)', '\10\2')"
     templates: Mapping[str, str] = {"sign": "CAST(SIGN({x}) AS DOUBLE)"}  # of operations that differ from the plan's
 
     def __str__(self) -> str:
@@ -58,6 +77,11 @@ class Dialect:
         if not name or "\0" in name:
             raise InputError("a name is empty or holds the character NUL, which no engine takes")
         return '"' + name.replace('"', '""') + '"'
+
+    def dotted(self, name: str, schema: str = "") -> str:
+        """A name in parts, such as schema.table, each in quotes; in `schema` where it has one part."""
+        parts = name.split(".")
+        return ".".join(map(self.identifier, [schema, *parts] if schema and len(parts) == 1 else parts))
 
     def constant(self, value: Value, kind: Type) -> str:
         """A constant of this type, numbers as the nearest double."""
@@ -94,10 +118,6 @@ class Dialect:
     def _quoted(self, value: str) -> str:
         return "'" + value.replace("'", "''") + "'"
 
-    def cast(self, sql: str, kind: str) -> str:
-        """NULL where the value does not fit, or an error where `total` is not so."""
-        return f"TRY_CAST({sql} AS {kind})"
-
     def to_double(self, sql: str) -> str:
         return f"CAST({sql} AS {self.double})"
 
@@ -112,10 +132,6 @@ class Dialect:
     def product(self, sql: str, factor: str) -> str:
         """Two integers below 2^63 and 2^48 multiplied, as wide as it gets."""
         return f"{self.factor(sql)} * {factor}"
-
-    def truncated(self, sql: str) -> str:
-        """A double below 2^63 toward zero, as an integer."""
-        return f"CAST(TRUNC({sql}) AS BIGINT)"
 
     def wide_to_double(self, sql: str) -> str:
         """A wide whole number ≥ 0 as the same double in every engine, within 2^-52 of it.
@@ -135,21 +151,6 @@ class Dialect:
         inner = ", ".join(f"'{field}': {part}" for field, part in parts)
         return f"list_transform([{{{inner}}}], lambda {name}: {inside})[1]"
 
-    def bytewise(self, sql: str) -> str:
-        """A text that is compared by its bytes, whatever the collation of the column."""
-        return sql
-
-    def matches(self, sql: str, expression: str) -> str:
-        """Whether the whole text fits a regular expression of ours, which holds no quote and no backslash."""
-        return f"REGEXP_FULL_MATCH({sql}, '{expression}')"
-
-    def truth_to_double(self, sql: str) -> str:
-        return self.to_double(sql)
-
-    def text_to_date(self, sql: str) -> str:
-        """The date of a text that has the form of one; NULL for 0000-01-01 and 2023-02-30."""
-        return f"CASE WHEN {sql} >= '0001' THEN TRY_CAST({sql} AS DATE) END"
-
     def trunc(self, unit: str, sql: str, kind: Type) -> str:
         """The beginning of the unit that a date or a timestamp is in."""
         return f"CAST(DATE_TRUNC('{unit}', {sql}) AS {self.type_name(kind)})"
@@ -160,24 +161,8 @@ class Dialect:
 
     def later(self, sql: str, amount: int, unit: str, kind: Type) -> str:
         """So many months, days, hours … later; the result is known to be within years 1 to 9999."""
-        moved = f"{sql} + INTERVAL {self._interval(amount, unit)}"
+        moved = f"{sql} + INTERVAL {self.interval.format(amount, unit)}"
         return f"CAST({moved} AS DATE)" if kind is Type.DATE else f"({moved})"
-
-    def _interval(self, amount: int, unit: str) -> str:
-        return f"'{amount}' {unit.upper()}"
-
-    def stored_text(self, sql: str, *, padded: bool) -> str:
-        """A stored text as bytes, without the blanks that fill up a char(n); NULL where it is not UTF-8."""
-        return f'(CAST({sql} AS {self.string}) COLLATE "C")'
-
-    def stored_whole(self, sql: str) -> str:
-        """A stored whole number that 64 bits may not hold: of at most 38 digits, else NULL."""
-        return self.cast(sql, self.digits)
-
-    def stored_decimal(self, sql: str, *, point: bool) -> str:
-        """A stored decimal by its value: as its digits, since decimals of two scales may not compare."""
-        text = f"CAST({sql} AS VARCHAR)"  # without a 0 before the point where the type has no room for one
-        return f"REGEXP_REPLACE(RTRIM(RTRIM({text}, '0'), '.'), '^(-?)([.]|$)', '\\10\\2')" if point else text
 
 
 class _Postgres(Dialect):
@@ -187,7 +172,23 @@ class _Postgres(Dialect):
     wide = counted = digits = "NUMERIC"
     total = columnar = any_text = False
     cast_moments = wide_integers = ()
+    places = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax"})
     halves = ("DIV({}, {})", "MOD({}, {})")
+    cast = "CAST({} AS {})"
+    bytewise = '({} COLLATE "C")'
+    matches = "({} COLLATE \"C\") ~ '^({})$'"
+    truth_to_double = "CAST(CAST({} AS INTEGER) AS DOUBLE PRECISION)"
+    text_to_date = (
+        "CASE WHEN ({0} COLLATE \"C\") < '0001' THEN NULL "
+        f"WHEN EXTRACT(month FROM {BEGIN}) = {MONTH} THEN {BEGIN} END"
+    )
+    interval = "'{} {}'"
+    stored_text = stored_padded = '(CAST({} AS TEXT) COLLATE "C")'
+    stored_whole = f"(CASE WHEN ABS({{0}}) < 1e{DIGITS} THEN {{0}} END)"  # NaN is above everything
+    # neither NaN nor infinite
+    stored_decimal = stored_pointed = (
+        "(CASE WHEN CAST({0} AS NUMERIC) - CAST({0} AS NUMERIC) = 0 THEN CAST({0} AS NUMERIC) END)"
+    )
     templates: Mapping[str, str] = {
         "modulo": f"(CASE WHEN {{y}} <> {{n[0]}} AND ABS({{x}}) <= {{n[{WHOLE}]}} AND ABS({{y}}) <= {{n[{WHOLE}]}} "
         "THEN CAST(CAST({x} AS BIGINT) % CAST({y} AS BIGINT) AS {double}) END)",
@@ -207,9 +208,6 @@ class _Postgres(Dialect):
     def _quoted(self, value: str) -> str:
         return ("E" if "\\" in value else "") + super()._quoted(value.replace("\\", "\\\\")) + "::text"
 
-    def cast(self, sql: str, kind: str) -> str:
-        return f"CAST({sql} AS {kind})"
-
     def extreme(self, function: str, kind: Type) -> str:
         return {"MIN": "BOOL_AND", "MAX": "BOOL_OR"}[function] if kind is Type.BOOLEAN else function
 
@@ -219,37 +217,12 @@ class _Postgres(Dialect):
             f"(SELECT {inside} FROM (SELECT {inner} OFFSET 0) AS {name})"  # OFFSET keeps the parts from going back in
         )
 
-    def bytewise(self, sql: str) -> str:
-        return f'({sql} COLLATE "C")'
-
-    def matches(self, sql: str, expression: str) -> str:
-        return f"{self.bytewise(sql)} ~ '^({expression})$'"
-
-    def truth_to_double(self, sql: str) -> str:
-        return self.to_double(f"CAST({sql} AS INTEGER)")
-
-    def text_to_date(self, sql: str) -> str:
-        year, month, day = (f"CAST(SUBSTRING({sql}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
-        begin = f"MAKE_DATE({year}, {month}, 1) + ({day} - 1)"
-        early = f"{self.bytewise(sql)} < '0001'"
-        return f"CASE WHEN {early} THEN NULL WHEN EXTRACT(month FROM {begin}) = {month} THEN {begin} END"
-
     def trunc(self, unit: str, sql: str, kind: Type) -> str:
         return super().trunc(unit, f"CAST({sql} AS TIMESTAMP)" if kind is Type.DATE else sql, kind)
 
     def extract(self, field: str, sql: str) -> str:
         found = f"EXTRACT({field} FROM {sql})"
         return self.to_double(f"FLOOR({found})" if field == "second" else found)
-
-    def _interval(self, amount: int, unit: str) -> str:
-        return f"'{amount} {unit}'"
-
-    def stored_whole(self, sql: str) -> str:
-        return f"(CASE WHEN ABS({sql}) < 1e{DIGITS} THEN {sql} END)"  # NaN is above everything
-
-    def stored_decimal(self, sql: str, *, point: bool) -> str:
-        wide = self.cast(sql, self.wide)
-        return f"(CASE WHEN {wide} - {wide} = 0 THEN {wide} END)"  # neither NaN nor infinite
 
 
 class _Spark(Dialect):
@@ -264,7 +237,15 @@ class _Spark(Dialect):
     materialized = ""
     columnar = any_text = False
     cast_moments = wide_integers = ()
+    places = frozenset[str]()  # what there is can be seen in the plan
     halves = ("({} div {})", "({} % {})")
+    truncated = "CAST({} AS BIGINT)"
+    matches = "REGEXP_REPLACE({0}, '^({1})$', '') = '' AND {0} <> ''"  # $ alone lets a last newline pass
+    stored_text = "TRY_VALIDATE_UTF8(COLLATE(CAST({} AS STRING), 'UTF8_BINARY'))"
+    stored_padded = "TRY_VALIDATE_UTF8(RTRIM(COLLATE(CAST({} AS STRING), 'UTF8_BINARY')))"
+    stored_whole = "{}"
+    stored_decimal = "CAST({} AS STRING)"
+    stored_pointed = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST({} AS STRING)))"
     fields: Mapping[str, str] = {
         "dow": "(DAYOFWEEK({}) - 1)", "isodow": "(WEEKDAY({}) + 1)", "doy": "DAYOFYEAR({})", "week": "WEEKOFYEAR({})"
     }  # fmt: skip
@@ -294,15 +275,9 @@ class _Spark(Dialect):
     def product(self, sql: str, factor: str) -> str:
         return f"{self.factor(sql)} * CAST({factor} AS DECIMAL(18, 0))"
 
-    def truncated(self, sql: str) -> str:
-        return f"CAST({sql} AS BIGINT)"
-
     def let(self, name: str, parts: Sequence[tuple[str, str]], inside: str) -> str:
         inner = ", ".join(f"'{field}', {part}" for field, part in parts)
         return f"element_at(transform(array(named_struct({inner})), {name} -> {inside}), 1)"
-
-    def matches(self, sql: str, expression: str) -> str:
-        return f"REGEXP_REPLACE({sql}, '^({expression})$', '') = '' AND {sql} <> ''"  # $ alone lets a last newline pass
 
     def trunc(self, unit: str, sql: str, kind: Type) -> str:
         if unit in ("hour", "minute", "second"):
@@ -319,17 +294,6 @@ class _Spark(Dialect):
     def later(self, sql: str, amount: int, unit: str, kind: Type) -> str:
         days = kind is Type.DATE and unit == "day"
         return f"DATE_ADD({sql}, {amount})" if days else super().later(sql, amount, unit, kind)
-
-    def stored_text(self, sql: str, *, padded: bool) -> str:
-        text = f"COLLATE(CAST({sql} AS STRING), 'UTF8_BINARY')"
-        return f"TRY_VALIDATE_UTF8({f'RTRIM({text})' if padded else text})"
-
-    def stored_whole(self, sql: str) -> str:
-        return sql
-
-    def stored_decimal(self, sql: str, *, point: bool) -> str:
-        text = f"CAST({sql} AS STRING)"
-        return f"TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM {text}))" if point else text
 
 
 DUCKDB, POSTGRES, SPARK = Dialect(), _Postgres(), _Spark()

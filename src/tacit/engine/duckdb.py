@@ -5,46 +5,33 @@ written, no extension is loaded, no Python variable is taken for a table, and no
 """
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from tacit.base import EngineError, Exact, InputError
+from tacit.base import EngineError
 from tacit.engine.dialect import DUCKDB
-from tacit.engine.engine import (
-    counts_from,
-    failing_closed,
-    failing_plainly,
-    opening,
-    result_from,
-    steadily,
-    stored_tables,
-)
-from tacit.engine.relation import tables_of
-from tacit.engine.render import norms_sql, statements
-from tacit.engine.result import Result, Whole
-from tacit.engine.seats import Seats
+from tacit.engine.engine import Look, Reading, SqlEngine, StatementReader, failing_closed, opening
+from tacit.engine.relation import columns_of
 from tacit.engine.source.copies import Copies
 from tacit.engine.source.tables import DuckDBTables, FileSource
-from tacit.engine.spool import UnitRows, rows_sql, spooled
-from tacit.engine.watch import Limits, Watch
-from tacit.plan.bounded import Bounded
-from tacit.plan.node import Scan
-from tacit.policy import Claim
+from tacit.engine.unit import StoredTable
+from tacit.engine.watch import Instance, Limits, Seats
+from tacit.plan.node import Node, Scan
 
 __all__ = ["DuckDBEngine"]
 
-T = TypeVar("T")
 ROWS = 1_000_000  # of a result that are taken at once
 
 
-class DuckDBEngine:
+class DuckDBEngine(SqlEngine):
     """Tables by their declared names, each a path, a (DuckDB file, table in it), or a pyarrow, pandas or polars table.
 
     A path is a Parquet or CSV file, or a folder of them, all of one kind. Columns of CSV files are read as text and
@@ -53,6 +40,8 @@ class DuckDBEngine:
     DuckDB's limits are of a database, so every question that runs at once has a database of its own, with views on the
     same files. A table in memory is copied once: with one, there is one database, and one question at a time.
     """
+
+    dialect = DUCKDB
 
     def __init__(self, tables: Mapping[str, Any], *, limits: Limits | None = None, threads: int | None = None) -> None:
         limits, kept = limits or Limits(), _in_memory(tables)
@@ -76,57 +65,17 @@ class DuckDBEngine:
         self._seats: Seats[_Instance] = Seats(limits, self._catalog, None if kept else self._again)
         self._tables = self._catalog.sources.names
 
-    @property
-    def limits(self) -> Limits:
-        return self._seats.limits
+    def _prepared(self, instance: "_Instance", source: Node) -> tuple[Look, Reading]:
+        names = columns_of(source)
+        before = failing_closed(lambda: instance.sources.version(names))
 
-    @property
-    def _connection(self) -> duckdb.DuckDBPyConnection:
-        return self._catalog.connection
+        @contextmanager
+        def reading() -> Iterator[tuple[Mapping[str, str], StatementReader]]:
+            yield self._tables, StatementReader(partial(self._read, instance), instance.batches)
+            if instance.sources.version(names) != before:
+                raise EngineError
 
-    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
-        read = tables_of(bounded.source)
-
-        def work(instance: _Instance) -> Exact[Result]:
-            before = failing_closed(lambda: instance.sources.version(read))
-            written = statements(bounded, DUCKDB, stored_tables(bounded.source, self._tables, instance.columns))
-            fetch = partial(self._read, instance)
-            return steadily(
-                lambda: instance.sources.version(read), lambda: Exact(result_from(bounded, written, fetch)), before
-            )
-
-        return self._asked(watch, work)
-
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
-        read = tables_of(bounded.source)
-
-        def work(instance: _Instance) -> Exact[Whole]:
-            before = failing_closed(lambda: instance.sources.version(read))
-            tables = stored_tables(bounded.source, self._tables, instance.columns)
-            written = norms_sql(bounded, clip, edges, DUCKDB, tables)
-            return steadily(
-                lambda: instance.sources.version(read),
-                lambda: Exact(counts_from(self._read(instance, written), len(edges) + 1)),
-                before,
-            )
-
-        return self._asked(watch, work)
-
-    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
-        def work(instance: _Instance) -> Exact[UnitRows]:
-            before = failing_closed(lambda: instance.sources.version([scan.table]))
-            written = rows_sql(scan, DUCKDB, stored_tables(scan, self._tables, instance.columns))
-            return steadily(
-                lambda: instance.sources.version([scan.table]),
-                lambda: Exact(spooled(scan, instance.batches(written), self.limits.bytes_of_disk())),
-                before,
-            )
-
-        return self._asked(watch, work)
-
-    def _asked(self, watch: Watch | None, work: "Callable[[_Instance], T]") -> T:
-        """What `work` makes of a database of its own."""
-        return failing_plainly(lambda: self._seats.run(work, watch))
+        return (lambda table: StoredTable(sql=self._tables[table], types=instance.columns(table))), reading
 
     def _read(self, instance: "_Instance", statement: str) -> Sequence[Any]:
         return instance.fetch(statement)
@@ -135,16 +84,11 @@ class DuckDBEngine:
         self._seats.check()
         return self._looked().sources.version(tables)
 
-    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
-        return ()  # files and names tell it all
-
     def ready(self) -> None:
         failing_closed(lambda: (self.version(self._tables), [self._looked().columns(name) for name in self._tables]))
 
-    def columns(self, table: str) -> dict[str, str]:
-        if table not in self._tables:
-            raise InputError(f"there is no table {table!r} in this engine")
-        return failing_closed(lambda: self._looked().columns(table))
+    def _columns(self, table: str) -> dict[str, str]:
+        return self._looked().columns(table)
 
     def _looked(self) -> "_Instance":
         """A database to look something up in: another, where a question broke the one there was."""
@@ -158,17 +102,12 @@ class DuckDBEngine:
         self._catalog.close()
         self._folder.cleanup()
 
-    def _fetch(self, statement: str) -> Sequence[Any]:
-        """Without a question."""
-        with self._looked().connection.cursor() as cursor:
-            return list(cursor.sql(statement).to_arrow_table().columns)
-
 
 def _in_memory(tables: Mapping[str, Any]) -> bool:
     return any(not isinstance(source, tuple | FileSource | str | Path) for source in tables.values())
 
 
-class _Instance:
+class _Instance(Instance):
     """A database in memory with views on every table, and limits of its own."""
 
     def __init__(self, tables: Mapping[str, Any], limits: Limits, threads: int | None) -> None:
@@ -214,11 +153,10 @@ class _Instance:
             batches.append(batch)
         return list(pa.Table.from_batches(batches, reader.schema).columns)
 
-    def batches(self, statement: str) -> pa.RecordBatchReader:
+    def batches(self, statement: str, scan: Scan | None = None) -> pa.RecordBatchReader:
         return self.connection.sql(statement).to_arrow_reader(ROWS)
 
     def columns(self, table: str) -> dict[str, str]:
-        """The names and types of a table's columns."""
         with self.connection.cursor() as cursor:  # beside whatever question runs
             described = cursor.execute(f"DESCRIBE SELECT * FROM {self.sources.names[table]}").fetchall()
         return {name: kind for name, kind, *_ in described}

@@ -1,39 +1,27 @@
 """What an engine is: the only place where private rows are read, and whole numbers in a closed box come out."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
-from tacit.base import EngineError, Exact, SourceError, TacitError
-from tacit.engine.relation import tables_of
-from tacit.engine.render import Statements
-from tacit.engine.result import Coded, Result, ResultTable, Whole, keys_from, whole_numbers
-from tacit.engine.spool import UnitRows
+from tacit.base import EngineError, Exact, InputError, SourceError, TacitError
+from tacit.engine.dialect import Dialect
+from tacit.engine.relation import columns_of
+from tacit.engine.render import norms_sql, rows_sql, statements
+from tacit.engine.result import Fetch, Result, UnitRows, Whole, counts_from, result_from, spooled
 from tacit.engine.unit import StoredTable
-from tacit.engine.watch import Limits, Watch
+from tacit.engine.watch import Limits, Seats, Watch
 from tacit.plan.bounded import Bounded
 from tacit.plan.node import Node, Scan
 from tacit.policy import Claim
 
-__all__ = [
-    "Engine",
-    "Fetch",
-    "called",
-    "counts_from",
-    "failing_closed",
-    "failing_plainly",
-    "opening",
-    "result_from",
-    "steadily",
-    "stored_tables",
-]
+__all__ = ["Engine", "SqlEngine", "StatementReader", "failing_closed", "opening"]
 
+S = TypeVar("S")
 T = TypeVar("T")
-
-Fetch = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs one SELECT and gives its columns."""
+Look = Callable[[str], StoredTable]
 
 
 class Engine(Protocol):
@@ -92,83 +80,113 @@ def failing_closed(action: Callable[[], T]) -> T:
 
 
 def opening(trouble: str, action: Callable[[], T]) -> T:
-    """What `action` gives. An error of ours passes; a failure of any library, whose text and frames may hold values,
-    becomes a SourceError that says `trouble`. Neither has another error behind it."""
-    found: TacitError
+    """What `action` gives. A failure of any library becomes a SourceError that says `trouble`."""
+    return _ours_or(SourceError(trouble), action)
+
+
+def _ours_or(otherwise: TacitError, action: Callable[[], T]) -> T:
+    """What `action` gives. An error of ours passes, since it was written to be read; a failure of any library, whose
+    text and frames may hold values, becomes `otherwise`. Neither has another error behind it."""
+    found = otherwise
     try:
         return action()
     except TacitError as error:
         found = error
     except Exception:
-        found = SourceError(trouble)
+        pass
     found.__cause__ = found.__context__ = None
     raise found.with_traceback(None)  # outside: an error raised in there would carry the other one along
 
 
-def failing_plainly(action: Callable[[], T]) -> T:
-    """The same, but for errors of ours, which were written to be read: a statement that cannot be written."""
-    try:
-        return action()
-    except TacitError:
-        raise
-    except Exception:
-        pass
-    raise EngineError
+@dataclass(frozen=True)
+class StatementReader:
+    """Runs SELECTs for one question: `fetch` gives the columns of an answer, `batches` the rows of a scan."""
+
+    fetch: Fetch
+    batches: Callable[[str, Scan], Any]  # to be closed
 
 
-def steadily(version: Callable[[], str], action: Callable[[], T], before: str | None = None) -> T:
-    """The same, if the data is what it was before: rows may be read more than once, and a bound on what a unit adds
-    holds only if they are the same each time. `before` is the version that statements were written for."""
+Reading = Callable[[], AbstractContextManager[tuple[Mapping[str, str], StatementReader]]]
+"""While rows are read: what tables are called in SQL, and how statements are run.
 
-    def whole() -> T:
-        begun = version() if before is None else before
-        found = action()
-        if version() != begun:
-            raise EngineError
-        return found
-
-    return failing_closed(whole)
+Rows may be read more than once, and a bound on what a unit adds holds only if they are the same each time: it fails in
+the end if they may have changed.
+"""
 
 
-def stored_tables(
-    source: Node, names: Mapping[str, str], columns: Callable[[str], Mapping[str, str]]
-) -> dict[str, StoredTable]:
-    """The tables that are read: `names` in SQL, and the types that `columns` tells from the catalogue."""
-    return {
-        table: StoredTable(sql=names[table], types=columns(table))
-        for table in tables_of(source)
-        if table in names  # of others `scan_sql` says so
-    }
+class SqlEngine(ABC):
+    """What engines share: a question is statements in the dialect, written for tables as they are stored, then read."""
 
+    dialect: Dialect
+    _seats: Seats[Any]
+    _tables: Mapping[str, Any]  # by their declared names
 
-def called(tables: Mapping[str, StoredTable], names: Mapping[str, str]) -> dict[str, StoredTable]:
-    """The same tables under other names in SQL."""
-    return {table: replace(stored, sql=names[table]) for table, stored in tables.items()}
+    @property
+    def limits(self) -> Limits:
+        return self._seats.limits
 
+    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
+        return self._answer(
+            bounded.source,
+            lambda tables: statements(bounded, self.dialect, tables),
+            lambda written, reader: result_from(bounded, written, reader.fetch),
+            watch,
+        )
 
-def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Result:
-    """The result of a question's statements."""
-    count = len(bounded.keys)
-    columns = [()] * count if statements.groups is None else fetch(statements.groups)
-    keys = _keys(bounded, columns)
-    named = {m.name: whole_numbers(column) for m, column in zip(bounded.measures, columns[count:], strict=False)}
-    presence = None if bounded.presence is None else whole_numbers(columns[-1])
-    ranks = {}
-    for ranked, statement in zip(bounded.ranks, statements.ranks, strict=True):
-        found = fetch(statement)
-        cells, counts = found[count:]
-        table = {"cell": whole_numbers(cells), "count": whole_numbers(counts)}
-        ranks[ranked.name] = ResultTable(keys=_keys(bounded, found), columns=table)
-    return Result(groups=ResultTable(keys=keys, columns=named), presence=presence, ranks=ranks)
+    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
+        return self._answer(
+            bounded.source,
+            lambda tables: norms_sql(bounded, clip, edges, self.dialect, tables),
+            lambda written, reader: counts_from(reader.fetch(written), len(edges) + 1),
+            watch,
+        )
 
+    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
+        def read(written: str, reader: StatementReader) -> UnitRows:
+            with closing(reader.batches(written, scan)) as batches:
+                return spooled(scan, batches, self.limits.bytes_of_disk())
 
-def _keys(bounded: Bounded, columns: Sequence[Sequence[Any]]) -> tuple[Coded, ...]:
-    return tuple(keys_from(columns[i], key.facts.type) for i, key in enumerate(bounded.keys))
+        return self._answer(scan, lambda tables: rows_sql(scan, self.dialect, tables), read, watch)
 
+    def _answer(
+        self,
+        source: Node,
+        write: Callable[[Mapping[str, StoredTable]], S],
+        read: Callable[[S, StatementReader], T],
+        watch: Watch | None,
+    ) -> Exact[T]:
+        """What `read` makes of what `write` has written for the tables of `source`. It is written once before anything
+        is read, since it may be refused, and again where tables are then called otherwise."""
 
-def counts_from(columns: Sequence[Sequence[Any]], cells: int) -> Whole:
-    """Counts by cell as an array of all cells."""
-    counts = np.zeros(cells, dtype=np.int64)
-    for cell, count in zip(*(whole_numbers(column).tolist() for column in columns), strict=True):
-        counts[cell] = count
-    return counts
+        def work(instance: Any) -> Exact[T]:
+            look, reading = self._prepared(instance, source)
+            # of tables that are not known `scan_sql` says so
+            stored = {table: look(table) for table in columns_of(source) if table in self._tables}
+            first = write(stored)
+
+            def found() -> Exact[T]:
+                with reading() as (names, reader):
+                    called = {table: replace(each, sql=names[table]) for table, each in stored.items()}
+                    return Exact(read(first if called == stored else write(called), reader))
+
+            return failing_closed(found)
+
+        return self._asked(watch, work)
+
+    @abstractmethod
+    def _prepared(self, instance: Any, source: Node) -> tuple[Look, Reading]:
+        """For one question: a table as the catalogue has it, and then how rows are read."""
+
+    def _asked(self, watch: Watch | None, work: Callable[[Any], T]) -> T:
+        return _ours_or(EngineError(), lambda: self._seats.run(work, watch))
+
+    def columns(self, table: str) -> dict[str, str]:
+        if table not in self._tables:
+            raise InputError(f"there is no table {table!r} in this engine")
+        return failing_closed(lambda: self._columns(table))
+
+    @abstractmethod
+    def _columns(self, table: str) -> dict[str, str]: ...
+
+    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
+        return ()  # files and names tell it all

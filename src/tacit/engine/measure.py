@@ -18,9 +18,8 @@ integers.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
-from tacit.base import InputError
+from tacit.base import InputError, cached_property
 from tacit.engine.dialect import Dialect
 from tacit.engine.rows import Rows
 from tacit.engine.scan import furthest
@@ -29,7 +28,7 @@ from tacit.plan.bounded import Measure, Presence
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Type, exact_step
 
-__all__ = ["Measured", "Spread", "distinct_sql", "presence_proposal", "presence_weight", "spread_of"]
+__all__ = ["MeasureSums", "Spread", "distinct_sql", "presence_proposal", "presence_weight", "spread_of"]
 
 SURE = 2.0**50
 LARGEST_END = 2**31 - 1
@@ -62,9 +61,9 @@ class Spread:
         least, most = dialect.number(-self.furthest), dialect.number(self.furthest)
         return f"CASE WHEN {raw} BETWEEN {least} AND {most} THEN {spread} END"
 
-    def total(self, spread: str) -> str:
+    def total(self, spread: str, dialect: Dialect) -> str:
         """The sum of steps over rows, from a column of spreads: halving is exact."""
-        return f"(CAST(COALESCE(SUM({spread}), 0) AS HUGEINT) // 2)"
+        return dialect.halves[0].format(f"CAST(COALESCE(SUM({spread}), 0) AS {dialect.wide})", 2)
 
 
 def spread_of(measure: Measure, rows: Rows) -> Spread | None:
@@ -108,7 +107,7 @@ def _shifted(value: Expression | None) -> tuple[Column | None, float]:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasureSums:
     """Measures of kinds "sum" and "units" over given rows, with the values they need."""
 
     rows: Rows
@@ -161,9 +160,10 @@ class Measured:
     def total(self, measure: Measure) -> str:
         """The sum over rows, as wide as it gets."""
         if _even(measure):
-            return self._times(self.counted(measure), measure.high)
+            rows, each = self.counted(measure), measure.high
+            return rows if each == 1 else f"CAST({rows} AS {self.rows.dialect.counted}) * {each}"
         if measure.name in self.spreads:
-            return self.spreads[measure.name].total(self._name(measure))
+            return self.spreads[measure.name].total(self._name(measure), self.rows.dialect)
         return f"COALESCE({self.rows.dialect.sum(self._steps(measure))}, 0)"
 
     def clamped(self, measure: Measure, limit: int) -> str:
@@ -181,11 +181,6 @@ class Measured:
         if measure.value is None:
             return f"CAST({measure.high} AS BIGINT)"
         return f"CAST(CASE WHEN {self.counted(measure)} > 0 THEN {measure.high} ELSE 0 END AS BIGINT)"
-
-    def _times(self, sql: str, by: int) -> str:
-        if by == 1:
-            return sql
-        return f"CAST({sql} AS {self.rows.dialect.counted}) * {by}"
 
     def _steps(self, measure: Measure) -> str:
         assert measure.value is not None
@@ -232,9 +227,8 @@ def distinct_sql(rows: Rows, measure: Measure) -> str:
     """SELECT of the keys and the number of different values, as `n`."""
     if measure.value is None:
         raise InputError(f"measure {measure.name!r} counts different values and has no value to count")
-    keys = ", ".join(rows.keys)
-    by = f" GROUP BY {keys}" if keys else ""
-    keys = f"{keys}, " if keys else ""
+    by = f" GROUP BY {', '.join(rows.keys)}" if rows.keys else ""
+    keys = "".join(f"{key}, " for key in rows.keys)
     seen = rows.select((rows.key(measure.value),), where=rows.there(measure.value))
     if not rows.has_unit:
         return f"SELECT {keys}COUNT(DISTINCT x0) AS n FROM ({seen}) AS s{by}"

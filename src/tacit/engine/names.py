@@ -1,27 +1,39 @@
-"""What a curator does to data before analysts ask: compare names, have text read, delete what was read."""
+"""What a curator does to data before analysts ask: read its schema, compare names, have text read or deleted."""
 
-from collections.abc import Callable, Collection, Iterable
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 
-from tacit.base import EngineError, PolicyError, TacitError
-from tacit.engine.check import check, database_columns
-from tacit.engine.connect import copies_of, local_sources, open_engine
+from tacit.base import EngineError, InputError, PolicyError, SourceError, TacitError
+from tacit.engine.connect import check, copies_of, local_sources, open_engine
 from tacit.engine.dialect import DUCKDB
 from tacit.engine.engine import opening
-from tacit.engine.source.cell import stored_type
-from tacit.engine.source.listing import listed
+from tacit.engine.postgres import MISSING
+from tacit.engine.source.cell import STORED
+from tacit.engine.source.listing import DATABASES, listed
 from tacit.engine.source.parquet import common_columns
 from tacit.engine.source.reading import column_names
-from tacit.engine.source.tables import FileSource
+from tacit.engine.source.tables import DatabaseSource, FileSource
+from tacit.engine.source.text import DELIMITERS, TextForm
 from tacit.policy import EngineName as Kind
 from tacit.policy import Policy
 from tacit.policy.declaration import instead, quoted
+from tacit.policy.source import identity, is_url
 
-__all__ = ["Comparison", "compare_names", "forget_tables", "import_tables"]
+__all__ = ["Comparison", "Schema", "compare_names", "forget_tables", "import_tables", "read_schema"]
+
+
+CATALOGUE = """
+    SELECT table_schema, table_name, column_name, data_type
+    FROM information_schema.columns
+    WHERE table_schema NOT IN ('information_schema', 'pg_catalog')
+    ORDER BY table_schema, table_name, ordinal_position
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,36 +54,32 @@ def compare_names(policy: Policy) -> Comparison:
         return Comparison(remarks=(f"names were not compared with the data: {error}",))
     if policy.dataset.engine is Kind.SPARK:
         return Comparison(remarks=("names were not compared with the data: `tacit check --data` asks Spark",))
+    problems: list[str] = []
     if policy.dataset.engine is Kind.POSTGRES:
-        return _database(policy)
+        try:
+            open_engine(policy).close()
+        except PolicyError as error:
+            problems += map(str, error.problems)
+        except TacitError as error:
+            return Comparison(remarks=(f"names were not compared with the data: {error}",))
+        return Comparison(problems=tuple(problems))
     looked = _Names()
-    problems, remarks = [], []
+    remarks = []
     for name in policy.tables:
         try:
-            source = local_sources(policy, only=(name,))[name]
-            remarks += looked.add(name, source)
+            remarks += looked.add(name, local_sources(policy, only=(name,))[name])
         except TacitError as error:
-            problems += [f"table {quoted(name)}: {text}" for text in getattr(error, "problems", (str(error),))]
-    problems += _checked(policy, looked, missing=set(policy.tables) - set(looked.tables))
+            problems += _told(name, error)
+    try:
+        missing = set(policy.tables) - set(looked.tables)
+        check(policy, looked, texts=looked.texts, compared=missing)  # type: ignore[arg-type]  # it has columns
+    except PolicyError as error:
+        problems += map(str, error.problems)
     return Comparison(problems=tuple(problems), remarks=tuple(remarks))
 
 
-def _checked(policy: Policy, looked: "_Names", missing: Collection[str]) -> Iterable[str]:
-    try:
-        check(policy, looked, texts=looked.texts, compared=missing)  # type: ignore[arg-type]  # it has columns
-    except PolicyError as error:
-        return tuple(map(str, error.problems))
-    return ()
-
-
-def _database(policy: Policy) -> Comparison:
-    try:
-        open_engine(policy).close()
-    except PolicyError as error:
-        return Comparison(problems=tuple(map(str, error.problems)))
-    except TacitError as error:
-        return Comparison(remarks=(f"names were not compared with the data: {error}",))
-    return Comparison()
+def _told(name: str, error: TacitError) -> list[str]:
+    return [f"table {quoted(name)}: {text}" for text in getattr(error, "problems", (str(error),))]
 
 
 @dataclass
@@ -81,10 +89,15 @@ class _Names:
     tables: dict[str, dict[str, str]] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
 
-    def add(self, name: str, source: FileSource | tuple[object, str]) -> list[str]:
+    def add(self, name: str, source: FileSource | DatabaseSource) -> list[str]:
         """Look at a table; remarks on it."""
-        if not isinstance(source, FileSource):
-            self.tables[name] = database_columns(source[0], source[1])  # type: ignore[arg-type]  # a path
+        if isinstance(source, DatabaseSource):
+            schema, dot, table = source.name.rpartition(".")
+            wanted = (schema if dot else "main", table)
+            columns = {column: str(kind) for *place, column, kind in _catalogued(source.path) if tuple(place) == wanted}
+            if not columns:
+                raise SourceError(f"{quoted(source.path.name)}: there is no table {quoted(source.name)} in it")
+            self.tables[name] = columns
             return []
         listing = listed(source.path.resolve())
         if not listing.text:
@@ -93,7 +106,7 @@ class _Names:
             return []
         reading = source.reading(listing)
         self.texts.append(name)
-        kept = {column: str(stored_type(kind)) for column, kind in (reading.kinds or {}).items()}
+        kept = {column: str(STORED[kind]) for column, kind in (reading.kinds or {}).items()}
         self.tables[name] = {column: kept.get(column, "") for column in column_names(listing.files[0], reading.form)}
         if reading.current(listing.files, source.copies) is not None:
             return []
@@ -125,9 +138,9 @@ def import_tables(
     """Read the text sources of these tables strictly, where that was not done; of each how many files it has, and how
     many were read now. Tables of other kinds are read as they are, and left out."""
     found = {}
-    sources = _files(policy, tables)
-    listings = {name: listed(source.path.resolve()) for name, source in sources.items()}
-    whole = sum(file.stat().st_size for listing in listings.values() if listing.text for file in listing.files)
+    listings = {name: (source, listed(source.path.resolve())) for name, source in _files(policy, tables).items()}
+    texts = {name: (source, listing) for name, (source, listing) in listings.items() if listing.text}
+    whole = sum(file.stat().st_size for _, listing in texts.values() for file in listing.files)
     done = 0
 
     def step(more: int) -> None:
@@ -136,14 +149,11 @@ def import_tables(
         progress(min(1.0, done / max(whole, 1)))
 
     problems = []
-    for name, source in sources.items():
-        if not listings[name].text:
-            continue
+    for name, (source, listing) in texts.items():
         try:
-            made = source.reading(listings[name]).read(listings[name].files, source.copies, step)
-            found[name] = len(listings[name].files), made
+            found[name] = len(listing.files), source.reading(listing).read(listing.files, source.copies, step)
         except TacitError as error:
-            problems += [f"table {quoted(name)}: {text}" for text in getattr(error, "problems", (str(error),))]
+            problems += _told(name, error)
     if problems:
         raise PolicyError(*problems)
     return found
@@ -166,3 +176,112 @@ def _files(policy: Policy, tables: Collection[str] | None) -> dict[str, FileSour
         return {}
     local = local_sources(policy, only=tables)
     return {name: source for name, source in local.items() if isinstance(source, FileSource)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Tables, each with its columns and the engine's name for their types ("" where the data does not say).
+
+    `files` holds the file of each table that is one, `sources` the full name of a table that has another in its
+    database; `engine` is what can read it.
+    """
+
+    tables: dict[str, dict[str, str]]
+    engine: str = "duckdb"
+    sources: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+
+def read_schema(data: str | Path, form: TextForm | None = None) -> Schema:
+    """The schema of a Parquet or CSV file, a folder of them, a DuckDB file, or a postgresql:// URL.
+
+    `form` is how text files are written, if not as their ending says.
+    """
+    text = str(data)
+    if re.match(r"postgres(ql)?(\+\w+)?://", text):
+        return _postgres("postgresql:" + text.partition(":")[2])
+    if is_url(text):
+        raise InputError(f"{quoted(text)}: only postgresql:// can be read this way; write the policy file by hand")
+    path = Path(text)
+    if path.is_dir():
+        return _folder(path, form)
+    if not path.is_file():
+        raise InputError(f"{quoted(path.name)}: there is no such file or folder")
+    if path.suffix.lower() in DATABASES:
+        return _catalogue(_catalogued(path), usual="main", where=path.name, engine="duckdb")
+    return Schema(tables={path.stem: _file(path, form)}, files={path.stem: text})
+
+
+def _folder(folder: Path, form: TextForm | None) -> Schema:
+    """One table for each file, called as the file is."""
+    kinds = {".parquet", *DELIMITERS}
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix.lower() in kinds]
+    if not files:
+        raise InputError(f"{quoted(str(folder))}: there are no Parquet or CSV files in this folder")
+    twice = {path.stem for path in files if sum(other.stem == path.stem for other in files) > 1}
+    named = {path.name if path.stem in twice else path.stem: path for path in files}
+    tables = {name: _file(path, form) for name, path in named.items()}
+    return Schema(tables=tables, files={name: str(path) for name, path in named.items()})
+
+
+def _file(path: Path, form: TextForm | None) -> dict[str, str]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        from pyarrow import parquet
+
+        schema = opening(
+            f"{quoted(path.name)}: is not a Parquet file that can be read", lambda: parquet.read_schema(path)
+        )
+        if not all(schema.names) or not 0 < len(set(schema.names)) == len(schema.names):
+            raise InputError(f"{quoted(path.name)}: needs columns with names, each a different one")
+        return {item.name: str(item.type) for item in schema}
+    if suffix in DELIMITERS:
+        return dict.fromkeys(column_names(path, form or TextForm.of(path)), "")
+    raise InputError(
+        f"{quoted(path.name)}: cannot tell what this is: use .parquet, .csv, .tsv, .duckdb, a folder of such files, "
+        "or a postgresql:// URL"
+    )
+
+
+def _catalogued(path: Path) -> list[tuple[Any, ...]]:
+    def read() -> list[tuple[Any, ...]]:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return connection.execute(CATALOGUE).fetchall()
+
+    if not path.is_file():
+        raise SourceError(f"{quoted(path.name)}: there is no such file")
+    return opening(f"{quoted(path.name)}: is not a DuckDB file that can be opened", read)
+
+
+def _postgres(url: str) -> Schema:
+    try:
+        import psycopg
+    except ImportError:
+        raise TacitError(MISSING) from None
+
+    def read() -> list[tuple[Any, ...]]:
+        with psycopg.connect(url, connect_timeout=10, options="-c default_transaction_read_only=on") as connection:
+            return connection.execute(CATALOGUE).fetchall()
+
+    rows = opening(f"{identity(url)}: cannot be reached or read", read)
+    return _catalogue(rows, usual="public", where=identity(url), engine="postgres")
+
+
+def _catalogue(rows: list[tuple[Any, ...]], *, usual: str, where: str, engine: str) -> Schema:
+    """A table outside the usual schema goes by its own name where that is free, with its full name as the source."""
+    if not rows:
+        raise InputError(f"{quoted(where)}: there are no tables in it")
+    full = dict.fromkeys((schema, table) for schema, table, _, _ in rows)
+    tables: dict[str, dict[str, str]] = {}
+    names, sources = {}, {}
+    for schema, table in full:
+        alone = schema == usual or sum(table == other for _, other in full) == 1
+        names[schema, table] = name = table if alone else f"{schema}_{table}"
+        if name in tables:
+            raise InputError(f"{quoted(where)}: two tables would be called {quoted(name)}: write the policy by hand")
+        tables[name] = {}
+        if schema != usual:
+            sources[name] = f"{schema}.{table}"
+    for schema, table, column, kind in rows:
+        tables[names[schema, table]][column] = "enum" if str(kind).upper().startswith("ENUM") else str(kind)
+    return Schema(tables=tables, engine=engine, sources=sources)

@@ -3,22 +3,21 @@
 `ug` adds up whole numbers per unit and group, `t` takes each unit's norms from that, `h` keeps the units that are over
 some bound with their weights, and only those are joined back. There is one `ug` for all clips of a question.
 
-A unit with few rows cannot be over any bound (`Whole.rows`). Where each row just adds up, all such units of a group are
-one line of `ug`, whose unit is NULL and whose totals `a0 a1 …` are as wide as sums are; how many rows each unit has is
-counted first. That changes no answer, and whether it is worthwhile follows from the bounds alone.
+A unit with few rows cannot be over any bound (`WholeClip.rows`). Where each row just adds up, all such units of a group
+are one line of `ug`, whose unit is NULL and whose totals `a0 a1 …` are as wide as sums are; how many rows each unit has
+is counted first. That changes no answer, and whether it is worthwhile follows from the bounds alone.
 
 Where all that matters of a unit is how many groups it is in (units by group, or keys that nobody listed), lines of `ug`
 are counted by group and that number `k`, and weights are worked out once for each such pair.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from tacit.base import InputError
-from tacit.engine.clip import Whole
+from tacit.base import InputError, cached_property
+from tacit.engine.clip import WholeClip
 from tacit.engine.dialect import Dialect
-from tacit.engine.measure import Measured, presence_proposal, presence_weight
+from tacit.engine.measure import MeasureSums, presence_proposal, presence_weight
 from tacit.engine.rows import Rows
 from tacit.plan.bounded import Clip, Measure
 
@@ -32,11 +31,15 @@ class PerUnit:
     rows: Rows
     measures: tuple[Measure, ...]
     clips: Mapping[str, Clip]
-    wholes: Mapping[Clip, Whole]
+    wholes: Mapping[Clip, WholeClip]
 
     @cached_property
     def columns(self) -> dict[str, str]:
         return {measure.name: f"m{i}" for i, measure in enumerate(self.measures)}
+
+    @cached_property
+    def keys(self) -> list[str]:
+        return [f"ug.{key}" for key in self.rows.keys]
 
     @cached_property
     def named(self) -> dict[str, Measure]:
@@ -53,13 +56,13 @@ class PerUnit:
 
     def source(self) -> str:
         """`ug`."""
-        measured = Measured(self.rows, self.measures)
+        measured = MeasureSums(self.rows, self.measures)
         by = ", ".join(("u", *self.rows.keys))
         summed = [(self._sum(measured, measure), measure) for measure in self.measures]
         chosen = "".join(f", {sql} AS {self.columns[m.name]}" for sql, m in summed if not self.constant(m))
         return f"SELECT {by}{chosen} FROM ({measured.select(unit=True)}) AS s GROUP BY {by}"
 
-    def _sum(self, measured: Measured, measure: Measure) -> str:
+    def _sum(self, measured: MeasureSums, measure: Measure) -> str:
         clip = self.clips[measure.name]
         limit = None if clip.exempt else self.wholes[clip].limits()[clip.names.index(measure.name)]
         if measure.kind == "units":
@@ -98,19 +101,18 @@ class PerUnit:
             read.append(f"{presence_proposal(presence, 'k', dialect)} AS p")
             made.append(f"{presence_weight(presence, 'k', 'p')} AS v")
             told.append(f"COALESCE(SUM({dialect.product('c', 'v')}), 0) AS presence")
-        by = "".join(f", ug.{key}" for key in keys)
+        by = "".join(f", {key}" for key in self.keys)
         counted = f"SELECT t.k{by}, COUNT(*) AS c FROM ug JOIN t ON ug.u = t.u GROUP BY t.k{by}"
         weighted = f"SELECT {', '.join((*keys, *made))} FROM (SELECT {', '.join(read)} FROM ({counted}) AS g) AS q"
-        grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
         return (
             f"WITH ug AS{dialect.materialized} ({self.source()}), t AS (SELECT u, COUNT(*) AS k FROM ug GROUP BY u) "
-            f"SELECT {', '.join((*keys, *told))} FROM ({weighted}) AS w{grouped}"
+            f"SELECT {', '.join((*keys, *told))} FROM ({weighted}) AS w{_by(keys)}"
         )
 
     def _of_busy(self, busy: str) -> str:
         """Where only these units are looked at."""
         rows, having = self.rows.loosened()
-        measured = Measured(rows, self.measures)
+        measured = MeasureSums(rows, self.measures)
         chosen = ["c.u AS u", *(f"s.{key}" for key in rows.keys)]
         for i, measure in enumerate(self.measures):
             chosen.append(f"{self._sum(measured, measure)} AS {self.columns[measure.name]}")
@@ -129,17 +131,14 @@ class PerUnit:
     def _of_all(self) -> str:
         told = [f"{self._total(measure)} AS {self.columns[measure.name]}" for measure in self.measures]
         if not self.wholes and self.rows.bounded.presence is None:
-            by = f" GROUP BY {', '.join(f'ug.{key}' for key in self.rows.keys)}" if self.rows.keys else ""
-            chosen = [*(f"ug.{key}" for key in self.rows.keys), *told]
-            return f"SELECT {', '.join(chosen)} FROM ({self.source()}) AS ug{by}"
+            return f"SELECT {', '.join((*self.keys, *told))} FROM ({self.source()}) AS ug{_by(self.keys)}"
         return self._joined(self.source(), told)
 
     def _joined(self, source: str, told: list[str]) -> str:
         """`ug`, the norms of its units, and its totals `told` beside the weights of those that are over a bound."""
         dialect, presence = self.rows.dialect, self.rows.bounded.presence
         wholes = list(self.wholes.items())
-        by = f" GROUP BY {', '.join(f'ug.{key}' for key in self.rows.keys)}" if self.rows.keys else ""
-        chosen = [*(f"ug.{key}" for key in self.rows.keys), *told]
+        chosen = [*self.keys, *told]
         sizes = [f"{whole.size(self.sizes(clip), dialect)} AS n{i}" for i, (clip, whole) in enumerate(wholes)]
         weights = [f"{whole.weight(f'n{i}', dialect)} AS w{i}" for i, (_, whole) in enumerate(wholes)]
         over = [f"n{i} > {whole.threshold}" for i, (_, whole) in enumerate(wholes)]
@@ -155,7 +154,7 @@ class PerUnit:
             f"WITH ug AS{dialect.materialized} ({source}), "
             f"t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
             f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)}) "
-            f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{by}"
+            f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{_by(self.keys)}"
         )
 
     def _total(self, measure: Measure, where: str = "") -> str:
@@ -164,14 +163,17 @@ class PerUnit:
         value = f"CAST({measure.high} AS BIGINT)" if self.constant(measure) else f"ug.{self.columns[measure.name]}"
         clip = self.clips[measure.name]
         if not clip.exempt:
-            weight = f"h.w{list(self.wholes).index(clip)}"
-            value = _scaled(value, weight, dialect)
+            value = _scaled(value, f"h.w{list(self.wholes).index(clip)}", dialect)
         if where:
             value = f"CASE WHEN {where} THEN {value} END"
         return f"COALESCE({f'SUM({value})' if clip.exempt else dialect.sum(value)}, 0)"
 
 
+def _by(keys: Sequence[str]) -> str:
+    return f" GROUP BY {', '.join(keys)}" if keys else ""
+
+
 def _scaled(value: str, weight: str, dialect: Dialect) -> str:
     """A whole number times its weight toward zero, or as it is where there is no weight."""
-    times = dialect.truncated(f"{dialect.to_double(value)} * {weight}")
+    times = dialect.truncated.format(f"{dialect.to_double(value)} * {weight}")
     return f"CASE WHEN {weight} IS NULL THEN {value} ELSE {times} END"

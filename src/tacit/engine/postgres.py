@@ -1,31 +1,29 @@
 """PostgreSQL through psycopg 3: read-only transactions, each on one snapshot, with every setting that matters fixed."""
 
 import socket
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
+import pyarrow as pa
+
+from tacit.base import EngineError, PolicyError, TacitError
 from tacit.engine.claim import postgres_origins
 from tacit.engine.dialect import POSTGRES
-from tacit.engine.engine import Fetch, called, counts_from, failing_closed, failing_plainly, result_from, stored_tables
-from tacit.engine.render import norms_sql, statements
-from tacit.engine.result import Result, Whole
-from tacit.engine.seats import Seats
-from tacit.engine.spool import UnitRows, batches_of, rows_sql, spooled
+from tacit.engine.engine import Look, Reading, SqlEngine, StatementReader, failing_closed
+from tacit.engine.result import Fetch, batches_of
 from tacit.engine.unit import StoredTable
-from tacit.engine.views.postgres import PostgresViews, Sight
-from tacit.engine.watch import Limits, Watch
+from tacit.engine.views.postgres import PostgresViews
+from tacit.engine.watch import Instance, Limits, Seats
 from tacit.noise import SecureRng
-from tacit.plan.bounded import Bounded
 from tacit.plan.node import Node, Scan
 from tacit.policy import Claim
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresEngine"]
+__all__ = ["MISSING", "PostgresEngine"]
 
 SETTINGS = {
     "default_transaction_read_only": "on",
@@ -41,9 +39,10 @@ SETTINGS = {
     "client_min_messages": "error",  # notices can hold values
     "application_name": "tacit",
 }
+MISSING = "PostgreSQL needs psycopg, which is not installed: pip install 'tacit[postgres]'"
 ENCODINGS = ("UTF8", "LATIN1")  # in which every stored byte is text to everybody
 T = TypeVar("T")
-BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+BEGIN = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 CONNECT = {"connect_timeout": "10", "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 NODES = 16  # sorts and hash tables that one statement may well have, each with as much memory as work_mem says
 CELL = 64  # bytes that a value of a result takes here, about
@@ -52,7 +51,7 @@ CANCEL = 5.0  # seconds that asking the server to stop may take
 SET = b"SELECT pg_catalog.set_config(%s, %s, false)"
 
 
-class PostgresEngine:
+class PostgresEngine(SqlEngine):
     """Tables by their declared names, each the name of a table or view: `table` of the schema public, `schema.table`.
 
     `url` is anything libpq takes. `units` has the private tables, each with the column that names its unit, or None
@@ -62,6 +61,8 @@ class PostgresEngine:
     on a statement's memory, only on each of its sorts and hash tables, and limits temporary files only for roles that
     may `SET temp_file_limit`: what the server allows itself is set there.
     """
+
+    dialect = POSTGRES
 
     def __init__(
         self,
@@ -74,82 +75,39 @@ class PostgresEngine:
         try:
             import psycopg
         except ImportError:
-            raise TacitError(
-                "PostgreSQL needs psycopg, which is not installed: pip install 'tacit[postgres]'"
-            ) from None
+            raise TacitError(MISSING) from None
         self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
         opened = partial(_Instance, self._url, limits or Limits())
-        self._tables = {name: _dotted(place) for name, place in tables.items()}
+        self._tables = {name: POSTGRES.dotted(place, "public") for name, place in tables.items()}
         self._views = PostgresViews(self._tables, units or {})
         try:
-            self._seats: Seats[_Instance] = Seats(limits or Limits(), opened(), opened)
+            first, kind = opened(), ""
         except psycopg.Error as error:
             kind = type(error).__name__
-        else:
-            try:
-                self._check()
-            except BaseException:
-                self.close()
-                raise
-            return
-        raise TacitError(f"the PostgreSQL server cannot be reached, or does not let us in: {kind}")
+        if kind:
+            raise TacitError(f"the PostgreSQL server cannot be reached, or does not let us in: {kind}")
+        self._seats: Seats[_Instance] = Seats(limits or Limits(), first, opened)
+        try:
+            self._check()
+        except BaseException:
+            self.close()
+            raise
 
-    @property
-    def limits(self) -> Limits:
-        return self._seats.limits
+    def _prepared(self, instance: "_Instance", source: Node) -> tuple[Look, Reading]:
+        @contextmanager
+        def reading() -> Iterator[tuple[Mapping[str, str], StatementReader]]:
+            with self._views.reading(instance.transaction, source) as (names, whole):
+                yield (
+                    names,
+                    StatementReader(
+                        lambda sql: instance.fetch(whole(sql)), lambda sql, scan: instance.batches(whole(sql), scan)
+                    ),
+                )
 
-    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
-        def work(instance: _Instance) -> Exact[Result]:
-            stored = self._stored(bounded.source, instance)
-            statements(bounded, POSTGRES, stored)  # refused before anything is read
+        def look(table: str) -> StoredTable:
+            return StoredTable(sql=self._tables[table], types=instance.within(partial(self._described, table)))
 
-            def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Result]:
-                return Exact(result_from(bounded, statements(bounded, POSTGRES, called(stored, names)), fetch))
-
-            return failing_closed(lambda: self._views.reading(instance.within, bounded.source, read))
-
-        return self._asked(watch, work)
-
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
-        def work(instance: _Instance) -> Exact[Whole]:
-            stored = self._stored(bounded.source, instance)
-            norms_sql(bounded, clip, edges, POSTGRES, stored)
-
-            def read(names: Mapping[str, str], fetch: Fetch) -> Exact[Whole]:
-                written = norms_sql(bounded, clip, edges, POSTGRES, called(stored, names))
-                return Exact(counts_from(fetch(written), len(edges) + 1))
-
-            return failing_closed(lambda: self._views.reading(instance.within, bounded.source, read))
-
-        return self._asked(watch, work)
-
-    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
-        def work(instance: _Instance) -> Exact[UnitRows]:
-            stored, most = self._stored(scan, instance), self.limits.bytes_of_disk()
-            rows_sql(scan, POSTGRES, stored)
-
-            def whole(fetch: Fetch) -> tuple[dict[str, Sight], UnitRows]:
-                seen = self._views.see(fetch, [scan.table])
-                names, before = self._views.once(seen, scan)
-                written = rows_sql(scan, POSTGRES, called(stored, names))
-                with closing(instance.streamed(f"{before}{written}) AS answer" if before else written)) as rows:
-                    return seen, spooled(scan, batches_of(scan, rows), most)
-
-            def steady() -> Exact[UnitRows]:
-                seen, found = instance.within(whole)
-                if instance.within(lambda fetch: self._views.see(fetch, [scan.table])) != seen:
-                    raise EngineError
-                return Exact(found)
-
-            return failing_closed(steady)
-
-        return self._asked(watch, work)
-
-    def _stored(self, source: Node, instance: "_Instance") -> dict[str, StoredTable]:
-        return stored_tables(source, self._tables, lambda table: instance.within(partial(self._columns, table)))
-
-    def _asked(self, watch: Watch | None, work: "Callable[[_Instance], T]") -> T:
-        return failing_plainly(lambda: self._seats.run(work, watch))
+        return look, reading
 
     def _check(self) -> None:
         """PolicyError if a table gives other rows at each reading, or mixes units, or holds what is no text."""
@@ -174,15 +132,13 @@ class PostgresEngine:
     def ready(self) -> None:
         failing_closed(lambda: self.version(self._tables))
 
-    def columns(self, table: str) -> dict[str, str]:
-        if table not in self._tables:
-            raise InputError(f"there is no table {table!r} in this engine")
-        return failing_closed(lambda: self._within(partial(self._columns, table)))
+    def _columns(self, table: str) -> dict[str, str]:
+        return self._within(partial(self._described, table))
 
-    def _columns(self, table: str, fetch: Fetch) -> dict[str, str]:
+    def _described(self, table: str, fetch: Fetch) -> dict[str, str]:
         asked = (
             "SELECT a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_catalog.pg_attribute a "
-            f"WHERE a.attrelid = '{self._tables[table].replace(chr(39), chr(39) * 2)}'::pg_catalog.regclass "
+            f"WHERE a.attrelid = {POSTGRES.text(self._tables[table])}::pg_catalog.regclass "
             "AND a.attnum > 0 AND NOT a.attisdropped "
             "AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum"
         )
@@ -201,7 +157,7 @@ class PostgresEngine:
         return self._seats.look(lambda instance: instance.within(work))
 
 
-class _Instance:
+class _Instance(Instance):
     """A connection with its settings."""
 
     def __init__(self, url: str, limits: Limits) -> None:
@@ -240,19 +196,24 @@ class _Instance:
             self.connection.close()
             self.connection = self._connected()
 
-    def within(self, work: Callable[[Fetch], T]) -> T:
-        """`work` in one read-only transaction, given how to fetch; rolled back, since there is nothing to keep."""
+    @contextmanager
+    def transaction(self) -> Iterator[Fetch]:
+        """How to fetch in one read-only transaction; rolled back, since there is nothing to keep."""
         self.reach()
-        self.connection.execute(BEGIN.encode())
+        self.connection.execute(BEGIN)
         try:
-            return work(self._fetched)
+            yield self.fetch
         finally:
             self.connection.rollback()
 
-    def _fetched(self, statement: str) -> Sequence[Sequence[Any]]:
+    def within(self, work: Callable[[Fetch], T]) -> T:
+        with self.transaction() as fetch:
+            return work(fetch)
+
+    def fetch(self, statement: str) -> Sequence[Sequence[Any]]:
         """The columns of what a SELECT gives; an answer larger than the memory of a question is a failure."""
         rows, most = [], 0
-        for row in self.streamed(statement):
+        for row in self._streamed(statement):
             most = most or self._limits.bytes_of_memory // (CELL * max(1, len(row)))
             rows.append(row)
             if len(rows) > most:
@@ -263,7 +224,11 @@ class _Instance:
             cursor.execute(f"SELECT * FROM ({statement}) AS empty LIMIT 0".encode())  # to know its columns
             return [()] * len(cursor.description or ())
 
-    def streamed(self, statement: str) -> Generator[Sequence[Any], None, None]:
+    def batches(self, statement: str, scan: Scan) -> Iterator[pa.RecordBatch]:
+        with closing(self._streamed(statement)) as rows:
+            yield from batches_of(scan, rows)
+
+    def _streamed(self, statement: str) -> Generator[Sequence[Any], None, None]:
         """The rows of what a SELECT gives, as they come."""
         from psycopg import capabilities
 
@@ -280,9 +245,6 @@ class _Instance:
         else:
             self.connection.cancel_safe(timeout=CANCEL)
 
-    def share(self) -> None:
-        return None
-
     def sound(self) -> bool:
         """One that was interrupted may be interrupted again, late."""
         self.connection.execute(b"SELECT 1")
@@ -290,8 +252,3 @@ class _Instance:
 
     def close(self) -> None:
         self.connection.close()
-
-
-def _dotted(place: str) -> str:
-    parts = place.split(".")
-    return ".".join(POSTGRES.identifier(part) for part in (parts if len(parts) > 1 else ["public", *parts]))

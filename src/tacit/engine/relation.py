@@ -19,7 +19,7 @@ from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
 
-__all__ = ["columns_of", "copies", "has_unit", "relation_sql", "scanned", "tables_of"]
+__all__ = ["columns_of", "copies", "has_unit", "relation_sql", "scanned"]
 
 KEY = "tacit key "
 LARGEST_SUM = 2**52
@@ -71,9 +71,7 @@ def _group(node: Group, dialect: Dialect, tables: Mapping[str, StoredTable]) -> 
         sql = expression_sql(expression, dialect)
         columns.append(f"{sql} AS {dialect.identifier(key)}")
         groups.append(sql)
-    columns += [
-        f"{_aggregate(aggregate, dialect)} AS {dialect.identifier(aggregate.name)}" for aggregate in node.aggregates
-    ]
+    columns += [f"{_aggregate(each, dialect)} AS {dialect.identifier(each.name)}" for each in node.aggregates]
     below = relation_sql(node.below, dialect, tables)
     return f"SELECT {', '.join(columns)} FROM ({below}) AS r GROUP BY {', '.join(groups)}"
 
@@ -96,9 +94,8 @@ def _sum(aggregate: SubAggregate, value: str, dialect: Dialect) -> str:
     assert aggregate.argument is not None
     facts = aggregate.argument.facts
     if not facts.type.numeric or not facts.bounded:
-        raise InputError(
-            f"{aggregate.function} in a subquery needs a number with bounds: {facts.why or 'declare them'}"
-        )
+        needed = f"{aggregate.function} in a subquery needs a number with bounds"
+        raise InputError(f"{needed}: {facts.why or 'declare them'}")
     low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers
     step = _step(facts, max(abs(low), abs(high)))
     least, most = (floor(end / step + Fraction(1, 2)) for end in (low, high))
@@ -169,16 +166,13 @@ def _once(node: Join, right: str, dialect: Dialect) -> str:
     """
     if node.right.private:
         raise InputError("only public rows are matched once: a private side has as many as its units do")
-    names = [dialect.identifier(f"{KEY}{i}") for i in range(len(node.on))]
-    keys = []
+    names, keys = [dialect.identifier(f"{KEY}{i}") for i in range(len(node.on))], []
     for name, (_, key) in zip(names, node.on, strict=True):
         sql = expression_sql(key, dialect)
         keys.append(f"{f'({sql} + {dialect.number(0.0)})' if key.facts.type.numeric else sql} AS {name}")
-    columns = []
-    for name, facts in node.right.schema.items():
-        quoted = dialect.identifier(name)
-        columns.append(f"{dialect.extreme('MIN', facts.type)}({quoted}) AS {quoted}")
-    columns += [f"MIN({name}) AS {name}" for name in map(dialect.identifier, copies(node.right, dialect))]
+    least = {name: dialect.extreme("MIN", facts.type) for name, facts in node.right.schema.items()}
+    least |= dict.fromkeys(copies(node.right, dialect), "MIN")
+    columns = [f"{least[name]}({quoted}) AS {quoted}" for name in least for quoted in [dialect.identifier(name)]]
     keyed = f"SELECT *, {', '.join(keys)} FROM ({right}) AS p"
     return f"SELECT {', '.join(columns)} FROM ({keyed}) AS o GROUP BY {', '.join(names)} HAVING COUNT(*) = 1"
 
@@ -205,15 +199,13 @@ def _units(node: Join, left: Expression, right: Expression) -> bool:
 
 def copies(node: Node, dialect: Dialect) -> tuple[str, ...]:
     """Columns that are there a second time (see `copied`): those of a table that nothing was made of yet."""
-    match node:
-        case Scan():
-            return copied(node, dialect)
-        case Filter():
-            return copies(node.below, dialect)
-        case Join():
-            return (*copies(node.left, dialect), *copies(node.right, dialect))
-        case _:
-            return ()
+    if isinstance(node, Scan):
+        return copied(node, dialect)
+    return (
+        tuple(name for below in node.inputs for name in copies(below, dialect))
+        if isinstance(node, Filter | Join)
+        else ()
+    )
 
 
 def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
@@ -235,13 +227,8 @@ def scanned(node: Node) -> Mapping[str, tuple[Fraction, Fraction]]:
     return {name: ends for name, ends in read.items() if name not in made}
 
 
-def tables_of(node: Node) -> frozenset[str]:
-    """The tables that are read."""
-    return frozenset(at.table for at in _walk(node) if isinstance(at, Scan))
-
-
 def columns_of(node: Node) -> dict[str, set[str]]:
-    """The same, each with the stored columns that are read of it."""
+    """The tables that are read, each with the stored columns that are read of it."""
     found: dict[str, set[str]] = {}
     for at in _walk(node):
         if isinstance(at, Scan):
@@ -251,18 +238,13 @@ def columns_of(node: Node) -> dict[str, set[str]]:
 
 def _walk(node: Node) -> Iterator[Node]:
     yield node
-    match node:
-        case Filter() | Project() | Group():
-            yield from _walk(node.below)
-        case Join():
-            yield from _walk(node.left)
-            yield from _walk(node.right)
+    for below in node.inputs:
+        yield from _walk(below)
 
 
 def _check_names(node: Node) -> None:
     """Engines do not tell Ward from ward, so a plan must not need them to."""
     names = [name.casefold() for name in node.schema]
-    if any(name == UNIT or name.startswith((WHOLE_COPY, RAW_COPY, KEY)) for name in names) or len(set(names)) < len(
-        names
-    ):
+    ours = any(name == UNIT or name.startswith((WHOLE_COPY, RAW_COPY, KEY)) for name in names)
+    if ours or len(set(names)) < len(names):
         raise InputError("the columns of a relation need names that differ in more than upper and lower case")

@@ -2,22 +2,37 @@
 
 Where no unit needs to be looked at (every clip is exempt, keys are known, nobody is counted once) it is one GROUP BY
 over the rows.
+
+Ranks are how many rows lie in each cell of a range, for quantiles; a unit's coordinates are its groups, its rows in
+each. Each row counts `one`; each row of a unit over the bound counts trunc(one · w), w the weight of the clip. That
+needs no count per unit and cell. The unit's coordinate in a group with c rows is then c · trunc(one · w), at most
+w · (one · c), so the clip's theorem holds for it. A unit with so many rows in a group that its coordinate passes 2^b
+counts nothing.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 
 from tacit.base import InputError
-from tacit.engine.clip import Whole, thresholds, whole_clip
+from tacit.engine.clip import WholeClip, thresholds, whole_clip
 from tacit.engine.dialect import Dialect
-from tacit.engine.measure import Measured, distinct_sql
+from tacit.engine.measure import MeasureSums, distinct_sql
 from tacit.engine.per_unit import PerUnit
-from tacit.engine.ranks import counts_sql, ranks_sql
+from tacit.engine.relation import has_unit
 from tacit.engine.rows import Rows
+from tacit.engine.scan import UNIT, scan_sql
+from tacit.engine.steps import divided_sql, factor
 from tacit.engine.unit import StoredTable
-from tacit.plan.bounded import Bounded, Clip, Measure
+from tacit.plan.bounded import Bounded, Clip, Measure, Ranks
+from tacit.plan.cells import Piece
+from tacit.plan.node import Scan
 
-__all__ = ["Statements", "norms_sql", "statements"]
+__all__ = ["Statements", "norms_sql", "rows_sql", "statements"]
+
+
+LARGEST_ONE = 2**20
+COUNT = "tacit rows"  # how many rows a row's unit has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +53,7 @@ def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, StoredTa
     for name, clip in clips.items():
         if not clip.exempt and not rows.has_unit:
             raise InputError(f"rows do not name their unit, so each is one: the clip of {name!r} must be exempt")
-    ranks = tuple(ranks_sql(rows, ranks, clips[ranks.name]) for ranks in bounded.ranks)
+    ranks = tuple(_ranks(rows, ranks, clips[ranks.name]) for ranks in bounded.ranks)
     told = bounded.measures or bounded.presence is not None or not ranks
     return Statements(groups=_groups(rows, clips) if told else None, ranks=ranks)
 
@@ -54,18 +69,34 @@ def norms_sql(
     ranked = [ranks for ranks in bounded.ranks if ranks.name in chosen.names]
     if not rows.has_unit:
         raise InputError("rows do not name their unit here: there is no bound to choose")
-    columns: tuple[str | int, ...]
+    columns: list[str | int] = ["m0"]
     if ranked:
-        source, columns = counts_sql(rows, ranked[0], whole), ("m0",)
+        source = _counts(rows, ranked[0], whole)
     else:
         measures = {measure.name: measure for measure in bounded.measures}
         named = tuple(measures[name] for name in chosen.names)
         per_unit = PerUnit(rows, named, dict.fromkeys(chosen.names, chosen), {chosen: whole})
-        source, columns = per_unit.source(), tuple(per_unit.sizes(chosen))
+        source, columns = per_unit.source(), per_unit.sizes(chosen)
     cases = " ".join(f"WHEN n0 <= {end} THEN {i}" for i, end in enumerate(ends))
     sizes = f"SELECT u, {whole.size(columns, rows.dialect)} AS n0 FROM ({source}) AS g GROUP BY u"
     cells = f"SELECT CASE {cases} ELSE {len(ends)} END AS cell FROM ({sizes}) AS t"
     return f"SELECT cell, COUNT(*) AS n FROM ({cells}) AS c GROUP BY cell"
+
+
+def rows_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
+    """SELECT of the columns in the order of units, and beside each row how many rows its unit has.
+
+    That tells where units begin, and needs no number of units, for which an engine would bring all rows to one place.
+    The engine compares units as it does in every question, and none is turned into a value here.
+    """
+    if not scan.private:
+        raise InputError(f"table {scan.table!r} is public: rows are read by unit, of a private table")
+    names = [dialect.identifier(source.name) for source in scan.columns]
+    unit, order = dialect.identifier(UNIT), ""
+    if has_unit(scan):
+        names.append(f"COUNT(*) OVER (PARTITION BY {unit}) AS {dialect.identifier(COUNT)}")
+        order = f" ORDER BY {unit}"
+    return f"SELECT {', '.join(names) or '1 AS one'} FROM ({scan_sql(scan, dialect, tables)}) AS r{order}"
 
 
 def _clips(bounded: Bounded) -> dict[str, Clip]:
@@ -99,9 +130,9 @@ def _groups(rows: Rows, clips: Mapping[str, Clip]) -> str:
     units = bounded.presence is not None or any(measure.kind == "units" for measure in added)
     clipped = any(not clips[measure.name].exempt for measure in added)
     if rows.has_unit and (units or clipped):
-        wholes = {clip: _whole(clip) for clip in map(clips.__getitem__, (m.name for m in added)) if not clip.exempt}
-        per_unit = PerUnit(rows, added, clips, wholes)
-        groups = per_unit.sql()
+        used = dict.fromkeys(clips[measure.name] for measure in added)
+        wholes = {clip: whole_clip(clip, clip.bound) for clip in used if not clip.exempt}
+        groups = PerUnit(rows, added, clips, wholes).sql()
     else:
         groups = _plain(rows, added)
     columns = [f"m{i}" for i in range(len(added))]
@@ -115,16 +146,10 @@ def _groups(rows: Rows, clips: Mapping[str, Clip]) -> str:
     return f"SELECT {', '.join(chosen) or '1 AS one'} FROM ({groups}) AS a" if distinct else groups
 
 
-def _whole(clip: Clip) -> Whole:
-    if clip.bound is None:
-        raise InputError(f"the bound of {', '.join(clip.names)} was not chosen yet")
-    return whole_clip(clip, clip.bound)
-
-
 def _plain(rows: Rows, measures: tuple[Measure, ...]) -> str:
     """One GROUP BY over the rows, each of which is its own unit, or needs no bounding."""
     rows, having = rows.loosened()
-    measured = Measured(rows, measures)
+    measured = MeasureSums(rows, measures)
     columns = [*rows.keys, *(f"{measured.total(measure)} AS m{i}" for i, measure in enumerate(measures))]
     presence = rows.bounded.presence
     if presence is not None:
@@ -146,3 +171,85 @@ def _beside(rows: Rows, groups: str, columns: list[str], distinct: list[str]) ->
     sums = [f"SUM({column}) AS {column}" for column in (*columns, *presence, *counts)]
     by = f" GROUP BY {', '.join(rows.keys)}" if rows.keys else ""
     return f"SELECT {', '.join((*rows.keys, *sums))} FROM ({' UNION ALL '.join(parts)}) AS e{by}"
+
+
+def _ranks(rows: Rows, ranks: Ranks, clip: Clip) -> str:
+    """SELECT of the keys, `cell` and the weighted count of rows `n`."""
+    dialect = rows.dialect
+    loose, having = rows.loosened()
+    seen = _placed(loose, ranks, unit=not clip.exempt)
+    names = ", ".join(f"s.{name}" for name in (*rows.keys, "x0"))
+    having = f" HAVING {having}" if having else ""
+    if clip.exempt:
+        count = "COUNT(*)" if ranks.one == 1 else f"{dialect.factor('COUNT(*)')} * {ranks.one}"
+        return f"SELECT {names} AS cell, {count} AS n FROM ({seen}) AS s GROUP BY {names}{having}"
+    whole = whole_clip(clip, clip.bound)
+    most = whole.limits()[0] // ranks.one
+    weight = dialect.truncated.format(f"{dialect.number(float(ranks.one))} * ({whole.weight('n0', dialect)})")
+    busy = rows.busy(whole.rows([ranks.one]))
+    return (
+        f"WITH c AS ({_counts(rows, ranks, whole, busy)}), "
+        f"t AS (SELECT u, {whole.size(('m0',), dialect)} AS n0, MAX(m0) AS most FROM c GROUP BY u), "
+        f"h AS (SELECT u, CASE WHEN most > {most * ranks.one} THEN 0 ELSE {weight} END AS w "
+        f"FROM t WHERE n0 > {whole.threshold}) "
+        f"SELECT {names} AS cell, {dialect.sum(f'COALESCE(h.w, {ranks.one})')} AS n "
+        f"FROM ({seen}) AS s LEFT JOIN h ON s.u = h.u GROUP BY {names}{having}"
+    )
+
+
+def _counts(rows: Rows, ranks: Ranks, whole: WholeClip, units: str = "") -> str:
+    """The coordinates: per unit and group, `one` for each row that has a value, as `m0`. `units` selects some units."""
+    if not 1 <= ranks.one <= LARGEST_ONE:
+        raise InputError(f"a row counts from 1 to 2^20 steps in {ranks.name!r}, not {ranks.one}")
+    if not rows.has_unit:
+        raise InputError("rows do not name their unit here, so each is a unit: this clip must be exempt")
+    seen = rows.select((), where=rows.there(ranks.value))
+    if units:
+        seen = f"SELECT f.* FROM ({seen}) AS f JOIN ({units}) AS b ON f.u = b.u"
+    columns = ", ".join(("u", *rows.keys))
+    count = f"CAST(LEAST(COUNT(*), {whole.limits()[0] // ranks.one + 1}) AS BIGINT) * {ranks.one}"
+    return f"SELECT {columns}, {count} AS m0 FROM ({seen}) AS s GROUP BY {columns}"
+
+
+def _placed(rows: Rows, ranks: Ranks, *, unit: bool) -> str:
+    """Rows that have a value, with its cell as `x0`."""
+    if not ranks.pieces or ranks.cells > 2**24 or any(p.cells < 1 or p.width <= 0 for p in ranks.pieces):
+        raise InputError(f"{ranks.name!r} needs from 1 to 2^24 cells of a positive width")
+    facts = ranks.value.facts
+    if not facts.type.numeric or not facts.bounded:
+        raise InputError(f"{ranks.name!r} ranks a value without bounds: {facts.why or 'declare them'}")
+    value, there, last = rows.value(ranks.value), rows.there(ranks.value), ranks.pieces[-1]
+    if len(ranks.pieces) == 1:
+        return rows.select((_cell(value, last, rows, rows.ends(ranks.value)),), where=there, unit=unit)
+    cases, before = [], 0
+    for piece in ranks.pieces:
+        place = f"{before} + {_cell('x0', piece, rows)}"
+        end = rows.dialect.number(float(piece.high))
+        cases.append(f"ELSE {place}" if piece is last else f"WHEN x0 < {end} THEN {place}")
+        before += piece.cells
+    names = [*(["u"] if unit and rows.has_unit else []), *rows.keys]
+    read = rows.select((value,), where=there, unit=unit)  # once: it may be long
+    cell = f"CASE {' '.join(cases)} END AS x0"
+    return f"SELECT {', '.join((*names, cell))} FROM ({read}) AS v"
+
+
+def _cell(value: str, piece: Piece, rows: Rows, within: tuple[float, float] | None = None) -> str:
+    """floor((value − low)/width) in 0..cells−1. A range the value is known to lie in may need no look at the ends."""
+    dialect = rows.dialect
+    shifted = value if piece.low == 0 else f"({value} - {dialect.number(float(piece.low))})"
+    place = f"FLOOR({divided_sql(shifted, piece.width, dialect)})"
+    last = piece.cells - 1
+    if within is not None and all(0 <= _cell_of(end, piece) <= last for end in within):
+        return f"CAST({place} AS INTEGER)"
+    first, most = dialect.number(0.0), dialect.number(float(last))
+    return (
+        f"CASE WHEN {place} BETWEEN {first} AND {most} THEN CAST({place} AS INTEGER) "
+        f"WHEN {place} < {first} THEN 0 ELSE {last} END"
+    )
+
+
+def _cell_of(value: float, piece: Piece) -> int:
+    """What `_cell` makes of a double, in the same IEEE operations, which keep the order of doubles."""
+    inverse, by = factor(piece.width)
+    shifted = value - float(piece.low) if piece.low else value
+    return floor(shifted * by if inverse else shifted / by)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, floor
 
+from tacit.base import cached_property
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import copies, has_unit, relation_sql, scanned
@@ -44,9 +44,8 @@ class Rows:
     def select(self, values: Sequence[str], *, unit: bool = True, where: str = "") -> str:
         """The rows with these values, in this order."""
         columns = [f"{self.dialect.identifier(UNIT)} AS u"] if unit and self.has_unit else []
-        columns += [
-            f"{self.key(key.expression)} AS {name}" for name, key in zip(self.keys, self.bounded.keys, strict=True)
-        ]
+        keys = zip(self.keys, self.bounded.keys, strict=True)
+        columns += [f"{self.key(key.expression)} AS {name}" for name, key in keys]
         columns += [f"{value} AS x{i}" for i, value in enumerate(values)]
         condition = f" WHERE {where}" if where else ""
         return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({self.source}) AS r{condition}"
@@ -110,18 +109,15 @@ class Rows:
 
     def ends(self, value: Expression) -> tuple[float, float] | None:
         """The range of a value that was clamped when it was read: it holds to the last bit."""
-        found = self._scanned.get(value.name) if isinstance(value, Column) else None
-        if found is None:
+        if not isinstance(value, Column) or value.name not in self._scanned:
             return None
-        least, most = found
+        least, most = self._scanned[value.name]
         if value.facts.type is Type.INTEGER:
             least, most = Fraction(ceil(least)), Fraction(floor(most))
             if least > most or max(abs(least), abs(most)) > WHOLE:
                 return None
         low, high = inward(least, most)
-        assert low is not None
-        assert high is not None
-        return low, high
+        return None if low is None or high is None else (low, high)
 
     def raw(self, column: Column) -> str | None:
         """The column as it was read and before it was clamped, where that is at hand."""
@@ -132,10 +128,9 @@ class Rows:
         return frozenset(copies(self.bounded.source, self.dialect))
 
     @cached_property
-    def _scanned(self) -> "Mapping[str, tuple[Fraction, Fraction]]":
+    def _scanned(self) -> Mapping[str, tuple[Fraction, Fraction]]:
         return scanned(self.bounded.source)
 
 
 def _over(node: Node, table: Scan) -> Node:
-    """The same filters over another table."""
     return replace(node, below=_over(node.below, table)) if isinstance(node, Filter) else table

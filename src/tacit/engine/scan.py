@@ -12,7 +12,6 @@ make two people one, and as it is stored it could make one person two.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from math import inf, nextafter
@@ -28,9 +27,7 @@ __all__ = ["RAW_COPY", "UNIT", "WHOLE_COPY", "clamped", "copied", "furthest", "i
 
 UNIT = "tacit unit"
 WHOLE_COPY = "tacit whole "  # before the name of an integer that was not made a double, for grouping: twice as fast
-RAW_COPY = (
-    "tacit raw "  # before the name of a bounded number that is a double and not clamped yet, nor finite: for sums
-)
+RAW_COPY = "tacit raw "  # before that of a bounded number that is a double and not clamped yet, nor finite: for sums
 EXACT = 2**53
 SMALLEST_DOUBLE = "5e-324"
 SENSIBLE = 2**40
@@ -108,56 +105,38 @@ def _up(value: Fraction) -> float:
     return nextafter(near, inf) if Fraction(near) < value else near
 
 
-@dataclass(frozen=True)
 class _Reading:
-    """One column of a table in one dialect."""
+    """One column of a table in one dialect; `native` is the engine's name for the stored type."""
 
-    source: Source
-    dialect: Dialect
-    native: str  # the engine's name for the stored type
+    def __init__(self, source: Source, dialect: Dialect, native: str) -> None:
+        self.facts, self.dialect, self.native = source.facts, dialect, native
+        self.raw = dialect.identifier(source.column)
+        self.compared = self._compared()
+        self.value = self._value()
 
-    @property
-    def facts(self) -> Facts:
-        return self.source.facts
-
-    @property
-    def raw(self) -> str:
-        return self.dialect.identifier(self.source.column)
-
-    def cast(self, kind: str) -> str:
-        return self.dialect.cast(self.raw, kind)
-
-    @property
-    def compared(self) -> str:
+    def _compared(self) -> str:
         """The column in the type in which it is compared with constants: integers as integers, which is fast."""
-        match self.facts.type:
-            case Type.INTEGER:
-                return self.cast("BIGINT") if self.dialect.total else self.raw
-            case Type.NUMBER:
-                # PostgreSQL's numeric may be too large for a double, and a cast would then fail
-                return self.cast("DOUBLE") if self.dialect.total else self.raw
-            case Type.TEXT:
-                return text_sql(self.raw, self.native, self.dialect)
-            case kind if self.native.lower() in self.dialect.cast_moments:
-                # from the least and largest of a column DuckDB infers what infinities break: it would pass over bounds
-                moment = self.cast(self.dialect.type_name(kind))
-                return f"(CASE WHEN ISFINITE({moment}) THEN {moment} END)"
-            case kind:
-                return self.cast(self.dialect.type_name(kind))
+        kind, dialect = self.facts.type, self.dialect
+        if kind is Type.TEXT:
+            return text_sql(self.raw, self.native, dialect)
+        if kind.numeric and not dialect.total:
+            return self.raw  # PostgreSQL's numeric may be too large for a double, and a cast would then fail
+        cast = dialect.cast.format(self.raw, "BIGINT" if kind is Type.INTEGER else dialect.type_name(kind))
+        if not kind.numeric and self.native.lower() in dialect.cast_moments:
+            # from the least and largest of a column DuckDB infers what infinities break: it would pass over bounds
+            return dialect.finite.format(cast)
+        return cast
 
-    @property
-    def value(self) -> str:
-        if not self.dialect.total and self.facts.type.numeric and _unlimited(self.native):
-            return self._nearest_double()
-        held = self.facts.type.numeric and not (self.facts.type is Type.NUMBER and self.dialect.total)
-        return self.dialect.to_double(self.compared) if held else self.compared
-
-    def _nearest_double(self) -> str:
-        """A numeric of PostgreSQL, whose cast is an error where a double would be infinite, or zero for what is not."""
-        near, most = self.dialect.to_double(self.raw), repr(LARGEST_DOUBLE)
+    def _value(self) -> str:
+        kind, near = self.facts.type, self.dialect.to_double(self.compared)
+        if not kind.numeric or (kind is Type.NUMBER and self.dialect.total):
+            return self.compared
+        if self.dialect.total or not _unlimited(self.native):
+            return near
+        # a numeric of PostgreSQL, whose cast is an error where a double would be infinite, or zero for what is not
         return (
             f"(CASE WHEN ABS({self.raw}) < {SMALLEST_DOUBLE} THEN {self.dialect.number(0.0)} "
-            f"WHEN {self.raw} BETWEEN -{most} AND {most} THEN {near} END)"
+            f"WHEN {self.raw} BETWEEN -{LARGEST_DOUBLE!r} AND {LARGEST_DOUBLE!r} THEN {near} END)"
         )
 
     def constant(self, value: Value) -> str:
@@ -185,7 +164,9 @@ class _Reading:
                 # doubles and dates may be infinite, and doubles no number; integers may be too far to be a number
                 finite = "" if last is None else f" AND {self.compared} {back} {self.constant(last)}"
                 beyond = f"{self.compared} {sign} {self.constant(end)}{finite}"
-                cases.append(f"WHEN {beyond} THEN {self.ending(end, whole)}")
+                double = self.facts.type.numeric and not whole
+                there = self.dialect.number(float(end)) if double else self.constant(end)  # type: ignore[arg-type]  # numbers
+                cases.append(f"WHEN {beyond} THEN {there}")
         return self.on_step(f"CASE {' '.join(cases)} END")
 
     def harmless(self, whole: bool) -> bool:
@@ -208,11 +189,6 @@ class _Reading:
             return value
         size, half = self.dialect.number(float(step)), self.dialect.number(0.5)
         return f"(FLOOR(({value}) / {size} + {half}) * {size})"
-
-    def ending(self, value: Value, whole: bool) -> str:
-        """A bound as the value that is read in place of those beyond it."""
-        double = self.facts.type.numeric and not whole
-        return self.dialect.number(float(value)) if double else self.constant(value)  # type: ignore[arg-type]  # numbers
 
     def ends(self) -> tuple[Value, Value, Value, Value]:
         """The range values are clamped to, and the range of values that are values at all."""

@@ -2,37 +2,31 @@
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from tacit.base import EngineError, Exact, InputError, PolicyError, TacitError
+import pyarrow as pa
+
+from tacit.base import EngineError, InputError, PolicyError, TacitError
 from tacit.engine.dialect import SPARK
-from tacit.engine.engine import Fetch, counts_from, failing_closed, failing_plainly, result_from, stored_tables
+from tacit.engine.engine import Look, Reading, SqlEngine, StatementReader, failing_closed
 from tacit.engine.relation import columns_of
-from tacit.engine.render import norms_sql, statements
-from tacit.engine.result import Result, Whole
-from tacit.engine.seats import Seats
+from tacit.engine.result import batches_of
 from tacit.engine.source.hadoop import Hadoop
-from tacit.engine.source.spark_catalog import CatalogTable
-from tacit.engine.source.spark_table import ParquetTable, SparkTable, Views
-from tacit.engine.spool import UnitRows, batches_of, rows_sql, spooled
+from tacit.engine.source.spark_table import CatalogTable, ParquetTable, Views
 from tacit.engine.unit import StoredTable
-from tacit.engine.watch import Limits, Watch
+from tacit.engine.watch import Instance, Limits, Seats
 from tacit.noise import SecureRng
-from tacit.plan.bounded import Bounded
 from tacit.plan.node import Node, Scan
-from tacit.policy import Claim
 from tacit.policy.declaration import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["SparkEngine"]
-
-T = TypeVar("T")
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
@@ -65,7 +59,7 @@ SETTINGS = {
 }
 
 
-class SparkEngine:
+class SparkEngine(SqlEngine):
     """Tables by their declared names: each a name in the catalog, or the path of Parquet files.
 
     `spark` is a session, which is left as it is (we work in one of our own beside it, so its temporary views are not
@@ -77,6 +71,8 @@ class SparkEngine:
     executors; of a session that we start, an answer larger than the memory of a question fails, and questions share the
     executors evenly.
     """
+
+    dialect = SPARK
 
     def __init__(
         self,
@@ -95,49 +91,30 @@ class SparkEngine:
         self._own = isinstance(spark, str)
         if isinstance(spark, str):
             building = SparkSession.builder.master(spark).appName("tacit").config("spark.ui.enabled", "false")
-            building = building.config("spark.scheduler.mode", "FAIR")
             building = building.config("spark.driver.maxResultSize", str(limits.bytes_of_memory))
-            spark = building.getOrCreate()
+            spark = building.config("spark.scheduler.mode", "FAIR").getOrCreate()
         _silenced()
         self._session = spark.newSession()
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
-        self._group = f"tacit-{bytes(SecureRng().read(8)).hex()}"
         self._seats: Seats[_Instance] = Seats(limits, _Instance(self._session), lambda: _Instance(self._session))
         self._views, self._hadoop = Views(self._session), Hadoop(self._session)
-        self._tables: dict[str, SparkTable] = {}
+        self._tables: dict[str, ParquetTable | CatalogTable] = {}
         for name, place in tables.items():
             self._register(name, place, None if columns is None else columns.get(name, ()), units or {})
 
-    @property
-    def limits(self) -> Limits:
-        return self._seats.limits
+    def _prepared(self, instance: "_Instance", source: Node) -> tuple[Look, Reading]:
+        @contextmanager
+        def reading() -> Iterator[tuple[Mapping[str, str], StatementReader]]:
+            """From views that are there while it is read; leaving them is an error if their data changed."""
+            instance.begin()
+            with ExitStack() as stack:
+                reads = columns_of(source).items()
+                views = {name: stack.enter_context(self._tables[name].reading(columns)) for name, columns in reads}
+                names = {name: SPARK.identifier(view) for name, view in views.items()}
+                yield names, StatementReader(instance.fetch, instance.batches)
 
-    def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
-        def read(tables: Mapping[str, StoredTable], fetch: Fetch) -> Exact[Result]:
-            return Exact(result_from(bounded, statements(bounded, SPARK, tables), fetch))
-
-        statements(bounded, SPARK, self._stored(bounded.source, self._names))  # refused before anything is read
-        return self._asked(watch, lambda fetch: self._reading(bounded.source, lambda tables: read(tables, fetch)))
-
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
-        def read(tables: Mapping[str, StoredTable], fetch: Fetch) -> Exact[Whole]:
-            found = fetch(norms_sql(bounded, clip, edges, SPARK, tables))
-            return Exact(counts_from(found, len(edges) + 1))
-
-        norms_sql(bounded, clip, edges, SPARK, self._stored(bounded.source, self._names))
-        return self._asked(watch, lambda fetch: self._reading(bounded.source, lambda tables: read(tables, fetch)))
-
-    def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[UnitRows]:
-        def read(tables: Mapping[str, StoredTable]) -> Exact[UnitRows]:
-            found = self._session.sql(rows_sql(scan, SPARK, tables)).toLocalIterator()
-            return Exact(spooled(scan, batches_of(scan, found), self.limits.bytes_of_disk()))
-
-        rows_sql(scan, SPARK, self._stored(scan, self._names))
-        return self._asked(watch, lambda _: self._reading(scan, read))
-
-    def _asked(self, watch: Watch | None, work: Callable[[Fetch], T]) -> T:
-        return failing_plainly(lambda: self._seats.run(lambda instance: instance.within(work), watch))
+        return (lambda table: StoredTable(sql=table, types=self.columns(table))), reading
 
     def version(self, tables: Collection[str]) -> str:
         """Files by path, size and times of change; for anything else a new text at each call."""
@@ -149,13 +126,8 @@ class SparkEngine:
             seen.update(f"{name}\0{self._tables[name].version()}\0".encode())
         return seen.hexdigest()
 
-    def columns(self, table: str) -> dict[str, str]:
-        if table not in self._tables:
-            raise InputError(f"there is no table {table!r} in this engine")
-        return failing_closed(self._tables[table].columns)
-
-    def origins(self, table: str, unit: str | None) -> tuple[Claim, ...]:
-        return ()  # files and names tell it all
+    def _columns(self, table: str) -> dict[str, str]:
+        return self._tables[table].columns()
 
     def ready(self) -> None:
         self._seats.check()
@@ -170,41 +142,18 @@ class SparkEngine:
     def _register(
         self, name: str, place: str | Path, wanted: Collection[str] | None, units: Mapping[str, str | None]
     ) -> None:
-        text, failed = str(place), ""
+        storage, text, failed = (self._views, self._hadoop), str(place), ""
         try:
             if isinstance(place, Path) or "/" in text:
-                self._tables[name] = ParquetTable(self._views, self._hadoop, text, wanted)
+                self._tables[name] = ParquetTable(*storage, text, wanted)
             else:
-                self._tables[name] = CatalogTable(
-                    self._views, self._hadoop, text, units.get(name), is_private=name in units
-                )
+                self._tables[name] = CatalogTable(*storage, text, units.get(name), is_private=name in units)
         except PolicyError as error:
             failed = str(error)
         except Exception as error:  # of py4j and of Spark, which share no class
             failed = f"cannot be opened in Spark: {type(error).__name__}"
         if failed:
             raise PolicyError(f"table {quoted(name)}: {failed}")
-
-    @property
-    def _names(self) -> dict[str, str]:
-        return {name: SPARK.identifier(name) for name in self._tables}
-
-    def _stored(self, source: Node, names: Mapping[str, str]) -> dict[str, StoredTable]:
-        return stored_tables(source, names, self.columns)
-
-    def _reading(self, source: Node, work: Callable[[Mapping[str, StoredTable]], T]) -> T:
-        """`work`, given what each table is called while it is read; an error if one changed meanwhile."""
-
-        def whole() -> T:
-            with ExitStack() as stack:
-                views = {
-                    name: stack.enter_context(self._tables[name].reading(columns))
-                    for name, columns in columns_of(source).items()
-                }
-                names = {name: SPARK.identifier(view) for name, view in views.items()}
-                return work(self._stored(source, names))
-
-        return failing_closed(whole)
 
 
 _quiet = threading.local()
@@ -224,7 +173,7 @@ def _silenced() -> None:
             logger.addFilter(passes)
 
 
-class _Instance:
+class _Instance(Instance):
     """A group of jobs of its own, in whatever thread works for it."""
 
     def __init__(self, session: "SparkSession") -> None:
@@ -232,30 +181,26 @@ class _Instance:
         self._group = self._pool = f"tacit-{bytes(SecureRng().read(8)).hex()}"
         self._interrupted = False
 
-    def within(self, work: Callable[[Fetch], T]) -> T:
-        """`work`, whose jobs are of this group: a group belongs to a thread."""
+    def begin(self) -> None:
+        """The jobs of this thread are now of this group."""
         _quiet.reading = True
         self._context.setJobGroup(self._group, "tacit", interruptOnCancel=True)
         self._context.setLocalProperty("spark.scheduler.pool", self._pool)
-        return work(self._fetch)
 
-    def _fetch(self, statement: str) -> Sequence[Sequence[Any]]:
+    def fetch(self, statement: str) -> Sequence[Sequence[Any]]:
         found = self._session.sql(statement)
         rows = found.collect()
         return list(zip(*rows, strict=True)) if rows else [()] * len(found.columns)
 
+    def batches(self, statement: str, scan: Scan) -> Iterator[pa.RecordBatch]:
+        return batches_of(scan, self._session.sql(statement).toLocalIterator())
+
     def interrupt(self) -> None:
         self._interrupted = True
         self._context.cancelJobGroup(self._group)
-
-    def share(self) -> None:
-        return None
 
     def sound(self) -> bool:
         """As good as new under another name: a cancel may still be on its way to this one."""
         if self._interrupted:
             self._group, self._interrupted = f"tacit-{bytes(SecureRng().read(8)).hex()}", False
         return True
-
-    def close(self) -> None:
-        pass

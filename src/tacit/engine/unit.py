@@ -49,7 +49,7 @@ class UnitKind(StrEnum):
     BINARY = "binary"
 
 
-DECLARED = {kind: UnitKind.DECIMAL if kind is Type.NUMBER else UnitKind(str(kind)) for kind in Type}
+DECLARED = {"number": UnitKind.DECIMAL, "float": UnitKind.DECIMAL}  # others are called as they are
 FITS = {  # kinds of stored values that can be compared as another kind, each exactly
     UnitKind.INTEGER: {UnitKind.TEXT},
     UnitKind.DECIMAL: {UnitKind.INTEGER},
@@ -63,10 +63,10 @@ def column_kind(native: str) -> ColumnType | None:
     return None if native.endswith("]") else understood(native.lower().partition(" collate ")[0])
 
 
-def unit_kind(declared: Type | None, native: str) -> UnitKind:
+def unit_kind(declared: Type | ColumnType | None, native: str) -> UnitKind:
     """What a unit is compared as; InputError with the cause and the remedy where it cannot be told apart exactly."""
     stored = _stored_kind(native)
-    kind = stored if declared is None else DECLARED[declared]
+    kind = stored if declared is None else DECLARED.get(str(declared)) or UnitKind(str(declared))
     if kind is not stored and stored not in FITS.get(kind, ()):
         raise InputError(
             f'is stored as {native} and declared as {kind}, and these are not compared: declare type = "{stored}"'
@@ -100,22 +100,22 @@ def unit_sql(raw: str, declared: Type | None, native: str, dialect: Dialect) -> 
     stored = _stored_kind(native)
     match unit_kind(declared, native):
         case UnitKind.INTEGER if stored is UnitKind.TEXT:
-            before = dialect.cast(f"SPLIT_PART({raw}, '.', 1)", dialect.digits)
-            return f"(CASE WHEN {dialect.matches(raw, WHOLE_TEXT)} THEN {before} END)"
+            before = dialect.cast.format(f"SPLIT_PART({raw}, '.', 1)", dialect.digits)
+            return f"(CASE WHEN {dialect.matches.format(raw, WHOLE_TEXT)} THEN {before} END)"
         case UnitKind.INTEGER if native.lower() in dialect.wide_integers or column_kind(native) is ColumnType.DECIMAL:
-            return dialect.stored_whole(raw)
+            return dialect.stored_whole.format(raw)
         case UnitKind.DECIMAL:
-            return dialect.stored_decimal(raw, point=bool(decimals(native)))
+            return (dialect.stored_pointed if decimals(native) else dialect.stored_decimal).format(raw)
         case UnitKind.TEXT:
             return text_sql(raw, native, dialect)
         case UnitKind.DATE if stored is UnitKind.TIMESTAMP:
-            return dialect.cast(raw, "DATE")
+            return dialect.cast.format(raw, "DATE")
         case UnitKind.TIMESTAMP:
-            return dialect.cast(raw, dialect.timestamp)  # a point in time in UTC, in microseconds
+            return dialect.cast.format(raw, dialect.timestamp)  # a point in time in UTC, in microseconds
         case _:
             return raw
 
 
 def text_sql(raw: str, native: str, dialect: Dialect) -> str:
     """Text that is compared byte by byte, whatever collation the column was given; NULL where it is not UTF-8."""
-    return dialect.stored_text(raw, padded=native.lower().startswith("char("))
+    return (dialect.stored_padded if native.lower().startswith("char(") else dialect.stored_text).format(raw)

@@ -1,7 +1,11 @@
-"""One question on its way at an engine: whose it is, how far it is, and the wish to stop it.
+"""Questions at an engine: each with its watch and its limits, and so many at once, of whom nobody takes every place.
 
-A wish is only written down here, in no time; a thread beside the work sees it and interrupts. So how long it takes to
-stop somebody's question tells nothing about whether it was still running.
+The wish to stop a question is only written down here, in no time; a thread beside the work sees it and interrupts. So
+how long it takes to stop somebody's question tells nothing about whether it was still running.
+
+A place is an instance: whatever runs one statement after another and can run out of memory without harm to the others,
+a database in memory, a connection, a thread. It is opened when it is first needed, and closed when something went wrong
+in it, so that nothing stays broken.
 """
 
 import os
@@ -15,16 +19,19 @@ from math import inf
 from pathlib import Path
 from tempfile import gettempdir
 from time import monotonic
+from typing import Generic, Protocol, TypeVar
 
-from tacit.base import InputError
+from tacit.base import EngineError, InputError
 
-__all__ = ["Limits", "Progress", "Stopped", "Watch", "size"]
+__all__ = ["Instance", "Limits", "Progress", "Seats", "Stopped", "Watch", "size"]
 
 Progress = Callable[[float], None]
 """Is told, from 0 to 1, how far a query is that takes more than two seconds."""
 
 PATIENCE = 2.0  # seconds before progress is told
 OFTEN = 0.2  # seconds between two looks at it, and between two interrupts: one may come just before a statement begins
+WAIT = 0.1  # seconds between two looks whether somebody who waits for a place still wants it
+CLOSING = 10.0  # seconds that closing waits for questions to stop
 STUCK = 15.0  # seconds after its end that a question may take to notice it
 
 
@@ -169,7 +176,6 @@ class Limits:
 
     @property
     def bytes_of_memory(self) -> int:
-        """The memory of one question."""
         return self.memory if self.memory is not None else max(LEAST, _machine() // 2 // self.at_once // self.shares)
 
     def bytes_of_disk(self, folder: str | None = None) -> int:
@@ -197,3 +203,168 @@ def _machine() -> int:
         except (OSError, ValueError):
             continue  # there is none, or it says "max"
     return min(found, default=4 * GIB)
+
+
+class Instance(Protocol):
+    """What a place is: it can be interrupted from another thread, and closed."""
+
+    def interrupt(self) -> None: ...
+
+    def share(self) -> float | None:
+        """How far the statement is that runs, from 0 to 1, where that is known."""
+        return None
+
+    def sound(self) -> bool:
+        """Whether it can be used again after a failure."""
+        ...
+
+    def close(self) -> None:
+        return None
+
+
+T = TypeVar("T", bound=Instance)
+R = TypeVar("R")
+
+
+class Seats(Generic[T]):
+    """The places, the first of them open. `more` opens another; it may fail, and is asked again the next time. Where
+    there is no `more`, the first is all there is."""
+
+    def __init__(self, limits: Limits, first: T, more: Callable[[], T] | None) -> None:
+        self.limits, self._more = limits, more
+        self._door = threading.Condition()
+        self._free = [first]
+        self._waiting: list[Watch] = []
+        self._busy: dict[Watch, float] = {}  # since when
+        self._closed = False
+
+    def run(self, work: Callable[[T], R], watch: Watch | None = None) -> R:
+        """What `work` makes of an instance, for one question. A failure is `work`'s own; `Stopped` if it was."""
+        watch = Watch() if watch is None else watch
+        self._enter(watch)
+        try:
+            return self._work(work, watch)
+        finally:
+            self._free_place(watch)
+
+    def _free_place(self, watch: Watch) -> None:
+        with self._door:
+            del self._busy[watch]
+            self._door.notify_all()
+
+    def _work(self, work: Callable[[T], R], watch: Watch) -> R:
+        watch.ran = True
+        if watch.spent >= self.limits.seconds or watch.late:
+            raise EngineError  # its other parts, or waiting, took all the time there is
+        instance = self._instance()
+        good = False
+        try:
+            with watch.guarded(instance.interrupt, seconds=self.limits.seconds, share=instance.share):
+                found = work(instance)
+            good = True
+        except Exception:
+            if not watch.stopped:
+                raise
+        finally:
+            self._leave(instance, good=good)
+        if watch.stopped:
+            raise Stopped
+        return found
+
+    def _instance(self) -> T:
+        with self._door:
+            if self._free:
+                return self._free.pop()
+        with suppress(Exception):  # an error raised in here would carry that one along
+            if self._more is not None:
+                return self._more()
+        raise EngineError  # there can be no other, and what there was is broken
+
+    def _leave(self, instance: T, *, good: bool) -> None:
+        """Keep it for the next question if it is as good as new."""
+        with suppress(Exception):
+            good = good or instance.sound()
+        with self._door:
+            if good and not self._closed and len(self._free) + len(self._busy) < self.limits.at_once + 1:
+                self._free.append(instance)
+                return
+        with suppress(Exception):
+            instance.close()
+
+    # --- whose turn it is
+
+    def _enter(self, watch: Watch) -> None:
+        with self._door:
+            self._waiting.append(watch)
+            try:
+                while self._next() is not watch:
+                    self._door.wait(WAIT)
+                    if watch.stopped:
+                        raise Stopped
+                    if self._closed or watch.late:
+                        raise EngineError
+                if watch.stopped:
+                    raise Stopped
+                self._busy[watch] = monotonic()
+            finally:
+                self._waiting.remove(watch)
+                self._door.notify_all()
+
+    def _next(self) -> Watch | None:
+        """Who goes in next: of those whose owner has the fewest places, and not too many, who waited longest."""
+        if self._closed or len(self._busy) >= self.limits.at_once:
+            return None
+        held = [watch.owner for watch in self._busy]
+        fit = [watch for watch in self._waiting if not watch.owner or held.count(watch.owner) < self.limits.each]
+        return min(fit, key=lambda watch: held.count(watch.owner), default=None)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._busy)
+
+    def check(self) -> None:
+        """Raise if no place will be free: every one is held by a question that does not end, although it should."""
+        late = monotonic() - STUCK
+        with self._door:
+            ends = [watch.end(since, self.limits.seconds) for watch, since in self._busy.items()]
+            stuck = sum(end < late for end in ends) >= self.limits.at_once
+        if stuck or self._closed:
+            raise EngineError
+
+    # --- without a question
+
+    def look(self, work: Callable[[T], R]) -> R:
+        """What `work` sees that is no question, without waiting for those: with a spare instance if none is free."""
+        if self._more is None:
+            return self.run(work)  # there is only one
+        with self._door:
+            if self._closed:
+                raise EngineError
+            free = self._free.pop() if self._free else None
+        instance, good = self._more() if free is None else free, False
+        try:
+            found = work(instance)
+            good = True
+        finally:
+            self._leave(instance, good=good)
+        return found
+
+    def cancel(self) -> None:
+        """Stop every question that runs or waits."""
+        with self._door:
+            every = [*self._busy, *self._waiting]
+        for watch in every:
+            watch.stop()
+
+    def close(self) -> None:
+        """Stop what runs, and let go of everything."""
+        with self._door:
+            self._closed = True
+            self._door.notify_all()
+        self.cancel()
+        with self._door:
+            self._door.wait_for(lambda: not self._busy, timeout=CLOSING)
+            free, self._free = self._free, []
+        for instance in free:
+            with suppress(Exception):
+                instance.close()

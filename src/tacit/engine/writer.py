@@ -46,19 +46,22 @@ class Writer:
         return self.dialect.let(name, [(f"f{i}", parts[i]) for i in twice], inside)
 
     def operation(self, name: str, parts: Sequence[str], call: Call | None = None) -> str:
-        """An operation whose SQL is a template, on parts that are written.
+        """An operation whose SQL is a template, on parts that are written."""
+        return self.fill(self.dialect.templates.get(name, OPERATIONS[name].sql), parts, call)
+
+    def fill(self, template: str, parts: Sequence[str], call: Call | None = None) -> str:
+        """A template with these parts.
 
         `{x} {y} {z}` are the parts, `{args}` all and `{rest}` all but the first; `{c}` is the first where texts are
         compared by their bytes, `{k[1]}` a constant whole number, `{n[0.5]}` a double.
         """
-        template = self.dialect.templates.get(name, OPERATIONS[name].sql)
         given = () if call is None else call.arguments
         texts = any(argument.facts.type is Type.TEXT for argument in given)
         whole = [a.value if isinstance(a, Constant) and isinstance(a.value, int) else None for a in given]
         types = {"double": self.dialect.double, "timestamp": self.dialect.timestamp}
 
         def body(*parts: str) -> str:
-            first = self.dialect.bytewise(parts[0]) if texts else parts[0]
+            first = self.dialect.bytewise.format(parts[0]) if texts else parts[0]
             several = {"args": _Several(parts), "rest": _Several(parts[1:])}
             named = dict(zip("xyz", parts, strict=False))
             return template.format(**named, **several, **types, c=first, k=whole, n=_Numbers(self.dialect))

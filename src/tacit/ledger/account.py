@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Row, insert, select, update
 
 from tacit.base import CorruptLedger, InputError, LedgerError, PolicyError
-from tacit.ledger.answers import charged
+from tacit.ledger.answers import check_receipt
 from tacit.ledger.chain import REGISTRY, Entry, genesis
-from tacit.ledger.charge import lifetime, limit_body, recorded, standing_of
+from tacit.ledger.charge import lifetime, limit_body, recorded_limit, standing_of
 from tacit.ledger.claims import claim, held_by
 from tacit.ledger.receipt import Receipt, Standing, money
 from tacit.ledger.schema import accounts, answers, balances, entries
@@ -65,8 +65,7 @@ def _open(page: Page, registry: "Row[Any]", terms: Terms) -> list[Entry]:
         "unit": terms.unit,
         "delta": str(Fraction(terms.delta)),
         "period": terms.period,
-        "lifetime_spend": None if terms.lifetime is None else terms.lifetime.spend,
-        "lifetime_delta": None if terms.lifetime is None else terms.lifetime.delta,
+        **_sums("lifetime", terms.lifetime),
         "window": 1,
         "window_end": None if terms.period is None else time + terms.period,
         "sealed": 0,
@@ -89,18 +88,18 @@ def _open(page: Page, registry: "Row[Any]", terms: Terms) -> list[Entry]:
 
 def first_balance(account: int, limit: Limit, window: int) -> dict[str, Any]:
     """The row of a holder that has spent nothing yet."""
-    zeros = dict.fromkeys(("spent_spend", "spent_delta", "window_spend", "window_delta"), 0)
-    return {"account": account, "holder": limit.holder, "window": window, **_columns(limit), **zeros}
+    spent = _sums("spent", Amount(0)) | _sums("window", Amount(0))
+    return {"account": account, "holder": limit.holder, "window": window, **_columns(limit), **spent}
 
 
 def _columns(limit: Limit) -> dict[str, int | None]:
-    each = limit.each
-    return {
-        "limit_spend": limit.total.spend,
-        "limit_delta": limit.total.delta,
-        "each_spend": None if each is None else each.spend,
-        "each_delta": None if each is None else each.delta,
-    }
+    return _sums("limit", limit.total) | _sums("each", limit.each)
+
+
+def _sums(name: str, amount: Amount | None) -> dict[str, int | None]:
+    """An amount as two columns."""
+    spend, delta = (None, None) if amount is None else (amount.spend, amount.delta)
+    return {f"{name}_spend": spend, f"{name}_delta": delta}
 
 
 def _same(row: "Row[Any]", terms: Terms) -> None:
@@ -127,7 +126,7 @@ def _differences(page: Page, row: "Row[Any]", terms: Terms) -> list[Entry]:
     fresh: list[Limit] = []
     for limit in terms.limits:
         old = known.get(limit.holder)
-        before = None if old is None else recorded(old)
+        before = None if old is None else recorded_limit(old)
         if limit == before:
             continue
         lines.append(EntryDraft("limit", limit_body(limit, before=before, policy=terms.policy)))
@@ -154,10 +153,7 @@ def _window(page: Page, row: "Row[Any]", terms: Terms, lines: list[EntryDraft], 
         return {}
     body = {"kind": "limit", "holder": WINDOW, "period": terms.period, "lifetime": money(new), "policy": terms.policy}
     lines.append(EntryDraft("limit", canonical(body | {"before": {"period": row.period, "lifetime": money(old)}})))
-    changes: dict[str, Any] = {
-        "lifetime_spend": None if new is None else new.spend,
-        "lifetime_delta": None if new is None else new.delta,
-    }
+    changes: dict[str, Any] = _sums("lifetime", new)
     if row.period == terms.period:
         return changes
     end = None
@@ -184,7 +180,7 @@ def entries_of(page: Page, people: str, after: int, count: int) -> list[Entry]:
 def void(page: Page, receipt: Receipt) -> None:
     """Give a charge back to every holder: ever, and in the window if that is the one it was charged in."""
     row = page.account(receipt.people)
-    charged(page, row, receipt)
+    check_receipt(page, row, receipt)
     answered = select(answers.c.seq).where(answers.c.account == row.id, answers.c.seq == receipt.seq)
     if page.fate(row.id, receipt.seq) is not None or page.connection.execute(answered).first() is not None:
         raise LedgerError("this charge stays: its program began to run, or it was voided before")
@@ -205,8 +201,7 @@ def void(page: Page, receipt: Receipt) -> None:
 
 
 def _less(row: "Row[Any]", what: str, amount: Amount) -> dict[str, int]:
-    values = {f"{what}_spend": amount.spend, f"{what}_delta": amount.delta}
-    left = {name: getattr(row, name) - value for name, value in values.items()}
+    left = {name: getattr(row, name) - (value or 0) for name, value in _sums(what, amount).items()}
     if min(left.values()) < 0:
         raise CorruptLedger(f"{row.holder} would have spent less than nothing: run `tacit ledger verify`")
     return left
@@ -249,7 +244,7 @@ def seal(page: Page, people: str, why: str) -> Entry:
     row = page.account(people)
     if row.sealed:
         raise LedgerError(f'the account of "{people}" is sealed already')
-    return page.append(row, [EntryDraft("seal", canonical({"kind": "seal", "why": _reason(why)}))], sealed=1)[0]
+    return page.append(row, [EntryDraft("seal", canonical({"kind": "seal", "why": checked(why, "why")}))], sealed=1)[0]
 
 
 def rename(page: Page, people: str, to: str) -> Entry:
@@ -264,10 +259,6 @@ def rename(page: Page, people: str, to: str) -> Entry:
 
 def adopt(page: Page, why: str, changed: list[str]) -> list[Entry]:
     """An entry in the list of accounts, and one in each account that was found other than it was known."""
-    line = EntryDraft("adopt", canonical({"kind": "adopt", "why": _reason(why)}))
+    line = EntryDraft("adopt", canonical({"kind": "adopt", "why": checked(why, "why")}))
     rows = [page.registry(), *(page.account(people) for people in changed)]
     return [entry for row in rows for entry in page.append(row, [line])]
-
-
-def _reason(why: str) -> str:
-    return checked(why, "why")

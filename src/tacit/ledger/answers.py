@@ -21,7 +21,7 @@ from tacit.noise import SecureRng
 from tacit.policy.account import analyst_holder
 from tacit.program import canonical
 
-__all__ = ["find", "keep", "keep_line", "recall", "scopes_of"]
+__all__ = ["check_receipt", "find", "keep", "keep_line", "newest", "recall", "scopes_of"]
 
 SHARED = "shared"
 KINDS = ("answer", "failure")
@@ -49,6 +49,19 @@ FIRST = (
     .order_by(answers.c.seq)
     .limit(1)
 )
+NEWEST = (
+    select(answers, entries.c.body)
+    .join(accounts)
+    .outerjoin(entries, (entries.c.account == LIST) & (entries.c.seq == answers.c.entry) & (entries.c.kind == "keep"))
+    .where(
+        accounts.c.people == bindparam("people"),
+        answers.c.program == bindparam("program"),
+        answers.c.scope == bindparam("own"),
+        answers.c.kind == "answer",
+    )
+    .order_by(answers.c.seq.desc())
+    .limit(1)
+)
 
 
 def keep(page: Page, receipt: Receipt, release: bytes, *, version: str, kind: str, shared: bool) -> StoredRelease:
@@ -58,7 +71,7 @@ def keep(page: Page, receipt: Receipt, release: bytes, *, version: str, kind: st
     checked(version, "a version of the data")
     registry = page.registry()  # locked before an account, always
     row = page.account(receipt.people)
-    charged(page, row, receipt)
+    check_receipt(page, row, receipt)
     if (stored := _of(page, row, receipt.seq)) is not None:
         return stored
     if page.fate(row.id, receipt.seq) == "void":
@@ -92,7 +105,7 @@ def _facts(kept: StoredRelease, scope: str) -> dict[str, Any]:
     }
 
 
-def charged(page: Page, row: "Row[Any]", receipt: Receipt) -> None:
+def check_receipt(page: Page, row: "Row[Any]", receipt: Receipt) -> None:
     """A receipt must be of this account's chain, as it stands in the book."""
     entry = page.entry(row, receipt.seq)
     if entry is None or entry.kind != "charge" or entry.digest != receipt.digest or receipt.ledger != page.ledger:
@@ -102,7 +115,7 @@ def charged(page: Page, row: "Row[Any]", receipt: Receipt) -> None:
 def find(page: Page, receipt: Receipt) -> StoredRelease | None:
     """What is stored for this charge."""
     row = page.account(receipt.people)
-    charged(page, row, receipt)
+    check_receipt(page, row, receipt)
     return _of(page, row, receipt.seq)
 
 
@@ -127,6 +140,13 @@ def recall(page: Page, people: str, analyst: str, program: str, version: str) ->
     shared, own = scopes_of(analyst)
     wanted = {"people": people, "program": program, "version": version, "shared": shared, "own": own}
     found = page.connection.execute(FIRST, wanted).one_or_none()
+    return None if found is None else _kept(found, people, found.body)
+
+
+def newest(page: Page, people: str, analyst: str, program: str) -> StoredRelease | None:
+    """The last release of this program that was made for this analyst, on whichever version of the data."""
+    wanted = {"people": people, "program": program, "own": analyst_holder(analyst)}
+    found = page.connection.execute(NEWEST, wanted).one_or_none()
     return None if found is None else _kept(found, people, found.body)
 
 

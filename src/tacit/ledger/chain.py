@@ -7,10 +7,14 @@ from json import loads
 from typing import Any
 
 from tacit.base import CorruptLedger
+from tacit.ledger.receipt import money
 from tacit.ledger.replay import ChargeRecord, ClaimHistory, History, read_charge
 from tacit.policy.account import DATASET, Amount
 
-__all__ = ["REGISTRY", "Chain", "Entry", "Findings", "Head", "LedgerFinding", "digest", "genesis", "hashed", "lost"]
+__all__ = [
+    "REGISTRY", "UNREADABLE", "Chain", "Entry", "Findings", "Head", "LedgerFinding", "digest", "genesis", "hashed",
+    "lost",
+]  # fmt: skip
 
 REGISTRY = ""  # the chain that lists the accounts; its `people` is empty
 
@@ -32,15 +36,8 @@ class Entry:
     digest: bytes
 
     def json(self) -> dict[str, Any]:
-        import json
-
-        return {
-            "people": self.people,
-            "seq": self.seq,
-            "time": self.time,
-            "digest": self.digest.hex(),
-            "body": json.loads(self.body),
-        }
+        own = {"people": self.people, "seq": self.seq, "time": self.time, "digest": self.digest.hex()}
+        return own | {"body": loads(self.body)}
 
 
 def genesis(ledger: str, people: str) -> bytes:
@@ -68,7 +65,7 @@ def lost(people: str) -> CorruptLedger:
 
 PLACE = struct.Struct(">QQ")
 KEPT = 100  # findings shown; a ledger that was rewritten has one an entry
-WRONG = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, struct.error)
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, struct.error)
 CHARGE = '{"analyst":'  # how the text of a charge begins, and of no other kind
 PLAIN = {"open", "limit", "reset", "rename", "adopt", "seal", "claim", "unclaim"}  # kinds without an analyst or a key
 
@@ -119,6 +116,10 @@ class Head:
     digest: bytes
     spent: Amount | None
 
+    def json(self) -> dict[str, Any]:
+        own = {"people": self.people, "opening": self.opening.hex(), "seq": self.seq, "digest": self.digest.hex()}
+        return own | {"spent": money(self.spent)}
+
 
 class Chain:
     """Entries of one account, given in order. Whatever is wrong goes to `findings`, and the walk goes on."""
@@ -131,6 +132,7 @@ class Chain:
         *,
         first_name: str | None = None,
         mentioned: set[int] | None = None,
+        watch: set[int] | None = None,
     ) -> None:
         self.people, self.seq, self.time, self.opening = people, 0, 0, b""
         self._ledger, self._findings = ledger, findings
@@ -138,7 +140,7 @@ class Chain:
         self.opens: dict[str, str] = {}  # of the list of accounts: first digest -> people
         self.claims = ClaimHistory(self.found)  # of the list of accounts
         self.watched: dict[int, bytes] = {}  # digests at the numbers that somebody asked for
-        self.watch: set[int] = set()
+        self._watch = watch or set()
         self.digest = b"" if first_name is None else genesis(ledger, first_name)
 
     def found(self, seq: int | None, what: str) -> None:
@@ -156,7 +158,7 @@ class Chain:
             self.found(seq, "was altered, or what stands before it was: its hash is not the one of its content")
         if time < self.time:
             self.found(seq, "is dated before the entry above it")
-        if seq in self.watch:
+        if seq in self._watch:
             self.watched[seq] = digest
         if not self.seq:
             self.opening = digest
@@ -172,7 +174,7 @@ class Chain:
         try:
             digest = bytes(digest)
             if kind == "charge" or (kind is None and body.startswith(CHARGE)):
-                self.link(seq, time, digest, sha256(body.encode()).digest())
+                self.link(seq, time, digest, hashed(body))
                 charge = read_charge(body)
                 if kind is not None and (charge.analyst != analyst or charge.key != key):
                     self.found(seq, "has another analyst or key in the index than in its text")
@@ -188,7 +190,7 @@ class Chain:
                 self._register(seq, data)
             else:
                 self.history.other(seq, time, data)
-        except WRONG as problem:
+        except UNREADABLE as problem:
             self.found(seq, f"cannot be read: it {_said(problem)}")
         return None
 
@@ -221,7 +223,5 @@ class Chain:
 
 def _said(problem: BaseException) -> str:
     """In words, without what stands in the entry."""
-    text = str(problem)
-    return (
-        text if isinstance(problem, ValueError) and text.startswith(("is ", "has ")) else "is not written as it should"
-    )
+    ours = isinstance(problem, ValueError) and str(problem).startswith(("is ", "has "))
+    return str(problem) if ours else "is not written as it should"

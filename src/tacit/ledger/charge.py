@@ -1,12 +1,14 @@
 """One charge: the rule that says what may be paid, and the transaction that pays it.
 
 The rule, `after_charge`, is told here alone: SQLite, PostgreSQL and the preview of what would be left call it. (What
-`replay.py` says of it is written apart, to check it.) In a transaction, `charge` follows these steps, and writes
-nothing unless every check passes:
+`replay.py` says of it is written apart, to check it.) In a transaction, `charge` follows these steps for one or more
+orders to one account. It reads once (1) and writes once (6), so that nobody waits for the account longer than for two
+answers of a server:
 
-1. lock the account (by `account`, the row's number); its `people` must still be `order.people`
+1. lock the account (by `account`, the row's number) and read all that the orders need; its `people` must still be
+   `order.people`
 2. the newest entry that this process has seen must be there
-3. an entry with this analyst and key exists: return it, `replayed`
+3. an entry with this analyst and key exists: that is the answer, `replayed`
 4. time = max(now, account.time); at or past window_end the window's number grows by one and window_end moves by whole
    periods until it is past the time (`standing_of`)
 5. the rule
@@ -14,19 +16,20 @@ nothing unless every check passes:
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from tacit.base import Denied, LedgerError, OverBudget, Relation
+from tacit.base import Denied, LedgerError, OverBudget, Relation, TacitError
 from tacit.ledger.chain import digest, lost
 from tacit.ledger.receipt import Balance, Standing, money, spelled
 from tacit.ledger.schema import SumColumn, accounts, balances, whole_sum
 from tacit.loss import Cost
 from tacit.policy.account import DATASET, Amount, Currency, Limit
 from tacit.policy.source import Claim
-from tacit.program.program import canonical
+from tacit.program import canonical
 
 __all__ = [
     "AccountRenamedError",
@@ -34,19 +37,20 @@ __all__ = [
     "ChargeOrder",
     "Execute",
     "LimitRefusal",
+    "Statement",
     "after_charge",
     "charge",
     "lifetime",
     "limit_body",
     "read_account",
-    "read_balances",
-    "recorded",
+    "recorded_limit",
     "remaining_budget",
     "standing_of",
 ]
 
-Execute = Callable[[str, Sequence[Any]], Sequence[Any]]
-"""Runs a statement with a question mark for each value, and gives its rows."""
+Statement = tuple[str, Sequence[Any]]  # with a question mark for each value
+Execute = Callable[[Sequence[Statement]], Sequence[Sequence[Any]]]
+"""Runs statements one after another, and gives the rows of each."""
 Heads = Mapping[int, tuple[int, bytes]]
 NOTHING = Amount(0)
 
@@ -115,21 +119,15 @@ def _least(amounts: Sequence[Amount]) -> Amount:
 # --- where an account stands
 
 
-class SqlRow:
-    """What SQLAlchemy would give of a statement that was written by hand: sums as numbers."""
-
-    def __init__(self, names: Sequence[str], values: Sequence[Any]) -> None:
-        for name, value in zip(names, values, strict=True):
-            self.__dict__[name] = whole_sum(value) if name in SUMS else value
-
-    def __getattr__(self, name: str) -> Any:
-        """Only for what is not there."""
-        raise AttributeError(name)
-
-
 OF_ACCOUNT = [column.name for column in accounts.columns]
 OF_BALANCE = [column.name for column in balances.columns]
 SUMS = {column.name for table in (accounts, balances) for column in table.columns if isinstance(column.type, SumColumn)}
+
+
+def _row(names: Sequence[str], values: Sequence[Any]) -> SimpleNamespace:
+    """What SQLAlchemy would give of a statement that was written by hand: sums as numbers."""
+    read = {name: whole_sum(value) if name in SUMS else value for name, value in zip(names, values, strict=True)}
+    return SimpleNamespace(**read)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -145,16 +143,19 @@ def _held(count: int) -> str:
     return f"SELECT {_listed(OF_BALANCE)} FROM tacit_balances WHERE account = ? AND holder IN ({marks}) ORDER BY holder"
 
 
-def read_account(execute: Execute, where: str, value: int | str) -> SqlRow | None:
-    found = execute(ACCOUNT + where, (value,))
-    return SqlRow(OF_ACCOUNT, found[0]) if found else None
+def read_account(
+    execute: Execute, people: str, holders: Sequence[str]
+) -> tuple[SimpleNamespace, list[SimpleNamespace]] | None:
+    """The rows of an account and of these holders' balances; None if there is no such account."""
+    (found,) = execute([(f"{ACCOUNT}people = ?", (people,))])
+    if not found:
+        return None
+    row = _row(OF_ACCOUNT, found[0])
+    (held,) = execute([(_held(len(holders)), (row.id, *holders))])
+    return row, [_row(OF_BALANCE, values) for values in held]
 
 
-def read_balances(execute: Execute, account: int, holders: Sequence[str]) -> list[SqlRow]:
-    return [SqlRow(OF_BALANCE, values) for values in execute(_held(len(holders)), (account, *holders))]
-
-
-def recorded(row: Any) -> Limit:
+def recorded_limit(row: Any) -> Limit:
     """The limit that a row of balances holds."""
     each = None if row.each_spend is None else Amount(row.each_spend, row.each_delta)
     return Limit(holder=row.holder, total=Amount(row.limit_spend, row.limit_delta), each=each)
@@ -174,7 +175,7 @@ def standing_of(
         window, end = window + 1, end + row.period * ((time - end) // row.period + 1)
     held = []
     for each in found:
-        limit = recorded(each)
+        limit = recorded_limit(each)
         held.append(
             Balance(
                 holder=each.holder,
@@ -250,68 +251,100 @@ MOVE = 'UPDATE tacit_accounts SET seq = ?, time = ?, head = ?, "window" = ?, win
 
 def charge(
     execute: Execute,
-    order: ChargeOrder,
+    orders: Sequence[ChargeOrder],
     *,
     clock: Callable[[], int],
     seen: Heads,
     heads: dict[int, tuple[int, bytes]],
     lock: str = "",
-) -> ChargeEntry:
-    """Follow the steps above. `lock` ends the statement that reads the account; `heads` learns of the new entry."""
-    row = read_account(execute, f"id = ?{lock}", order.account)
-    if row is None or row.people != order.people:
-        raise AccountRenamedError(f'this ledger has no account for "{order.people}": apply its policy first')
-    at, mark = heads.get(order.account) or seen.get(order.account) or (0, b"")
-    if at and _digest(execute, row, at) != mark:
-        raise lost(order.people)
-    if found := execute(STORED, (order.account, order.analyst, order.key)):
-        seq, time, known, body = found[0]
-        return ChargeEntry(seq, time, bytes(known), True, body)
+) -> list[ChargeEntry | TacitError]:
+    """Follow the steps above for orders to one account: the entry of each, or why it was refused.
+
+    `lock` ends the statement that reads the account; `heads` learns of the newest entry. `clock` is asked after the
+    account was read.
+    """
+    number = orders[0].account
+    at, mark = heads.get(number) or seen.get(number) or (0, b"")
+    holders = sorted({limit.holder for order in orders for limit in order.limits})
+    found, held, known, *stored = execute(
+        [
+            (f"{ACCOUNT}id = ?{lock}", (number,)),
+            (_held(len(holders)), (number, *holders)),
+            (DIGEST, (number, at)),
+            *((STORED, (number, order.analyst, order.key)) for order in orders),
+        ]
+    )
+    if not found:
+        return [_renamed(order) for order in orders]
+    row = _row(OF_ACCOUNT, found[0])
+    there = [(row.head,)] if row.seq == at else known if row.seq > at else ()
+    if at and [bytes(digest) for (digest,) in there] != [mark]:
+        raise lost(row.people)
     time = max(clock(), row.time)
-    holders = [limit.holder for limit in order.limits]
-    standing = standing_of(row, read_balances(execute, order.account, holders), time)
-    after = after_charge(standing, order.limits, order.amount)
-    if isinstance(after, LimitRefusal):
-        raise _refused(order, after)
-    return _written(execute, order, time, standing, after, heads, turned=standing.window != row.window)
+    account = _OpenAccount(row, standing_of(row, [_row(OF_BALANCE, values) for values in held], time), time)
+    answers = [account.pay(order, found) for order, found in zip(orders, stored, strict=True)]
+    if account.entries:
+        execute(account.statements())
+        heads[number] = (account.seq, account.head)
+    return answers
 
 
-def _digest(execute: Execute, row: SqlRow, seq: int) -> bytes | None:
-    """Of an entry of the account, if it is not beyond the newest one."""
-    if row.seq == seq:
-        return bytes(row.head)
-    found = execute(DIGEST, (row.id, seq)) if seq < row.seq else ()
-    return bytes(found[0][0]) if found else None
+def _renamed(order: ChargeOrder) -> AccountRenamedError:
+    return AccountRenamedError(f'this ledger has no account for "{order.people}": apply its policy first')
 
 
-def _written(
-    execute: Execute,
-    order: ChargeOrder,
-    time: int,
-    standing: Standing,
-    after: Sequence[Balance],
-    heads: dict[int, tuple[int, bytes]],
-    *,
-    turned: bool,
-) -> ChargeEntry:
-    number, seq, head = order.account, standing.seq, standing.head
-    lines: list[tuple[str, str, str | None, str | None]] = []
-    if turned:
-        lines.append(("reset", f'{{"kind":"reset","window":{standing.window}}}', None, None))
-    new = [limit for limit in order.limits if standing.balance(limit.holder) is None]
-    lines += [("limit", limit_body(limit, before=None, policy=order.policy), None, None) for limit in new]
-    lines.append(("charge", order.body, order.analyst, order.key))
-    for kind, body, analyst, key in lines:
-        seq += 1
-        head = digest(head, seq, time, body.encode())
-        execute(ENTER, (number, seq, kind, time, analyst, key, body, head))
-    for one in after:
-        limits = (*_digits(one.limit), *_digits(one.each))
-        spent = (*_digits(one.spent), standing.window, *_digits(one.window_spent))
-        execute(SPEND, (number, one.holder, *limits, *spent))
-    execute(MOVE, (seq, time, head, standing.window, standing.window_end, number))
-    heads[number] = (seq, head)
-    return ChargeEntry(seq, time, head, False, order.body)
+class _OpenAccount:
+    """An account under its lock, and what the charges of one transaction make of it."""
+
+    def __init__(self, row: SimpleNamespace, standing: Standing, time: int) -> None:
+        self._standing, self._time, self._people = standing, time, row.people
+        self._number, self.seq, self.head, self._window = row.id, row.seq, bytes(row.head), row.window
+        self._paid: dict[str, Balance] = {}
+        self._made: dict[tuple[str, str], ChargeEntry] = {}  # by analyst and key
+        self.entries: list[Sequence[Any]] = []
+
+    def pay(self, order: ChargeOrder, stored: Sequence[Any]) -> ChargeEntry | TacitError:
+        """Steps 3 to 6; `stored` is the entry that there was for this analyst and key."""
+        if order.people != self._people:
+            return _renamed(order)
+        if stored:
+            seq, time, known, body = stored[0]
+            return ChargeEntry(seq, time, bytes(known), True, body)
+        if (made := self._made.get((order.analyst, order.key))) is not None:
+            return made._replace(replayed=True)
+        standing = self._standing
+        if self._paid:  # by orders before this one
+            held = {one.holder: one for one in standing.balances} | self._paid
+            standing = replace(standing, balances=tuple(held.values()))
+        after = after_charge(standing, order.limits, order.amount)
+        if isinstance(after, LimitRefusal):
+            return _refused(order, after)
+        if standing.window != self._window:
+            self._window = standing.window
+            self._enter("reset", f'{{"kind":"reset","window":{standing.window}}}')
+        for limit in order.limits:
+            if standing.balance(limit.holder) is None:
+                self._enter("limit", limit_body(limit, before=None, policy=order.policy))
+        self._enter("charge", order.body, order.analyst, order.key)
+        self._paid |= {one.holder: one for one in after}
+        made = ChargeEntry(self.seq, self._time, self.head, False, order.body)
+        self._made[order.analyst, order.key] = made
+        return made
+
+    def _enter(self, kind: str, body: str, analyst: str | None = None, key: str | None = None) -> None:
+        self.seq += 1
+        self.head = digest(self.head, self.seq, self._time, body.encode())
+        self.entries.append((self._number, self.seq, kind, self._time, analyst, key, body, self.head))
+
+    def statements(self) -> list[Statement]:
+        """What writes it all."""
+        window, end = self._standing.window, self._standing.window_end
+        written: list[Statement] = [(ENTER, entry) for entry in self.entries]
+        for one in self._paid.values():
+            limits = (*_digits(one.limit), *_digits(one.each))
+            spent = (*_digits(one.spent), window, *_digits(one.window_spent))
+            written.append((SPEND, (self._number, one.holder, *limits, *spent)))
+        return [*written, (MOVE, (self.seq, self._time, self.head, window, end, self._number))]
 
 
 def _digits(amount: Amount | None) -> tuple[str | None, str | None]:

@@ -27,28 +27,14 @@ from cryptography.hazmat.primitives.serialization import (
 
 from tacit.base import CorruptLedger, InputError
 from tacit.base.private_file import write_private
-from tacit.ledger.chain import REGISTRY, Head
-from tacit.ledger.export import is_export, verify_export
-from tacit.ledger.reader import on_server
-from tacit.ledger.receipt import money
+from tacit.ledger.chain import REGISTRY
+from tacit.ledger.export import verify_any
 from tacit.ledger.schema import VERSION
-from tacit.ledger.verify import KnownEntry, Report, silent, verify
+from tacit.ledger.verify import KnownEntry, Report, verify
 from tacit.noise import SecureRng
 from tacit.program import canonical
 
-__all__ = [
-    "FORMAT",
-    "Signer",
-    "check",
-    "fingerprint",
-    "known",
-    "new_key",
-    "public_key",
-    "read",
-    "sign",
-    "signed_by",
-    "vouched",
-]
+__all__ = ["Signer", "check", "fingerprint", "new_key", "public_key", "read", "sign", "signed_by", "vouched"]
 
 FORMAT = "tacit checkpoint 1"
 PUBLIC = 0o644  # of a public key: to be given away
@@ -142,23 +128,9 @@ def sign(where: str | Path, key: Path, report: Report | None = None) -> dict[str
         "ledger": report.ledger,
         "version": VERSION,
         "time": time_ns() // 1000,
-        "chains": [_chain(head) for head in report.heads],
+        "chains": [head.json() for head in report.heads],
     }
-    return {
-        "checkpoint": content,
-        "public_key": signer.public_key,
-        "signature": signer.sign(FORMAT, content),
-    }
-
-
-def _chain(head: Head) -> dict[str, Any]:
-    return {
-        "people": head.people,
-        "opening": head.opening.hex(),
-        "seq": head.seq,
-        "digest": head.digest.hex(),
-        "spent": money(head.spent),
-    }
+    return {"checkpoint": content, "public_key": signer.public_key, "signature": signer.sign(FORMAT, content)}
 
 
 def _signed(content: Any, kind: str) -> bytes:
@@ -168,7 +140,7 @@ def _signed(content: Any, kind: str) -> bytes:
 def signed_by(stored: Any, public: Path) -> dict[str, Any]:
     """The content of a checkpoint, if this key signed it; InputError if not."""
     if not isinstance(stored, dict) or set(stored) != FIELDS or not isinstance(stored["checkpoint"], dict):
-        raise InputError("this is not a checkpoint: one is written by `tacit ledger export --sign KEY`")
+        raise InputError("this is not a checkpoint: one is written by `tacit ledger export --signing-key FILE`")
     content: dict[str, Any] = stored["checkpoint"]
     if content.get("format") != FORMAT:
         raise InputError("this checkpoint is of a format that this release does not know")
@@ -179,7 +151,7 @@ def signed_by(stored: Any, public: Path) -> dict[str, Any]:
     return content
 
 
-def known(content: dict[str, Any]) -> tuple[KnownEntry, ...]:
+def _known(content: dict[str, Any]) -> tuple[KnownEntry, ...]:
     """The entries that a checkpoint's content vouches for."""
     try:
         return tuple(
@@ -201,11 +173,7 @@ def check(stored: Any, public: Path, against: str | Path, **progress: Any) -> Re
     InputError if the signature is not this key's or the checkpoint is of another ledger; all else is in the report.
     """
     content = signed_by(stored, public)
-    entries = known(content)
-    if not on_server(against) and is_export(Path(against)):
-        report = verify_export(Path(against), known=entries, tick=progress.get("tick", silent))
-    else:
-        report = verify(against, known=entries, **progress)
+    report = verify_any(against, known=_known(content), **progress)
     if report.ledger != content.get("ledger"):
         raise InputError("this checkpoint is of another ledger than the one it was held against")
     return report
@@ -226,11 +194,10 @@ def _pem(key: Ed25519PublicKey) -> bytes:
 
 
 def _private(path: Path) -> Ed25519PrivateKey:
+    content = _content(path)
     try:
-        key = load_pem_private_key(_content(path), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
-        if isinstance(problem, InputError):
-            raise
+        key = load_pem_private_key(content, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         raise InputError(f"{path} is not a private key: make one with `tacit ledger key new PATH`") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise InputError(f"{path} is a key of another kind than Ed25519: make one with `tacit ledger key new PATH`")

@@ -8,16 +8,17 @@ is in it but how often and when.
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import time_ns
 from typing import Any, TextIO
 
 from tacit.base import InputError
-from tacit.ledger.chain import REGISTRY, Chain, Findings, hashed
-from tacit.ledger.reader import reading
-from tacit.ledger.verify import TICK, KnownEntry, Report, Tick, expected, registered, silent, watched
+from tacit.ledger.chain import REGISTRY, UNREADABLE, Chain, Findings, hashed
+from tacit.ledger.reader import on_server, reading
+from tacit.ledger.verify import TICK, KnownEntry, Report, Tick, check_registry, concluded, silent, verify, watch_for
 
-__all__ = ["FORMAT", "export", "is_export", "verify_export"]
+__all__ = ["FORMAT", "export", "is_export", "verify_any", "verify_export"]
 
 FORMAT = "tacit ledger 1"
 ABOUT = ('\\"kind\\":\\"void\\"', '\\"kind\\":\\"begin\\"')  # as they stand inside a line
@@ -67,6 +68,15 @@ def is_export(path: Path) -> bool:
         return False
 
 
+def verify_any(
+    where: str | Path, *, known: tuple[KnownEntry, ...] = (), begin: Tick = silent, tick: Tick = silent
+) -> Report:
+    """Check a ledger, or an export of one."""
+    if not on_server(where) and is_export(Path(where)):
+        return verify_export(Path(where), known=known, tick=tick)
+    return verify(where, known=known, begin=begin, tick=tick)
+
+
 def verify_export(path: Path, *, known: tuple[KnownEntry, ...] = (), tick: Tick = silent) -> Report:
     """Check such a file by itself: its chains, and where bodies are in it, what they add up to.
 
@@ -75,23 +85,21 @@ def verify_export(path: Path, *, known: tuple[KnownEntry, ...] = (), tick: Tick 
     mentioned = _mentioned(path)
     lines = _lines(path)
     head: Any = next(lines, (0, None))[1]
+    findings, chains = Findings(), dict[int, Chain]()
     try:
         if head["format"] != FORMAT:
             raise InputError(f"{path} is of another format than {FORMAT!r}: export it with this release")
         ledger, redacted = str(head["ledger"]), bool(head["redacted"])
         listed = {int(chain["chain"]): chain for chain in head["chains"]}
         ends = {number: (int(chain["seq"]), bytes.fromhex(chain["digest"])) for number, chain in listed.items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        for number, chain in listed.items():
+            people, about = str(chain["people"]), mentioned.get(number, set())
+            name, watch = chain.get("first") if redacted or people == REGISTRY else None, watch_for(known, people)
+            chains[number] = Chain(ledger, people, findings, first_name=name, mentioned=about, watch=watch)
+    except UNREADABLE as problem:
         if isinstance(problem, InputError):
             raise
         raise InputError(f"{path} is not an export of a ledger: its first line does not say which one") from None
-    findings, chains = Findings(), {}
-    for number, chain in listed.items():
-        name = chain.get("first") if redacted or chain["people"] == REGISTRY else None
-        chains[number] = Chain(
-            ledger, str(chain["people"]), findings, first_name=name, mentioned=mentioned.get(number, set())
-        )
-        chains[number].watch = watched(known, str(chain["people"]))
     count, end = 0, None
     for line, data in lines:
         try:
@@ -103,7 +111,7 @@ def verify_export(path: Path, *, known: tuple[KnownEntry, ...] = (), tick: Tick 
                 own.link(data["seq"], data["time"], digest, bytes.fromhex(data["body_sha256"]))
             else:
                 own.take(data["seq"], None, data["time"], None, None, data["body"], digest)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except UNREADABLE:
             findings.add(REGISTRY, None, f"line {line} of the file cannot be read as an entry")
         count += 1
         if not count % TICK:
@@ -115,47 +123,36 @@ def verify_export(path: Path, *, known: tuple[KnownEntry, ...] = (), tick: Tick 
             own.found(None, f"should end with entry {ends[number][0]}, and ends with {own.seq} or another hash")
         if not redacted and own.people not in (REGISTRY, own.history.people):
             own.found(None, "has another name than its entries give it")
+    walked = list(chains.values())
     if not redacted:
-        registered(list(chains.values()), findings)
-    expected(list(chains.values()), known, findings)
-    return Report(
-        ledger=ledger,
-        where=str(path),
-        findings=tuple(findings.kept),
-        more=findings.more,
-        entries=count,
-        charges=sum(own.history.charges for own in chains.values()),
-        answers=0,
-        heads=tuple(own.head(bodies=not redacted) for own in chains.values()),
-        redacted=redacted,
-    )
+        check_registry(walked, findings)
+    return concluded(walked, known, findings, (ledger, str(path)), entries=count, redacted=redacted)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Line by line."""
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            yield from file
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
     """The lines as data; one that is not JSON is given as nothing, which no reader takes for an entry."""
-    try:
-        with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    yield number, json.loads(line)
-                except (ValueError, RecursionError):
-                    yield number, {}
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    for number, line in enumerate(_texts(path), 1):
+        try:
+            yield number, json.loads(line)
+        except (ValueError, RecursionError):
+            yield number, {}
 
 
 def _mentioned(path: Path) -> dict[int, set[int]]:
     """The charges that a void or a begin speaks of, by chain."""
     found: dict[int, set[int]] = {}
-    try:
-        with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            for line in file:
-                if any(word in line for word in ABOUT):
-                    try:
-                        data = json.loads(line)
-                        found.setdefault(data["chain"], set()).add(json.loads(data["body"])["charge"])
-                    except (ValueError, KeyError, TypeError):
-                        continue  # said when the line is read in its place
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    for line in _texts(path):
+        if any(word in line for word in ABOUT):
+            with suppress(*UNREADABLE):  # said when the line is read in its place
+                data = json.loads(line)
+                found.setdefault(data["chain"], set()).add(json.loads(data["body"])["charge"])
     return found

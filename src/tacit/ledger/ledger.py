@@ -24,6 +24,7 @@ from tacit.ledger import account as rules
 from tacit.ledger import answers, claims
 from tacit.ledger.chain import REGISTRY, Entry
 from tacit.ledger.charge import AccountRenamedError, ChargeEntry, ChargeOrder
+from tacit.ledger.reader import on_server
 from tacit.ledger.receipt import Receipt, Standing, StoredRelease
 from tacit.ledger.schema import accounts
 from tacit.ledger.store import EntryDraft, Page, Store, checked, payable
@@ -60,10 +61,10 @@ class Ledger:
 
         `adopt` says why a copy that is older than the newest known state is to be used all the same; that is recorded.
         """
-        if isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):
+        if on_server(where):
             from tacit.ledger.postgres import PostgresStore
 
-            ledger = cls(PostgresStore(where, create=create))
+            ledger = cls(PostgresStore(str(where), create=create))
         else:
             from tacit.ledger.sqlite.store import SqliteStore
 
@@ -251,9 +252,8 @@ class Ledger:
                 raise LedgerError(
                     "this charge stays: only the process that made it can void it, before its program begins to run"
                 )
-            del self._voidable[
-                place
-            ]  # first: whatever happens to the transaction, this Ledger will not begin it unseen
+            # first: whatever happens to the transaction, this Ledger will not begin it unseen
+            del self._voidable[place]
             self.store.write(lambda page: rules.void(page, receipt))
 
     def _own(self) -> threading.Lock:
@@ -284,6 +284,10 @@ class Ledger:
             return next((stored for stored in each if stored is not None), None)
 
         return self.store.read(found)
+
+    def newest(self, people: str, analyst: str, program: Program) -> StoredRelease | None:
+        """The last release of this program that was made for this analyst, of whichever version of the data."""
+        return self.store.read(lambda page: answers.newest(page, people, analyst, program.hash))
 
     def answered(self, account: Account, program: Program, version: str) -> bool:
         """Whether `recall` would find an answer: quick, and behind nobody who charges."""
@@ -346,7 +350,7 @@ def _facts(page: Page, people: str) -> AccountFacts:
 
 def _begin(page: Page, receipt: Receipt) -> None:
     row = page.account(receipt.people)
-    answers.charged(page, row, receipt)
+    answers.check_receipt(page, row, receipt)
     fate = page.fate(row.id, receipt.seq)
     if fate == "void":
         raise LedgerError("this charge was voided, so its program may not run: charge again with a new key")

@@ -1,24 +1,26 @@
 """A ledger in PostgreSQL, for many processes and machines. The server's clock is everybody's clock.
 
-Everything is a transaction that locks the account's row first, under which all that is read is what was committed (READ
-COMMITTED). A commit has reached the disk when it returns: `synchronous_commit` is on whatever the server's default
-says, and a server without fsync is refused.
+Everything is a transaction that locks the account's row first; each statement after it reads what was committed by then
+(READ COMMITTED). A commit has reached the disk when it returns: `synchronous_commit` is on whatever the default of the
+server says, and a server without fsync is refused.
 """
 
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from copy import copy
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown
-from tacit.ledger.charge import AccountRenamedError, ChargeEntry, ChargeOrder, charge
+from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown, TacitError
+from tacit.ledger.charge import AccountRenamedError, ChargeEntry, ChargeOrder, Statement, charge
 from tacit.ledger.migrate import migrate
+from tacit.ledger.queue import Queue, QueuedWork
 from tacit.ledger.receipt import Standing
 from tacit.ledger.store import Page
 
@@ -47,7 +49,7 @@ SELECT current_setting('fsync'), current_setting('server_encoding'), current_set
         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
 """
 ADVICE = "Restore the newest backup of the database, and look at both with `tacit ledger verify`"
-CLOCK = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('fsync')")
+CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('fsync')"
 TORN = text("""
 SELECT a.people FROM tacit_accounts a LEFT JOIN tacit_entries e ON e.account = a.id AND e.seq = a.seq
 WHERE (a.seq > 0 AND e.digest IS DISTINCT FROM a.head)
@@ -76,6 +78,7 @@ class PostgresStore:
         self._pid = os.getpid()
         self._engine = _engine(self._url, self.where)
         self._guard = threading.Lock()
+        self._queues: dict[int, Queue] = {}  # by account
 
     def charge(self, order: ChargeOrder) -> ChargeEntry:
         """If the connection breaks in it, the same key is asked again until the server is back."""
@@ -97,22 +100,52 @@ class PostgresStore:
             time.sleep(0.1)
 
     def _charge_once(self, order: ChargeOrder) -> ChargeEntry:
-        def work(page: Page) -> ChargeEntry:
-            connection = page.connection
+        self._here()
+        queue = self._queues.setdefault(order.account, Queue(self._serve))
+        answer: ChargeEntry = queue.put(QueuedWork(order, writes=True))
+        return answer
 
-            def rows(statement: str, values: Sequence[Any]) -> Sequence[Any]:
-                result = connection.exec_driver_sql(statement.replace("?", "%s"), tuple(values))
-                return result.fetchall() if result.returns_rows else ()
+    def _serve(self, asks: list[QueuedWork]) -> None:
+        """Charges to one account that wait at the same time are one transaction."""
+        orders = [ask.what for ask in asks]
+        try:
+            for ask, answer in zip(asks, self.write(lambda page: self._charged(page, orders)), strict=True):
+                ask.answer(answer)
+        except BaseException as problem:
+            for ask in asks:
+                ask.answer(self._told(problem))
+            if not isinstance(problem, Exception):
+                raise
 
-            def clock() -> int:
-                now, fsync = connection.execute(CLOCK).one()
-                if fsync != "on":  # since the connection was made
-                    raise LedgerError(_unsafe(self.where))
-                return int(now)
+    def _told(self, problem: BaseException) -> BaseException:
+        """One of its own for each who waits. An interrupt is the leader's alone: the others ask again."""
+        if not isinstance(problem, Exception):
+            return OutcomeUnknown(_unknown(self.where, problem))
+        told = copy(problem)
+        told.__cause__ = problem.__cause__
+        return told
 
-            return charge(rows, order, clock=clock, seen=page.seen, heads=page.heads, lock=" FOR UPDATE")
+    def _charged(self, page: Page, orders: Sequence[ChargeOrder]) -> list[ChargeEntry | TacitError]:
+        raw = cast(Raw, page.connection.connection.driver_connection)
+        now = 0
 
-        return self.write(work)
+        def execute(statements: Sequence[Statement]) -> Sequence[Sequence[Any]]:
+            """Send them together, and ask for the time after them: one round trip."""
+            nonlocal now
+            try:
+                with raw.pipeline():
+                    sent = [raw.execute(text.replace("?", "%s").encode(), values) for text, values in statements]
+                    looked = raw.execute(CLOCK.encode())
+                ((now, fsync),) = looked.fetchall()
+            except psycopg.Error as error:
+                if raw.closed:
+                    page.connection.invalidate()
+                raise DBAPIError(None, None, error, connection_invalidated=raw.closed) from error
+            if fsync != "on":  # since the connection was made
+                raise LedgerError(_unsafe(self.where))
+            return [cursor.fetchall() if cursor.description else () for cursor in sent]
+
+        return charge(execute, orders, clock=lambda: now, seen=page.seen, heads=page.heads, lock=" FOR UPDATE")
 
     def write(self, work: Callable[[Page], T]) -> T:
         return self._work(work, locks=True)
@@ -251,7 +284,7 @@ def _open(connection: Connection, create: bool) -> tuple[str, dict[int, tuple[in
 
 
 def _clock(connection: Connection) -> int:
-    return int(connection.execute(CLOCK).scalar_one())
+    return int(connection.exec_driver_sql(CLOCK).scalar_one())
 
 
 def _failure(error: Any, where: str, *, broken: bool, committing: bool) -> LedgerError:

@@ -17,11 +17,10 @@ from typing import Any
 from tacit.base import CorruptLedger, TacitError
 from tacit.ledger.chain import REGISTRY, Chain, Findings, Head, LedgerFinding
 from tacit.ledger.reader import Reader, reading
-from tacit.ledger.receipt import money
 from tacit.ledger.replay import ChargeRecord
 from tacit.policy.account import analyst_holder
 
-__all__ = ["TICK", "KnownEntry", "Report", "Tick", "expected", "registered", "silent", "verify", "watched"]
+__all__ = ["TICK", "KnownEntry", "Report", "Tick", "check_registry", "concluded", "silent", "verify", "watch_for"]
 
 Tick = Callable[[int], None]
 TICK = 5000  # entries between two signs of life
@@ -61,15 +60,7 @@ class Report:
         return not self.findings
 
     def json(self) -> dict[str, Any]:
-        heads = [
-            {
-                "people": head.people,
-                "seq": head.seq,
-                "digest": head.digest.hex(),
-                "spent": money(head.spent),
-            }
-            for head in self.heads
-        ]
+        names = ("people", "seq", "digest", "spent")
         return {
             "ok": self.ok,
             "ledger": self.ledger,
@@ -77,18 +68,14 @@ class Report:
             "charges": self.charges,
             "answers": self.answers,
             "redacted": self.redacted,
-            "findings": [{"people": f.people, "seq": f.seq, "what": f.what} for f in self.findings],
+            "findings": [vars(finding) for finding in self.findings],
             "more_findings": self.more,
-            "heads": heads,
+            "heads": [{name: head.json()[name] for name in names} for head in self.heads],
         }
 
 
 def verify(
-    where: str | Path,
-    *,
-    known: tuple[KnownEntry, ...] = (),
-    begin: Tick = silent,
-    tick: Tick = silent,
+    where: str | Path, *, known: tuple[KnownEntry, ...] = (), begin: Tick = silent, tick: Tick = silent
 ) -> Report:
     """Check all of a ledger, at a path or a `postgresql://` address, without writing, while others may charge.
 
@@ -138,36 +125,36 @@ class _Walk:
         for number in self.rows:
             if number not in self.chains:
                 self._close(number, self._start(number))
-        registered(list(self.chains.values()), self.findings)
+        chains = list(self.chains.values())
+        check_registry(chains, self.findings)
         lists = [number for number, chain in self.chains.items() if chain.people == REGISTRY]
         self._releases(lists[0] if lists else 0)
         self._claims()
         self._marks()
-        expected(list(self.chains.values()), self.known, self.findings)
-        return Report(
-            ledger=self.reader.ledger,
-            where=self.reader.where,
-            findings=tuple(self.findings.kept),
-            more=self.findings.more,
-            entries=self.read,
-            charges=sum(chain.history.charges for chain in self.chains.values()),
-            answers=self.answered,
-            heads=tuple(chain.head() for chain in self.chains.values()),
-        )
+        place = self.reader.ledger, self.reader.where
+        return concluded(chains, self.known, self.findings, place, entries=self.read, answers=self.answered)
 
     def _start(self, account: int) -> Chain:
-        row = self.rows.get(account)
-        people = f"account {account}" if row is None else str(row.people)
-        name = REGISTRY if people == REGISTRY else None
-        chain = Chain(
-            self.reader.ledger, people, self.findings, first_name=name, mentioned=self.reader.mentioned(account)
+        people = self._people(account)
+        watch = watch_for(self.known, people)
+        if self.reader.mark is not None and account in self.reader.mark.heads:
+            watch.add(self.reader.mark.heads[account][0])
+        self.chains[account] = Chain(
+            self.reader.ledger,
+            people,
+            self.findings,
+            first_name=REGISTRY if people == REGISTRY else None,
+            mentioned=self.reader.mentioned(account),
+            watch=watch,
         )
-        chain.watch = watched(self.known, people)
-        mark = None if self.reader.mark is None else self.reader.mark.heads.get(account)
-        if mark is not None:
-            chain.watch.add(mark[0])
-        self.chains[account] = chain
-        return chain
+        return self.chains[account]
+
+    def _people(self, account: int) -> str:
+        return str(self.rows[account].people) if account in self.rows else f"account {account}"
+
+    def _opening(self, account: int) -> str:
+        chain = self.chains.get(account)
+        return "" if chain is None else chain.opening.hex()
 
     def _close(self, account: int | None, chain: Chain | None) -> None:
         """The account's own rows must say what its entries do."""
@@ -212,8 +199,7 @@ class _Walk:
     def _answers_before(self, place: tuple[float, int]) -> None:
         while self.answer is not None and self.answer_at < place:
             account, seq = self.answer[:2]
-            people = str(self.rows[account].people) if account in self.rows else f"account {account}"
-            self.findings.add(people, seq, "has a stored answer, and is not there")
+            self.findings.add(self._people(account), seq, "has a stored answer, and is not there")
             self._next_answer()
 
     def _answers(self, account: int, seq: int, charge: ChargeRecord | None, chain: Chain) -> None:
@@ -242,38 +228,29 @@ class _Walk:
             while seq < (row.entry or 0):
                 self._gone(seq, body)
                 seq, body = next(keeps, NONE)
+            people = self._people(row.account)
             if seq != row.entry:
-                self._beside(row.account, row.seq, "has a stored answer that no entry speaks of: it was added")
+                self.findings.add(people, row.seq, "has a stored answer that no entry speaks of: it was added")
                 continue
-            if _kept(body) != self._stored(row):
-                self._beside(row.account, row.seq, "has a stored answer that is not the one that was kept")
+            stored = row.seq, row.scope, row.program, row.version, row.kind, _hash(row.release)
+            if _kept(body) != (self._opening(row.account), *stored):
+                self.findings.add(people, row.seq, "has a stored answer that is not the one that was kept")
             seq, body = next(keeps, NONE)
         while body:
             self._gone(seq, body)
             seq, body = next(keeps, NONE)
-
-    def _stored(self, row: Any) -> tuple[Any, ...]:
-        chain = self.chains.get(row.account)
-        opening = "" if chain is None else chain.opening.hex()
-        return opening, row.seq, row.scope, row.program, row.version, row.kind, _hash(row.release)
 
     def _gone(self, seq: int, body: str) -> None:
         opening, charge, *_ = _kept(body)
         people = next((chain.people for chain in self.chains.values() if chain.opening.hex() == opening), "?")
         self.findings.add(people, charge, f"had an answer, as entry {seq} of the list of accounts says: it is gone")
 
-    def _beside(self, account: int, seq: int, what: str) -> None:
-        chain = self.chains.get(account)
-        self.findings.add(f"account {account}" if chain is None else chain.people, seq, what)
-
     def _claims(self) -> None:
         lists = [chain for chain in self.chains.values() if chain.people == REGISTRY]
         left = lists[0].claims.holdings() if lists else {}
         for row in self.reader.claims():
-            chain = self.chains.get(row.account)
-            opening = "" if chain is None else chain.opening.hex()
-            if left.pop((opening, row.place, row.part), None) != (row.unit, row.state):
-                people = f"account {row.account}" if chain is None else chain.people
+            if left.pop((self._opening(row.account), row.place, row.part), None) != (row.unit, row.state):
+                people = self._people(row.account)
                 self.findings.add(people, None, f"its claim of {row.place} is not the one that the entries say")
         names = {chain.opening.hex(): chain.people for chain in self.chains.values()}
         for opening, place, _ in left:
@@ -288,12 +265,12 @@ class _Walk:
         for account, (seq, digest) in mark.heads.items():
             chain = self.chains.get(account)
             if seq and (chain is None or chain.watched.get(seq) != digest):
-                people = f"account {account}" if chain is None else chain.people
-                self.findings.add(people, seq, "was written, as the file of marks knows, and is gone or another now")
+                what = "was written, as the file of marks knows, and is gone or another now"
+                self.findings.add(self._people(account), seq, what)
 
 
 def _kept(body: str) -> tuple[Any, ...]:
-    """What an entry says of an answer, as `_stored` tells it of the table."""
+    """What an entry says of an answer."""
     names = ("account", "charge", "scope", "program", "version", "outcome", "release")
     try:
         data = dict(loads(body))
@@ -307,12 +284,12 @@ def _hash(release: Any) -> str:
     return sha256(release.encode() if isinstance(release, str) else bytes(release)).hexdigest()
 
 
-def watched(known: tuple[KnownEntry, ...], people: str) -> set[int]:
+def watch_for(known: tuple[KnownEntry, ...], people: str) -> set[int]:
     """The numbers at which digests are kept; which chain they are of is known only by its first entry."""
     return {entry.seq for entry in known if (entry.opening == b"") == (people == REGISTRY)}
 
 
-def registered(chains: list[Chain], findings: Findings) -> None:
+def check_registry(chains: list[Chain], findings: Findings) -> None:
     """Each account is in the list of accounts, by the hash of its first entry, and the other way round."""
     lists = [chain for chain in chains if chain.people == REGISTRY]
     if not lists:
@@ -332,8 +309,20 @@ def registered(chains: list[Chain], findings: Findings) -> None:
         findings.add(people, None, "is in the list of accounts, and the account is gone or begins otherwise")
 
 
-def expected(chains: list[Chain], known: tuple[KnownEntry, ...], findings: Findings) -> None:
-    """Each chain still has the entries that a checkpoint says it had."""
+def concluded(
+    chains: list[Chain],
+    known: tuple[KnownEntry, ...],
+    findings: Findings,
+    place: tuple[str, str],
+    *,
+    entries: int,
+    answers: int = 0,
+    redacted: bool = False,
+) -> Report:
+    """The report, once each chain was held against the entries that a checkpoint says it had.
+
+    `place` is which ledger it is, and where.
+    """
     found = {b"" if chain.people == REGISTRY else chain.opening: chain for chain in chains}
     for entry in known:
         chain = found.get(entry.opening)
@@ -341,3 +330,14 @@ def expected(chains: list[Chain], known: tuple[KnownEntry, ...], findings: Findi
             findings.add(entry.people, None, "is in the checkpoint, and the account is gone or begins otherwise")
         elif entry.seq and chain.watched.get(entry.seq) != entry.digest:
             findings.add(chain.people, entry.seq, "is not the entry that the checkpoint was signed over")
+    return Report(
+        ledger=place[0],
+        where=place[1],
+        findings=tuple(findings.kept),
+        more=findings.more,
+        entries=entries,
+        charges=sum(chain.history.charges for chain in chains),
+        answers=answers,
+        heads=tuple(chain.head(bodies=not redacted) for chain in chains),
+        redacted=redacted,
+    )

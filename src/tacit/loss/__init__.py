@@ -3,23 +3,29 @@
 from tacit.loss.allocation import allocated
 from tacit.loss.calibrate import Setting, calibrate
 from tacit.loss.classic import parallel, worst
-from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
+from tacit.loss.concentrated import ZCDP, MeanConcentrated, ShiftedZCDP
 from tacit.loss.cost import Cost, cost_at, cost_of
-from tacit.loss.derived import SampledGroup
 from tacit.loss.encode import from_json, to_json
 from tacit.loss.filter import Filter, Odometer, Reading, Spent
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
-from tacit.loss.interval import Interval
 from tacit.loss.iteration import iterated, noisy_contractions
-from tacit.loss.loss import Loss
+from tacit.loss.loss import Interval, Loss
 from tacit.loss.meaning import Meaning, explain, power
-from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, Poisson, ResponsePart
+from tacit.loss.part import (
+    DiscreteLaplacePart,
+    DiscreteNormal,
+    Normal,
+    Part,
+    RangePart,
+    ResponsePart,
+    renyi_divergence,
+)
 from tacit.loss.pld import GDP, PLD, Approx, Pure
-from tacit.loss.renyi import RDP, renyi_divergence
+from tacit.loss.renyi import RDP
+from tacit.loss.sampling import Poisson, SampledGroup
 from tacit.loss.selection import best_of_poisson, best_of_random, expected_runs, first_above
 from tacit.loss.shuffle import shuffled, shuffled_closed_form
 from tacit.loss.tradeoff import Tradeoff, TradeoffPoints, from_tradeoff
-from tacit.loss.zcdp import ZCDP
 
 __all__ = [
     "GDP",
@@ -40,6 +46,7 @@ __all__ = [
     "Part",
     "Poisson",
     "Pure",
+    "RangePart",
     "Reading",
     "ResponsePart",
     "SampledGroup",

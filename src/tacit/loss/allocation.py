@@ -58,6 +58,11 @@ class Allocated(Part):
         """No amplification: a mixture is never easier to tell apart than its worst component."""
         return self.square / 2
 
+    @property
+    def mu_squared(self) -> Fraction:
+        """The same: whoever also saw the choice would see one Gaussian."""
+        return self.square
+
 
 def allocated(loss: PLD, *, steps: int, uses: int = 1) -> PLD:
     """The loss when a record takes part in exactly `uses` of `steps` Gaussian steps of `loss` each, chosen uniformly.

@@ -10,9 +10,8 @@ from fractions import Fraction
 from math import exp, inf, isfinite, log
 
 from tacit.base import InputError, Number, positive
-from tacit.loss.interval import Interval
-from tacit.loss.loss import Loss
-from tacit.loss.pld import PLD, probability
+from tacit.loss.loss import Interval, Loss
+from tacit.loss.pld import probability
 
 __all__ = ["Setting", "calibrate"]
 
@@ -138,8 +137,7 @@ class _Search:
         raise InputError("no scale was found: is the loss that build(s) gives monotone in s?")
 
     def _price(self, t: float, accuracy: float) -> Interval:
-        loss = self.build(self.scale(t))
-        return loss.epsilon(self.delta, accuracy=accuracy) if isinstance(loss, PLD) else loss.epsilon(self.delta)
+        return self.build(self.scale(t)).epsilon(self.delta, accuracy=accuracy)
 
     def _enough(self, t: float) -> bool:
         self._look(t)

@@ -9,16 +9,16 @@ from math import exp, expm1, inf, log, log1p, sqrt, tanh
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from tacit.base import InputError, LossError, Number, Relation, RelationError, between, non_negative, positive, whole
+from tacit.loss.concentrated import ZCDP
 from tacit.loss.gauss import gaussian_epsilon
-from tacit.loss.interval import Interval
-from tacit.loss.loss import Loss
+from tacit.loss.loss import Interval, Loss
+from tacit.loss.mu import range_mu_squared
 from tacit.loss.part import Normal
 from tacit.loss.pld import GDP, PLD, Approx, Pure, probability
 from tacit.loss.renyi import RDP
-from tacit.loss.zcdp import ZCDP
+from tacit.loss.sampling import log_choose
 
 __all__ = [
     "advanced",
@@ -81,7 +81,7 @@ def bounded_range_delta(epsilon: Number, *, count: int, at: Number) -> Interval:
     k, e = whole(count, "count", least=1), float(positive(epsilon, "epsilon", toward="decimal"))
     target = float(non_negative(at, "at", toward="down"))
     best, i = 0.0, np.arange(k + 1)
-    choose = _log_choose(k, i)
+    choose = log_choose(k, i)
     for t in sorted({min(e, (target + (index + 1) * e) / (k + 1)) for index in range(k + 1)}):
         losses = k * t - i * e
         shown = losses > target
@@ -104,9 +104,9 @@ def bounded_range_epsilon(epsilon: Number, *, count: int, target: Number) -> Int
 def bounded_range_zcdp(
     epsilon: Number, *, count: int = 1, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
 ) -> ZCDP:
-    """k·ε²/8-zCDP of k exponential mechanisms of range ε, also adaptive ones (Cesar and Rogers 2021)."""
-    e = _epsilon(epsilon)
-    return ZCDP(whole(count, "count", least=1) * e**2 / 8, relation=relation, unit=unit)
+    """k·ε²/8-zCDP of k exponential mechanisms of range ε, also adaptive ones (Cesar and Rogers 2021), and their μ²."""
+    e, k = _epsilon(epsilon), whole(count, "count", least=1)
+    return ZCDP(k * e**2 / 8, mu_squared=k * range_mu_squared(e), relation=relation, unit=unit)
 
 
 def clt_epsilon(epsilon: Number, *, count: int, target: Number) -> Interval:
@@ -224,13 +224,9 @@ def _epsilon(value: Number) -> Fraction:
 def _responses(epsilon: float, count: int) -> tuple[Any, Any]:
     """The losses of k randomised responses, rising, and their probabilities where these are not below 1e-300."""
     flips = np.arange(count + 1)[::-1]
-    logs = _log_choose(count, flips) - flips * epsilon - count * log1p(exp(-epsilon))
+    logs = log_choose(count, flips) - flips * epsilon - count * log1p(exp(-epsilon))
     kept = logs > -690
     return epsilon * (count - 2.0 * flips[kept]), np.exp(logs[kept])
-
-
-def _log_choose(n: int, k: Any) -> Any:
-    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
 def _within(value: float, error: float) -> Interval:

@@ -15,8 +15,18 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from tacit.base import LossError
-from tacit.loss.grid import LatticePair, Masses, Span, common_lattice, lower, outcomes, upper
-from tacit.loss.interval import Interval
+from tacit.loss.grid import (
+    LARGEST,
+    LatticePair,
+    Masses,
+    Span,
+    TooFineError,
+    common_lattice,
+    lower,
+    outcomes,
+    upper,
+)
+from tacit.loss.loss import Interval
 from tacit.loss.pair import UNIT, Floats, Pair, dot
 
 __all__ = ["Composition"]
@@ -26,16 +36,7 @@ Terms = list[tuple[int, Pair]]
 TILTS = [exp(u / 12) for u in range(-84, 133)]  # from 1e-3 to 6e4
 FAR = 60.0  # beyond ε + FAR/θ a loss counts for less than e^−FAR
 OUTSIDE = 1e-18  # tilted probability allowed outside the window
-LARGEST = 2**22  # points of a window
 SPREAD = 2**16  # a standard deviation of the sum may have this many steps of a lattice
-
-
-class TooFineError(Exception):
-    """The window would have `size` points, more than there is room for."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(f"a grid of {size} points")
-        self.size = size
 
 
 class Rough:

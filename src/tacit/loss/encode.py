@@ -9,16 +9,30 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.base import InputError, LossError, Relation, TacitError, exact, whole
-from tacit.loss.concentrated import MeanConcentrated, ShiftedZCDP
+from tacit.loss.concentrated import ZCDP, MeanConcentrated, ShiftedZCDP
 from tacit.loss.loss import Loss
 from tacit.loss.part import Part, part_from_json
 from tacit.loss.pld import PLD
 from tacit.loss.renyi import RDP
-from tacit.loss.zcdp import ZCDP
 
 __all__ = ["VERSION", "from_json", "to_json"]
 
 VERSION = 1
+
+
+def _rdp(orders: list[Fraction], values: list[Fraction], delta: Fraction, **about: Any) -> RDP:
+    return RDP(orders, values, delta, **about)
+
+
+# Beside lists of parts: each kind, how it is made of its stored fields, and the attribute that each field is.
+CURVES: dict[str, tuple[type[Loss], Callable[..., Loss], dict[str, str]]] = {
+    "zcdp_gdp": (ZCDP, ZCDP, {"rho": "rho", "delta": "slack", "mu_squared": "mu_squared"}),
+    "zcdp": (ZCDP, ZCDP, {"rho": "rho", "delta": "slack"}),
+    "shifted_zcdp": (ShiftedZCDP, ShiftedZCDP, {"xi": "xi", "rho": "rho"}),
+    "mean_concentrated": (MeanConcentrated, MeanConcentrated, {"mean": "mean", "square": "square"}),
+    "rdp": (RDP, _rdp, {"orders": "orders", "values": "values", "delta": "slack"}),
+}
+LISTS = {"orders", "values"}
 
 
 def to_json(loss: Loss) -> dict[str, Any]:
@@ -26,18 +40,16 @@ def to_json(loss: Loss) -> dict[str, Any]:
     head = {"version": VERSION, "relation": loss.relation.json(), "unit": loss.unit}
     if isinstance(loss, PLD):
         return {**head, "kind": "parts", "parts": [{"count": n, "part": part.json()} for part, n in loss.parts]}
-    if isinstance(loss, ZCDP):
-        return {**head, "kind": "zcdp", "rho": str(loss.rho), "delta": str(loss.slack)}
-    if isinstance(loss, ShiftedZCDP):
-        return {**head, "kind": "shifted_zcdp", "xi": str(loss.xi), "rho": str(loss.rho)}
-    if isinstance(loss, MeanConcentrated):
-        return {**head, "kind": "mean_concentrated", "mean": str(loss.mean), "square": str(loss.square)}
-    if isinstance(loss, RDP):
-        curve = {"orders": [str(o) for o in loss.orders], "values": [str(v) for v in loss.values]}
-        return {**head, "kind": "rdp", **curve, "delta": str(loss.slack)}
+    for kind, (of, _, fields) in CURVES.items():
+        if isinstance(loss, of) and all(getattr(loss, its) is not None for its in fields.values()):
+            return {**head, "kind": kind, **{name: _text(getattr(loss, its)) for name, its in fields.items()}}
     raise LossError(
         f"a loss of kind {type(loss).__name__} has no stored form: convert it, or store cost_at(loss, delta)"
     )
+
+
+def _text(value: Any) -> str | list[str]:
+    return [str(item) for item in value] if isinstance(value, tuple) else str(value)
 
 
 def from_json(data: Any) -> Loss:
@@ -46,18 +58,28 @@ def from_json(data: Any) -> Loss:
         raise InputError(f"a stored loss is an object with version, kind, relation and unit, not {type(data).__name__}")
     if data.get("version") != VERSION:
         raise InputError(f"this stored loss has version {data.get('version')!r}; this program reads version {VERSION}")
-    read = READERS.get(data.get("kind", ""))
-    if read is None:
-        raise InputError(f"unknown kind of stored loss {data.get('kind')!r}: this version reads {', '.join(READERS)}")
-    return read(data)
+    kind = data.get("kind")
+    if kind == "parts":
+        _only(data, "parts")
+        return PLD.of(tuple(_part(entry) for entry in _list(data, "parts")), **_neighbours(data))
+    if not isinstance(kind, str) or kind not in CURVES:
+        known = ", ".join(("parts", *CURVES))
+        raise InputError(f"unknown kind of stored loss {kind!r}: this version reads {known}")
+    _, build, fields = CURVES[kind]
+    _only(data, *fields)
+    return build(**{name: _read(data, name) for name in fields}, **_neighbours(data))
 
 
-def _parts(data: dict[str, Any]) -> Loss:
-    _only(data, "parts")
-    if not isinstance(data["parts"], list):
-        raise InputError(f"parts of a stored loss must be a list, not {type(data['parts']).__name__}")
-    parts = tuple(_part(entry) for entry in data["parts"])
-    return PLD.of(parts, **_neighbours(data))
+def _read(data: dict[str, Any], name: str) -> Fraction | list[Fraction]:
+    if name in LISTS:
+        return [_number(text, name) for text in _list(data, name)]
+    return _number(data[name], name)
+
+
+def _list(data: dict[str, Any], name: str) -> list[Any]:
+    if not isinstance(data[name], list):
+        raise InputError(f"{name} of a stored loss must be a list, not {type(data[name]).__name__}")
+    return list(data[name])
 
 
 def _part(entry: Any) -> tuple[Part, int]:
@@ -69,7 +91,7 @@ def _part(entry: Any) -> tuple[Part, int]:
     try:
         part = part_from_json(entry["part"])
         _sane(part)
-        _ = (part.bound, part.slack, part.rho)  # a part whose closed forms fail is not a part
+        _ = (part.bound, part.slack, part.rho, part.mu_squared)  # a part whose closed forms fail is not a part
     except TacitError:
         raise
     except (TypeError, ValueError, ArithmeticError, AttributeError) as cause:
@@ -99,32 +121,6 @@ def _sane(part: Part) -> None:
             raise InputError(f"{name} = {value} is not possible in a stored {part.kind}")
 
 
-def _zcdp(data: dict[str, Any]) -> Loss:
-    _only(data, "rho", "delta")
-    return ZCDP(_number(data["rho"], "rho"), delta=_number(data["delta"], "delta"), **_neighbours(data))
-
-
-def _shifted(data: dict[str, Any]) -> Loss:
-    _only(data, "xi", "rho")
-    return ShiftedZCDP(_number(data["xi"], "xi"), _number(data["rho"], "rho"), **_neighbours(data))
-
-
-def _mean(data: dict[str, Any]) -> Loss:
-    _only(data, "mean", "square")
-    return MeanConcentrated(_number(data["mean"], "mean"), _number(data["square"], "square"), **_neighbours(data))
-
-
-def _rdp(data: dict[str, Any]) -> Loss:
-    _only(data, "orders", "values", "delta")
-    curve: dict[str, list[Fraction]] = {}
-    for name in ("orders", "values"):
-        if not isinstance(data[name], list):
-            raise InputError(f"{name} of a stored loss must be a list, not {type(data[name]).__name__}")
-        curve[name] = [_number(text, name) for text in data[name]]
-    slack = _number(data["delta"], "delta")
-    return RDP(curve["orders"], curve["values"], slack, **_neighbours(data))
-
-
 def _number(text: Any, name: str) -> Fraction:
     if not isinstance(text, str):
         raise InputError(f"{name} of a stored loss must be a string, so that it is exact, not {text!r}")
@@ -141,12 +137,3 @@ def _neighbours(data: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(data["unit"], str) or not data["unit"]:
         raise InputError(f"unit of a stored loss must be a name such as 'row', not {data['unit']!r}")
     return {"relation": Relation.from_json(data["relation"]), "unit": data["unit"]}
-
-
-READERS: dict[str, Callable[[dict[str, Any]], Loss]] = {
-    "parts": _parts,
-    "zcdp": _zcdp,
-    "shifted_zcdp": _shifted,
-    "mean_concentrated": _mean,
-    "rdp": _rdp,
-}

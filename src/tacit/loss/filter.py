@@ -17,20 +17,19 @@ An `Odometer` has no limit: it says at any time what was spent so far.
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp, inf, log, log1p, pi, sqrt, tanh
+from math import inf, log, log1p, pi, sqrt
 from typing import Literal, NamedTuple
-
-from scipy.special import erfcinv, erfinv
 
 from tacit.base import ExhaustedError, InputError, LossError, Relation, same_neighbours
 from tacit.base.number import Number, between, exact, positive, show
+from tacit.loss.concentrated import ZCDP
 from tacit.loss.cost import Cost, charge_of, cost_of
 from tacit.loss.gauss import gaussian_delta
 from tacit.loss.loss import Loss
-from tacit.loss.part import Normal, ResponsePart
+from tacit.loss.mu import pure_mu_squared
+from tacit.loss.part import ResponsePart, renyi_divergence
 from tacit.loss.pld import PLD, probability
-from tacit.loss.renyi import RDP, renyi_divergence
-from tacit.loss.zcdp import ZCDP
+from tacit.loss.renyi import RDP
 
 __all__ = ["Filter", "Odometer", "Reading", "Spent"]
 
@@ -104,9 +103,11 @@ class Filter:
         if self.method == "rdp":
             assert self.order is not None
             return _renyi(loss, float(self.order))
-        if self.method == "gdp":
-            return _squares(loss)
-        epsilon, rho, delta = charge_of(loss)
+        epsilon, rho, square, delta = charge_of(loss)
+        if self.method == "gdp" and square is None and epsilon is not None:
+            square = pure_mu_squared(epsilon)
+        if self.method == "gdp" and square is not None:
+            return Spent(square, delta)
         if self.method == "zcdp" and rho is not None:
             return Spent(rho, delta)
         if self.method == "sum" and epsilon is not None:
@@ -188,15 +189,20 @@ class Odometer:
 
     @property
     def reading(self) -> Reading:
-        """(ε, δ) so far: the sum of ε, or where `delta` was given in advance the reading by ρ if that is less."""
+        """(ε, δ) so far: the sum of ε, or where `delta` was given in advance the reading by ρ if that is less.
+
+        μ-GDP is μ²/2-zCDP, so a sum of μ² is read as the ρ that it implies.
+        """
         found = inf if self.spent.epsilon is None else float(self.spent.epsilon) * (1 + 1e-15)
         by_rho = inf
-        if self.delta is not None and self.spent.rho is not None:
-            by_rho = _time_uniform(float(self.spent.rho), float(self.rho), float(self.delta))
+        square = self.spent.mu_squared
+        known = [rho for rho in (self.spent.rho, None if square is None else square / 2) if rho is not None]
+        if self.delta is not None and known:
+            by_rho = _time_uniform(float(min(known)), float(self.rho), float(self.delta))
         if self.delta is not None and by_rho < found:
             return Reading(by_rho, self.delta + self.spent.delta)
         if found == inf:
-            raise LossError("only rho adds up here, and it reads as an epsilon at a delta: build Odometer(delta=...)")
+            raise LossError("no epsilon adds up here; a rho reads as one at a delta: build Odometer(delta=...)")
         return Reading(found, self.spent.delta)
 
 
@@ -228,6 +234,8 @@ def _no_price(method: str) -> str:
         "sum": "this loss has no epsilon to add: use method='zcdp', or cost_at(loss, delta) for a finished program",
         "advanced": "this loss has no epsilon, which the advanced rule needs: use method='zcdp'",
         "zcdp": "this loss has no rho: use cost_at(loss, delta) for a finished program",
+        "gdp": "this loss is not known to be Gaussian DP: use method='zcdp', or cost_at(loss, delta) for a finished "
+        "program",
     }[method]
 
 
@@ -277,7 +285,7 @@ def _renyi(loss: Loss | Cost, order: float) -> Spent:
         value = sum(count * renyi_divergence(part, order) for part, count in pairs)
         slack = loss.slack
     else:
-        _, rho, slack = charge_of(loss)
+        _, rho, _, slack = charge_of(loss)
         value = inf if rho is None else float(rho) * order
     if not value < inf:
         raise LossError(
@@ -285,29 +293,3 @@ def _renyi(loss: Loss | Cost, order: float) -> Spent:
             "and cost_at(loss, delta) for a finished program"
         )
     return Spent(Fraction(value * (1 + 1e-12)), slack)
-
-
-def _squares(loss: Loss | Cost) -> Spent:
-    """Σμ² and Σδ. A pure ε is μ-GDP where Φ(−μ/2) = 1/(1 + e^ε): the two trade-off curves meet at their corner."""
-    if isinstance(loss, Cost) and loss.epsilon is not None:
-        return Spent(_square(loss.epsilon), loss.delta)
-    if isinstance(loss, PLD):
-        total = Fraction(0)
-        for part, count in loss.parts:
-            if isinstance(part, Normal):
-                total += count * part.square
-            elif part.bound is not None:
-                total += count * _square(part.bound)
-            else:
-                break
-        else:
-            return Spent(total, loss.slack)
-    raise LossError("this loss is not known to be Gaussian DP (noise on a lattice is not, exactly): use method='zcdp'")
-
-
-def _square(epsilon: Fraction) -> Fraction:
-    e = float(epsilon)
-    if e > 700:
-        raise LossError(f"epsilon = {show(epsilon)} is too large to count as Gaussian DP: use method='sum'")
-    quarter = float(erfinv(tanh(e / 2))) if e < 1 else float(erfcinv(2 * exp(-e) / (1 + exp(-e))))  # μ/√8
-    return Fraction(8 * quarter * quarter * (1 + 1e-9))

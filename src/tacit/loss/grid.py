@@ -16,14 +16,35 @@ import numpy as np
 
 from tacit.loss.pair import UNIT, Atoms, Floats, Pair, dot
 
-__all__ = ["LatticePair", "Masses", "Outcomes", "Span", "common_lattice", "lower", "outcomes", "upper"]
+__all__ = [
+    "LARGEST",
+    "LatticePair",
+    "Masses",
+    "Outcomes",
+    "Span",
+    "TooFineError",
+    "common_lattice",
+    "lower",
+    "outcomes",
+    "upper",
+]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
+LARGEST = 2**22  # points of a grid, in the bulk
+TAILS = 8  # as many times as wide may be all that it spans
 COARSE = 64  # outside the bulk, cells are this many steps wide
 PLACES = (0.0, 0.02, 0.05, 0.1, 0.2)  # of a grid point above the middle of its cell, in steps
 HAIR = 2e-9  # how far all points are lowered, in steps, so that an atom on a point is not taken to lie below it
 SLOP = 2e-14  # how far rounding may displace an edge of a cell near zero
+
+
+class TooFineError(Exception):
+    """The grid would have `size` points, more than there is room for."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"a grid of {size} points")
+        self.size = size
 
 
 @dataclass(frozen=True)
@@ -108,6 +129,9 @@ def _slop(span: Span) -> float:
 def _indices(step: float, span: Span) -> tuple[Ints, Ints, Ints]:
     """Grid points: every one in the bulk, every 64th on either side of it."""
     first, last = floor(span.bulk_low / step) - 1, ceil(span.bulk_high / step) + 1
+    size = max(last - first, (span.high - span.low) / (step * TAILS))
+    if size > LARGEST:
+        raise TooFineError(ceil(size))
     left = max(0, ceil((first * step - span.low) / (COARSE * step)))
     right = max(0, ceil((span.high - last * step) / (COARSE * step)))
     below, above = first - COARSE * np.arange(left, 0, -1), last + COARSE * np.arange(1, right + 1)
@@ -161,16 +185,16 @@ class LatticePair(Atoms):
         offset: float = 0.0,
         only_p: float = 0.0,
         only_q: float = 0.0,
+        rare: Floats | None = None,
     ) -> "LatticePair":
         losses = np.asarray(positions * float(unit) + offset, dtype=np.float64)
-        return cls(losses, p, only_p, only_q, positions, unit, offset)
+        return cls(losses, p, only_p, only_q, rare, positions, unit, offset)
 
     @property
     def swapped(self) -> Pair:
         assert self.positions is not None
-        return LatticePair.at(
-            -self.positions, self.unit, self.q, offset=-self.offset, only_p=self.only_q, only_q=self.only_p
-        )
+        ends = {"only_p": self.only_q, "only_q": self.only_p}
+        return LatticePair.at(-self.positions, self.unit, self.q, offset=-self.offset, **ends, rare=self.p)
 
     def on(self, unit: Fraction) -> Masses:
         """Its masses on a lattice that its own is a multiple of."""

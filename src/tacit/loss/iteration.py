@@ -9,7 +9,7 @@ are the cheapest: ρ = (s²/2ζ²)·c^(2r)/(1 + c² + … + c^(2r)), which is zC
 from fractions import Fraction
 
 from tacit.base import InputError, LossError, Number, Relation, between, non_negative, positive, show, whole
-from tacit.loss.zcdp import ZCDP
+from tacit.loss.concentrated import ZCDP
 
 __all__ = ["iterated", "noisy_contractions"]
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import betainc, betaincc
 
-from tacit.loss.interval import Interval
+from tacit.loss.loss import Interval
 from tacit.loss.pair import Atoms, Floats, Pair
 from tacit.loss.part import Part, ResponsePart
 

@@ -11,25 +11,18 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, floor, inf, log10
-from typing import Any, Protocol
+from typing import Any
 
 from scipy.special import expit, logit
 
 from tacit.base import Number, Relation, between, warn_of_delta
-from tacit.loss.interval import Interval
+from tacit.loss.loss import Loss
 from tacit.loss.pld import GDP, PLD, Approx, probability
 
 __all__ = ["Meaning", "explain", "power"]
 
 FALSE_POSITIVES = (0.01, 0.10)
 STRENGTHS = ((1, "strong"), (2, "moderate"), (5, "weak"))
-
-
-class Curve(Protocol):
-    """Anything that knows its (ε, δ) curve."""
-
-    def epsilon(self, delta: Number) -> Interval: ...
-    def delta(self, epsilon: Number) -> Interval: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +95,7 @@ class Meaning:
         }
 
 
-def explain(loss: Curve, prior: Number = 0.5, delta: Number = 1e-6, population: int | None = None) -> Meaning:
+def explain(loss: Loss, prior: Number = 0.5, delta: Number = 1e-6, population: int | None = None) -> Meaning:
     """What this loss means for one unit, stated at `delta` for someone who believed `prior` beforehand.
 
     Where a pure ε is within 0.1 % of the ε at `delta`, that is stated instead, with no exception.
@@ -111,9 +104,8 @@ def explain(loss: Curve, prior: Number = 0.5, delta: Number = 1e-6, population: 
     someone's data in the open, which deserves a warning.
     """
     belief, chosen = float(between(prior, "prior", 0, 1)), probability(delta)
-    unit = getattr(loss, "unit", "row")
     if population is not None:
-        warn_of_delta(chosen, population, unit)
+        warn_of_delta(chosen, population, loss.unit)
     curve = _Looked(loss)
     epsilon = curve.epsilon(chosen)
     if curve.pure <= 1.001 * epsilon:  # as good without the exception, and simpler
@@ -129,12 +121,11 @@ def explain(loss: Curve, prior: Number = 0.5, delta: Number = 1e-6, population: 
             min(1.0, float(expit(start + epsilon)) * (1 + 1e-14)),
         ),
         power=tuple((share, _power(curve, share)) for share in FALSE_POSITIVES),
-        relation=getattr(loss, "relation", Relation.ADD_REMOVE),
-        unit=unit,
+        **loss.neighbours,
     )
 
 
-def power(loss: Curve, false_positives: float) -> float:
+def power(loss: Loss, false_positives: float) -> float:
     """The largest share of members that any test with this share of false alarms can find, from above."""
     return _power(_Looked(loss), float(between(false_positives, "false_positives", 0, 1)))
 
@@ -142,7 +133,7 @@ def power(loss: Curve, false_positives: float) -> float:
 class _Looked:
     """A curve with what was read off it so far; every reading is an upper bound, if a rough one."""
 
-    def __init__(self, loss: Curve) -> None:
+    def __init__(self, loss: Loss) -> None:
         self.loss = loss
         self.deltas: dict[float, float] = {}
         self.pure = self.epsilon(0.0)
@@ -152,14 +143,11 @@ class _Looked:
         self.steps = 256 if isinstance(loss, GDP) or not isinstance(loss, PLD) else 16
 
     def epsilon(self, delta: Number) -> float:
-        return (
-            self.loss.epsilon(delta, accuracy=1e-3) if isinstance(self.loss, PLD) else self.loss.epsilon(delta)
-        ).upper
+        return self.loss.epsilon(delta, accuracy=1e-3).upper
 
     def delta(self, epsilon: float) -> float:
         if epsilon not in self.deltas:
-            found = self.loss.delta(epsilon, accuracy=1e-2) if isinstance(self.loss, PLD) else self.loss.delta(epsilon)
-            self.deltas[epsilon] = found.upper
+            self.deltas[epsilon] = self.loss.delta(epsilon, accuracy=1e-2).upper
         return self.deltas[epsilon]
 
 

@@ -6,7 +6,7 @@ bounds on their rounding errors; everything else (discretisation, composition, c
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import expm1, inf, log, log1p, sqrt
+from math import inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ __all__ = [
     "Cells",
     "DiscreteLaplacePair",
     "GaussianPair",
-    "LaplacePair",
     "Pair",
-    "ReplacedGaussian",
     "cells_of",
     "dot",
     "normal_masses",
@@ -28,6 +26,7 @@ __all__ = [
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 UNIT = 2.0**-53
+FAINT = 1e-290  # a mass below it has too few digits left to be multiplied by e^−L
 
 
 def dot(a: Floats, b: Floats) -> float:
@@ -134,35 +133,6 @@ class GaussianPair(Pair):
 
 
 @dataclass(frozen=True)
-class LaplacePair(Pair):
-    """Laplace distributions whose centres differ by `epsilon` scales: L is ±ε with atoms, and spread in between."""
-
-    epsilon: float
-
-    def cells(self, edges: Floats) -> Cells:
-        e = self.epsilon
-        inside, over = np.clip(edges, -e, e), edges >= e
-        under = edges < -e
-        p_below = np.where(over, 1.0, np.where(under, 0.0, np.exp((inside - e) / 2) / 2))
-        q_above = np.where(over, 0.0, np.where(under, 1.0, np.exp(-(inside + e) / 2) / 2))
-        p = np.diff(np.concatenate([[0.0], p_below, [1.0]]))
-        q = -np.diff(np.concatenate([[1.0], q_above, [0.0]]))
-        error = np.full_like(p, (8 + e) * UNIT)
-        return cells_of(edges, p, q, error * np.append(p_below, 1.0), error * np.insert(q_above, 0, 1.0))
-
-    def reach(self, tail: float) -> tuple[float, float]:
-        return -self.epsilon, self.epsilon
-
-    @property
-    def anchor(self) -> float:
-        return self.epsilon
-
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-
-@dataclass(frozen=True)
 class DiscreteLaplacePair(Pair):
     """Discrete Laplace distributions of `scale` steps, `shift` steps apart, when those are too many to list.
 
@@ -195,55 +165,25 @@ class DiscreteLaplacePair(Pair):
         return True
 
 
-@dataclass(frozen=True)
-class ReplacedGaussian(Pair):
-    """(1 − rate)·N(0, 1) + rate·N(±mu, 1): a sampled vector of length mu replaced by its opposite."""
-
-    mu: float
-    rate: float
-
-    def cells(self, edges: Floats) -> Cells:
-        x = self._inverse(edges)
-        parts = [normal_masses(x - centre, np.abs(x) + self.mu) for centre in (0.0, self.mu, -self.mu)]
-        (zero, zero_error), (plus, plus_error), (minus, minus_error) = parts
-        r = self.rate
-        p, q = (1 - r) * zero + r * plus, (1 - r) * zero + r * minus
-        return cells_of(edges, p, q, (1 - r) * zero_error + r * plus_error, (1 - r) * zero_error + r * minus_error)
-
-    def _inverse(self, loss: Floats) -> Floats:
-        """x with L(x) = loss: v = e^(μx) is the positive root of c·v² + (1 − rate)(1 − e^l)·v − c·e^l."""
-        c, b, ratio = self.rate * np.exp(-(self.mu**2) / 2), (1 - self.rate) * -np.expm1(loss), np.exp(loss)
-        root = np.sqrt(b * b + 4 * c * c * ratio)
-        v = np.where(b > 0, 2 * c * ratio / (root + np.abs(b)), (root + np.abs(b)) / (2 * c))
-        return np.asarray(np.log(v) / self.mu)
-
-    def reach(self, tail: float) -> tuple[float, float]:
-        x = self.mu + sqrt(-2 * log(tail))
-        top, bottom = (
-            log1p(self.rate * expm1(self.mu * x - self.mu**2 / 2)),
-            log1p(self.rate * expm1(-self.mu * x - self.mu**2 / 2)),
-        )
-        return bottom - top, top - bottom
-
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-
 @dataclass(frozen=True, eq=False)
 class Atoms(Pair):
-    """Finitely many values `losses` of L with P-masses `p`; where L is infinite lie `only_p` and `only_q`."""
+    """Finitely many values `losses` of L with P-masses `p`; where L is infinite lie `only_p` and `only_q`.
+
+    `rare` has the Q-masses of outcomes whose P-mass has left the doubles.
+    """
 
     losses: Floats
     p: Floats
     only_p: float = 0.0
     only_q: float = 0.0
+    rare: Floats | None = None
 
     @property
     def q(self) -> Floats:
-        """Q-masses, p·e^−L."""
+        """Q-masses, p·e^−L; what P hardly ever produces may be nearly all of Q."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.exp(np.log(self.p) - self.losses))
+            found = np.exp(np.log(self.p) - self.losses)
+        return np.asarray(found if self.rare is None else np.where(self.p > FAINT, found, self.rare))
 
     def cells(self, edges: Floats) -> Cells:
         where = np.searchsorted(edges, self.losses, side="left")
@@ -258,6 +198,8 @@ class Atoms(Pair):
             self.p * -np.expm1(left - self.losses),
             self.p * np.expm1(np.minimum(right - self.losses, 700)),
         )
+        if self.rare is not None:  # q·e^right − p
+            deficit = np.where(self.p > FAINT, deficit, self.rare * np.exp(np.minimum(right, 700.0)))
         deficit[right == inf] = 0.0
         p, q = add(self.p), add(self.q)
         excess, deficit = add(excess), add(deficit)

@@ -7,26 +7,27 @@ It is a frozen value that goes to JSON and back, so that a ledger can recompute 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from math import exp, expm1, inf, log, log1p, sqrt
+from math import cosh, exp, expm1, inf, log, log1p, sinh, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, LossError
+from tacit.base import InputError, LossError, exact
 from tacit.loss.grid import LatticePair
-from tacit.loss.pair import Atoms, DiscreteLaplacePair, GaussianPair, Pair, ReplacedGaussian
-from tacit.loss.transform import Sampled, Symmetric
+from tacit.loss.mu import lattice_mu_squared, pure_mu_squared, range_mu_squared
+from tacit.loss.pair import DiscreteLaplacePair, GaussianPair, Pair
 
 __all__ = [
     "DiscreteLaplacePart",
     "DiscreteNormal",
     "Normal",
     "Part",
-    "Poisson",
-    "PoissonReplace",
+    "RangePart",
     "ResponsePart",
-    "WithoutReplacement",
+    "Reversed",
     "part_from_json",
+    "renyi_divergence",
+    "response_divergence",
 ]
 
 ZERO = Fraction(0)
@@ -77,8 +78,17 @@ class Part(ABC):
         """The ρ of (slack-approximate) zCDP, if there is one. (ε, δ)-DP implies ε²/2 (Bun and Steinke 2016)."""
         return None if self.bound is None else self.bound**2 / 2
 
+    @property
+    def mu_squared(self) -> Fraction | None:
+        """The μ² of (slack-approximate) Gaussian DP, if there is one; (ε, δ)-DP implies that of a pure ε."""
+        return None if self.bound is None else pure_mu_squared(self.bound)
+
     def renyi(self, order: float) -> float:
-        """Rényi divergence of the given order, in the worse direction; ∞ where no closed form is known."""
+        """A bound on the Rényi divergence of an order, in the worse direction; ∞ where no closed form is known.
+
+        ρα is exact for a normal distribution, and holds on the lattice (Canonne, Kamath and Steinke 2020, Theorem 4).
+        `renyi_divergence` also knows that of any ε-DP mechanism.
+        """
         return inf if self.rho is None or self.slack else float(self.rho) * order
 
     def grouped(self, size: int) -> "Part":
@@ -87,8 +97,6 @@ class Part(ABC):
 
     def reversed(self) -> "Part":
         """With the two neighbours exchanged: what one unit costs that goes where another comes."""
-        from tacit.loss.derived import Reversed  # which is itself a Part
-
         return Reversed(self) if self.lopsided else self
 
     def replaced(self) -> "Part":
@@ -124,7 +132,7 @@ def part_from_json(data: dict[str, Any]) -> Part:
 def _read(value: Any) -> Any:
     if isinstance(value, dict):
         return part_from_json(value)
-    return tuple(_read(item) for item in value) if isinstance(value, list) else Fraction(value)
+    return tuple(_read(item) for item in value) if isinstance(value, list) else exact(value, "a stored number")
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,8 @@ class ResponsePart(Part):
         keep, flip = (1 - leak) / (1 + flipped), (1 - leak) * flipped / (1 + flipped)
         if not self.epsilon:
             return LatticePair.at(np.array([0]), Fraction(1), np.array([1 - leak]), only_p=leak, only_q=leak)
-        return LatticePair.at(np.array([-1, 1]), self.epsilon, np.array([flip, keep]), only_p=leak, only_q=leak)
+        p = np.array([flip, keep])
+        return LatticePair.at(np.array([-1, 1]), self.epsilon, p, only_p=leak, only_q=leak, rare=p[::-1])
 
     @property
     def bound(self) -> Fraction:
@@ -152,11 +161,7 @@ class ResponsePart(Part):
         return self.delta
 
     def renyi(self, order: float) -> float:
-        e, a = float(self.epsilon), order
-        if self.delta:
-            return inf
-        # log(p^a q^(1−a) + q^a p^(1−a)) with p/q = e^ε
-        return max(0.0, (a * e - log1p(exp(e)) + log1p(exp((1 - 2 * a) * e))) / (a - 1)) if a < inf else e
+        return inf if self.delta else response_divergence(float(self.epsilon), order)
 
     def grouped(self, size: int) -> "ResponsePart":
         """(kε, δ·(e^kε − 1)/(e^ε − 1))."""
@@ -168,6 +173,37 @@ class ResponsePart(Part):
         if slack >= 1:
             raise LossError("delta reaches 1: nothing is guaranteed any more")
         return ResponsePart(k * self.epsilon, Fraction(slack))
+
+
+@dataclass(frozen=True)
+class RangePart(Part):
+    """A choice by the exponential mechanism: ε-DP, and the losses of any two outcomes lie within ε of each other.
+
+    That makes it cheaper than randomised response in ρ and μ² (Cesar and Rogers 2021; docs/theory/gaussian-dp.md).
+    No single pair dominates all such choices closely, so its pair is that of any ε-DP mechanism.
+    """
+
+    kind: ClassVar[str] = "bounded_range"
+
+    epsilon: Fraction
+
+    def pair(self) -> Pair:
+        return ResponsePart(self.epsilon).pair()
+
+    @property
+    def bound(self) -> Fraction:
+        return self.epsilon
+
+    @property
+    def rho(self) -> Fraction:
+        return self.epsilon**2 / 8
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return range_mu_squared(self.epsilon)
+
+    def grouped(self, size: int) -> "RangePart":
+        return RangePart(size * self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -188,6 +224,10 @@ class Normal(Part):
     @property
     def rho(self) -> Fraction:
         return self.square / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return self.square
 
     def grouped(self, size: int) -> "Normal":
         return Normal(size * size * self.square)
@@ -211,8 +251,8 @@ class DiscreteLaplacePart(Part):
         edge = 1 / (1 + exp(-rate))  # P[Z ≤ 0]
         z = np.arange(steps + 1)
         p = np.exp(-rate * z) * (-expm1(-rate) * edge)
-        p[0], p[-1] = edge, exp(-rate * steps) * edge
-        return LatticePair.at(steps - 2 * z, 1 / self.scale, p)
+        p[0], p[-1] = (edge, exp(-rate * steps) * edge) if steps else (1.0, 1.0)
+        return LatticePair.at(steps - 2 * z, 1 / self.scale, p, rare=p[::-1])
 
     @property
     def bound(self) -> Fraction:
@@ -223,7 +263,14 @@ class DiscreteLaplacePart(Part):
         return int(self.shift) / self.scale
 
     def renyi(self, order: float) -> float:
-        return ResponsePart(self.bound).renyi(order)
+        """Σ over the lattice in closed form; as the scale grows it becomes the Laplace curve of Mironov (2017)."""
+        if self.shift.denominator != 1 or not self.shift:
+            return inf if self.shift else 0.0
+        r, k = 1 / float(self.scale), int(self.shift)
+        u = (2 * order - 1) * r
+        between = -expm1(-r) * exp(-u) * expm1(-u * (k - 1)) / expm1(-u)  # the steps strictly between the centres
+        log_moment = (order - 1) * k * r + log((1 + exp(-u * k) + between) / (1 + exp(-r)))
+        return max(0.0, log_moment + 4e-16 * (4 + order * k * r)) / (order - 1)
 
     def grouped(self, size: int) -> "DiscreteLaplacePart":
         return DiscreteLaplacePart(self.scale, size * self.shift)
@@ -243,63 +290,39 @@ class DiscreteNormal(Part):
         k, double = int(self.shift), 2 * float(self.variance)  # values on a lattice move by whole steps
         reach = int(39 * sqrt(self.variance)) + 2
         z = np.arange(-reach, reach + 1)
-        w = np.exp(-z * z / double)
-        beyond = 1e-300  # more than lies outside 39 σ
-        return LatticePair.at(-z, k / self.variance, w / w.sum(), offset=k * k / double, only_p=beyond, only_q=beyond)
+        total = float(np.exp(-z * z / double).sum())
+        if k * k > 500 * double:  # so far apart that doubles hold no mass of Q's in P's reach
+            z = np.unique(np.concatenate([z, z + k]))
+        p, q = (np.exp(-((z - centre) ** 2) / double) / total for centre in (0, k))
+        ends = {"only_p": 1e-300, "only_q": 1e-300}  # more than lies outside 39 σ
+        return LatticePair.at(-z, k / self.variance, p, offset=k * k / double, **ends, rare=q)
 
     @property
     def rho(self) -> Fraction:
         return self.shift**2 / (2 * self.variance)
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return self.shift**2 * lattice_mu_squared(self.variance)
 
     def grouped(self, size: int) -> "DiscreteNormal":
         return DiscreteNormal(self.variance, size * self.shift)
 
 
 @dataclass(frozen=True)
-class Poisson(Part):
-    """Each unit takes part with probability `rate`, independently; stated for add/remove (Zhu, Dong and Wang 2022)."""
+class Reversed(Part):
+    """Another part with its two neighbours exchanged."""
 
-    kind: ClassVar[str] = "poisson"
+    kind: ClassVar[str] = "reversed"
     lopsided: ClassVar[bool] = True
 
     base: Part
-    rate: Fraction
 
     def pair(self) -> Pair:
-        base, rate = self.base.pair(), float(self.rate)
-        if not isinstance(base, Atoms):
-            return Sampled(base, rate, float(1 - self.rate))
-        mixed = (1 - rate) * base.q + rate * base.p  # finitely many outcomes stay so, at other losses
-        with np.errstate(over="ignore"):
-            losses = np.where(base.losses > 1, base.losses + np.log(rate + (1 - rate) * np.exp(-base.losses)), 0.0)
-            losses = np.where(base.losses > 1, losses, np.log1p(rate * np.expm1(np.minimum(base.losses, 1))))
-        ends = {"only_p": rate * base.only_p, "only_q": 0.0}
-        if base.only_q:  # outputs that only the world without the unit has: there L is log(1 − rate)
-            losses, mixed = np.append(losses, log1p(-rate)), np.append(mixed, (1 - rate) * base.only_q)
-        if len(losses) == 2:  # two outcomes are a lattice of their own
-            order = np.argsort(losses)
-            low, high = losses[order]
-            return LatticePair.at(np.array([0, 1]), Fraction(high - low), mixed[order], offset=float(low), **ends)
-        return Atoms(losses, mixed, **ends)
+        return self.base.pair().swapped
 
-    @property
-    def bound(self) -> Fraction | None:
-        """log(1 + rate·(e^ε − 1)), rounded up."""
-        base = self.base.bound
-        return None if base is None else min(base, Fraction(self._amplified(float(base)) * (1 + 1e-14)))
-
-    @property
-    def reached(self) -> Fraction | None:
-        base = self.base.reached
-        return None if base is None else min(base, Fraction(self._amplified(float(base)) * (1 - 1e-14)))
-
-    def _amplified(self, e: float) -> float:
-        rate = float(self.rate)
-        return e + log(rate + (1 - rate) * exp(-e)) if e > 1 else log1p(rate * expm1(e))
-
-    @property
-    def slack(self) -> Fraction:
-        return self.rate * self.base.slack
+    def reversed(self) -> Part:
+        return self.base
 
     @property
     def attained(self) -> bool:
@@ -309,77 +332,53 @@ class Poisson(Part):
     def replace_only(self) -> bool:
         return self.base.replace_only
 
-    def grouped(self, size: int) -> Part:
-        if size == 1:
-            return self
-        if isinstance(self.base, Normal):
-            from tacit.loss.derived import SampledGroup  # which is itself a Part
+    @property
+    def bound(self) -> Fraction | None:
+        return self.base.bound
 
-            return SampledGroup(self.base.square, self.rate, Fraction(size))
-        if self.bound is not None:
-            return ResponsePart(self.bound, self.slack).grouped(size)
-        return super().grouped(size)
+    @property
+    def reached(self) -> Fraction | None:
+        return self.base.reached
+
+    @property
+    def slack(self) -> Fraction:
+        return self.base.slack
+
+    @property
+    def rho(self) -> Fraction | None:
+        return self.base.rho
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        return self.base.mu_squared
+
+    def renyi(self, order: float) -> float:
+        return self.base.renyi(order)
+
+    def grouped(self, size: int) -> Part:
+        return self.base.grouped(size).reversed()
 
     def replaced(self) -> Part:
-        """One that comes or goes moves the value by μ at most: the old vector and the new are both that long."""
-        if isinstance(self.base, Normal):
-            return PoissonReplace(4 * self.base.square, self.rate)
-        return super().replaced()
+        return self.base.replaced().reversed()
 
 
-@dataclass(frozen=True)
-class WithoutReplacement(Poisson):
-    """A fixed share `rate` of the units is drawn; stated for replace.
+def renyi_divergence(part: Part, order: float) -> float:
+    """A bound on D_α of one mechanism, in the worse direction, that is exact wherever a closed form is known.
 
-    H(ε) of the sample is at most that of ((1 − rate)·Q + rate·P, Q) for ε ≥ 0, in both orders of the neighbours
-    (Balle, Barthe and Gaboardi 2018; Zhu, Dong and Wang 2022). Different outcomes may take the two orders, so only the
-    pair made symmetric dominates under composition.
+    It is said of the neighbours that the part is about: a sample of fixed size, say, of a unit that is replaced.
     """
-
-    kind: ClassVar[str] = "without_replacement"
-    lopsided: ClassVar[bool] = False
-
-    @property
-    def attained(self) -> bool:
-        return False
-
-    @property
-    def replace_only(self) -> bool:
-        return True
-
-    def grouped(self, size: int) -> Part:
-        if size == 1 or self.bound is None:
-            return self if size == 1 else Part.grouped(self, size)
-        return ResponsePart(self.bound, self.slack).grouped(size)
-
-    def pair(self) -> Pair:
-        pair = super().pair()
-        if not isinstance(pair, Atoms):
-            return Symmetric(pair)
-        above = pair.losses > 0
-        up, p, q = pair.losses[above], pair.p[above], pair.q[above]
-        rest = max(0.0, 1 - float(p.sum() + q.sum()) - pair.only_p)
-        masses = np.concatenate([q, [rest], p])
-        if len(up) == 1:
-            unit = Fraction(float(up[0]))
-            return LatticePair.at(np.array([-1, 0, 1]), unit, masses, only_p=pair.only_p, only_q=pair.only_p)
-        return Atoms(np.concatenate([-up, [0.0], up]), masses, pair.only_p, pair.only_p)
+    if not order > 1:
+        raise InputError(f"order must be greater than 1, not {order}")
+    if part.slack:
+        return inf
+    closed = part.renyi(order)
+    return closed if part.bound is None else min(response_divergence(float(part.bound), order), closed)
 
 
-@dataclass(frozen=True)
-class PoissonReplace(Part):
-    """Poisson-sampled Gaussian under replace: the unit's vector, at most μ/2 standard deviations long, becomes its
-    opposite. (1 − rate)·N(0) + rate·N(±μ/2); `square` is μ². No other two vectors of that length are told apart better
-    (docs/theory/amplification.md, from Kahane's inequality)."""
-
-    kind: ClassVar[str] = "poisson_replace"
-
-    square: Fraction
-    rate: Fraction
-
-    @property
-    def replace_only(self) -> bool:
-        return True
-
-    def pair(self) -> Pair:
-        return ReplacedGaussian(sqrt(self.square) / 2 * (1 + 2e-16), float(self.rate))
+def response_divergence(epsilon: float, order: float) -> float:
+    """Randomised response, the largest D_α of any ε-DP mechanism: log(cosh((α − ½)ε)/cosh(ε/2))/(α − 1)."""
+    if order * epsilon > 600:
+        ratio = log1p(exp(-(2 * order - 1) * epsilon)) - log1p(exp(-epsilon))
+        return min(epsilon, epsilon + ratio / (order - 1))
+    rise = 2 * sinh(order * epsilon / 2) * sinh((order - 1) * epsilon / 2) / cosh(epsilon / 2)
+    return min(epsilon, log1p(rise) / (order - 1))

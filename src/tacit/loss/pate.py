@@ -14,11 +14,11 @@ from math import erfc, exp, expm1, inf, log, log1p, sqrt
 import numpy as np
 
 from tacit.base import InputError, Number, Relation, positive
-from tacit.loss.interval import Interval
-from tacit.loss.part import ResponsePart
+from tacit.loss.concentrated import ZCDP
+from tacit.loss.loss import Interval
+from tacit.loss.part import ResponsePart, renyi_divergence
 from tacit.loss.pld import Pure
-from tacit.loss.renyi import RDP, renyi_divergence
-from tacit.loss.zcdp import ZCDP
+from tacit.loss.renyi import RDP
 
 __all__ = ["DataDependent", "gnmax", "gnmax_given_votes", "lnmax", "lnmax_given_votes"]
 

@@ -1,5 +1,6 @@
 """Losses with dominating pairs: any mix of mechanisms, and the closed forms where all are of one kind."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -9,11 +10,11 @@ from tacit.base import InputError, LossError, Relation, RelationError
 from tacit.base.number import Number, between, exact, non_negative, positive, show, whole
 from tacit.loss.compose import Composition, Terms
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
-from tacit.loss.interval import Interval
-from tacit.loss.loss import ACCURACY, Loss
-from tacit.loss.part import Normal, Part, Poisson, PoissonReplace, ResponsePart, WithoutReplacement
+from tacit.loss.loss import ACCURACY, Interval, Loss
+from tacit.loss.part import Normal, Part, ResponsePart
+from tacit.loss.sampling import Poisson, PoissonReplace, WithoutReplacement
 
-__all__ = ["GDP", "PLD", "Approx", "Pure", "probability"]
+__all__ = ["GDP", "PLD", "Approx", "Pure", "directions", "probability", "total_if_known"]
 
 Parts = tuple[tuple[Part, int], ...]
 
@@ -27,6 +28,12 @@ def probability(delta: Number) -> Fraction:
     if not 0 <= value < 1:
         raise InputError(f"delta must lie in [0, 1), not {show(value)}")
     return value
+
+
+def total_if_known(values: Sequence[Fraction | None]) -> Fraction | None:
+    """The sum, if every one is known."""
+    known = [value for value in values if value is not None]
+    return sum(known, Fraction(0)) if len(known) == len(values) else None
 
 
 @dataclass(frozen=True, init=False)
@@ -56,6 +63,8 @@ class PLD(Loss):
     @staticmethod
     def of(parts: Parts, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> "PLD":
         """The narrowest kind that describes all the parts."""
+        moved = tuple((part, count) for part, count in parts if not isinstance(part, Normal) or part.square)
+        parts = moved or ((ResponsePart(Fraction(0)), 1),)  # where nothing moves, nothing is lost
         kind: type[PLD] = PLD
         if all(part.bound is not None for part, _ in parts):
             kind = Approx if any(part.slack for part, _ in parts) else Pure
@@ -239,7 +248,7 @@ def _about(loss: Loss) -> str:
     return relation + ("" if loss.unit == "row" else f", unit={loss.unit!r}")
 
 
-def _directions(parts: Parts) -> list[Terms]:
+def directions(parts: Parts) -> list[Terms]:
     """Both orders of the neighbours: with and without the unit. One suffices where every pair is symmetric."""
     forward = [(count, pair) for part, times in parts for count, pair in _pairs(part, times)]
     if all(pair.symmetric for _, pair in forward):
@@ -263,7 +272,7 @@ def _worse(bounds: "list[Interval]") -> Interval:
 @lru_cache(maxsize=1024)
 def _epsilon(parts: Parts, delta: float, accuracy: float) -> Interval:
     found: list[Interval] = []
-    for terms in _directions(parts):
+    for terms in directions(parts):
         if found:  # the second direction is often the easier one: then a rough bound settles it
             rough = Composition(terms, 1e-2).epsilon(delta)
             if rough.upper <= found[0].lower:
@@ -274,4 +283,4 @@ def _epsilon(parts: Parts, delta: float, accuracy: float) -> Interval:
 
 @lru_cache(maxsize=1024)
 def _delta(parts: Parts, epsilon: float, accuracy: float) -> Interval:
-    return _worse([Composition(terms, accuracy).delta(epsilon) for terms in _directions(parts)])
+    return _worse([Composition(terms, accuracy).delta(epsilon) for terms in directions(parts)])

@@ -15,7 +15,6 @@ from scipy.special import betainc, betaincc
 
 from tacit.base import InputError, LossError, Relation, RelationError
 from tacit.base.number import Number, between, non_negative, positive, show, whole
-from tacit.loss.interval import Interval
 from tacit.loss.labels import (
     MARGIN,
     Mirrored,
@@ -27,7 +26,7 @@ from tacit.loss.labels import (
     grid,
     mass,
 )
-from tacit.loss.loss import ACCURACY
+from tacit.loss.loss import ACCURACY, Interval
 from tacit.loss.pair import Floats
 from tacit.loss.part import Part
 from tacit.loss.pld import PLD, Pure, probability

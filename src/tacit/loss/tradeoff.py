@@ -7,7 +7,6 @@ f(α) = sup over ε ≥ 0 of max(0, 1 − δ(ε) − e^ε·α, e^−ε·(1 − �
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from math import exp, inf, log, sqrt
 from typing import Any, ClassVar
@@ -15,14 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, LossError, Number, Relation, exact, whole
+from tacit.base import InputError, LossError, Number, Relation, cached_property, exact, whole
 from tacit.loss.compose import Composed, Composition, Rough, Terms
 from tacit.loss.grid import LatticePair
-from tacit.loss.interval import Interval
-from tacit.loss.loss import Loss
+from tacit.loss.loss import Interval, Loss
 from tacit.loss.pair import UNIT, Atoms, Floats, Pair
 from tacit.loss.part import Part
-from tacit.loss.pld import GDP, PLD
+from tacit.loss.pld import GDP, PLD, directions
 
 __all__ = ["Tradeoff", "TradeoffPoints", "from_tradeoff"]
 
@@ -139,7 +137,8 @@ def _profile(loss: Loss) -> Profile:
     if not isinstance(loss, PLD):
         marks = tuple(loss.epsilon(goal + _slack(loss)).upper for goal in (1e-3, FAINT))
         return Profile(lambda epsilon: _apart([loss.delta(float(e)) for e in epsilon]), marks)
-    forward = [(count, part.pair()) for part, count in loss.parts]
+    orders = directions(loss.parts)
+    forward = orders[0]
     rough = Rough(forward, 1e-16 / sum(count for count, _ in forward))
     marks = tuple(max(0.1, rough.moments(rough.theta_for_delta(goal))[1]) for goal in (1e-3, FAINT))
     _, mean, variance = rough.moments(0.0)
@@ -149,11 +148,8 @@ def _profile(loss: Loss) -> Profile:
     if all(part.bound is not None for part, _ in loss.parts):
         bound = float(loss.bound) * (1 + 1e-15)
         marks = tuple(sorted(min(mark, bound) for mark in (*marks, bound) if mark < marks[-1] + 1))
-    directions = [forward]
-    if not all(pair.symmetric for _, pair in forward):
-        directions.append([(count, pair.swapped) for count, pair in forward])
     try:
-        sides = [_composed(terms) for terms in directions]
+        sides = [_composed(terms) for terms in orders]
     except LossError:  # the grid would be too large: one question at a time chooses its own
         return Profile(lambda epsilon: _apart([loss.delta(float(e), accuracy=ACCURACY) for e in epsilon]), marks)
 
@@ -254,12 +250,12 @@ class TradeoffPoints(Part):
         steps = [(null, other) for null, other in self._steps if other]
         losses = np.array([_log(other / null) for null, other in steps])
         only_p, only_q = (float(leak) for leak in self._leaks)
-        masses = np.array([float(other) for _, other in steps])
+        masses, rare = (np.array([float(step[at]) for step in steps]) for at in (1, 0))
         size = float(np.abs(losses).max())
         if np.all(np.isin(losses, (-size, 0.0, size))):  # randomised response: no grid is needed
             positions = np.sign(losses).astype(np.int64)
-            return LatticePair.at(positions, Fraction(size or 1), masses, only_p=only_p, only_q=only_q)
-        return Atoms(losses, masses, only_p, only_q)
+            return LatticePair.at(positions, Fraction(size or 1), masses, only_p=only_p, only_q=only_q, rare=rare)
+        return Atoms(losses, masses, only_p, only_q, rare)
 
     @property
     def bound(self) -> Fraction:

@@ -1,14 +1,16 @@
-"""Pairs made of pairs: the other direction, a sample of the units, the symmetric pair."""
+"""Pairs made of pairs: the other direction, a sample of the units, a group or a replaced unit on a Gaussian sample, the
+symmetric pair."""
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, inf, log, log1p
+from math import exp, expm1, inf, log, log1p, sqrt
 
 import numpy as np
+from scipy.special import logsumexp
 
-from tacit.loss.pair import UNIT, Cells, Floats, Pair
+from tacit.loss.pair import UNIT, Cells, Floats, Pair, cells_of, normal_masses
 
-__all__ = ["Sampled", "Swapped", "Symmetric"]
+__all__ = ["MixturePair", "ReplacedGaussian", "Sampled", "Swapped", "Symmetric"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,84 @@ class Sampled(Pair):
     @property
     def leaks(self) -> tuple[float, float]:
         return self.rate * self.base.leaks[0], self.base.leaks[1] if self.rate == 1 else 0.0
+
+
+@dataclass(frozen=True)
+class ReplacedGaussian(Pair):
+    """(1 − rate)·N(0, 1) + rate·N(±mu, 1): a sampled vector of length mu replaced by its opposite."""
+
+    mu: float
+    rate: float
+
+    def cells(self, edges: Floats) -> Cells:
+        x = self._inverse(edges)
+        parts = [normal_masses(x - centre, np.abs(x) + self.mu) for centre in (0.0, self.mu, -self.mu)]
+        (zero, zero_error), (plus, plus_error), (minus, minus_error) = parts
+        r = self.rate
+        p, q = (1 - r) * zero + r * plus, (1 - r) * zero + r * minus
+        return cells_of(edges, p, q, (1 - r) * zero_error + r * plus_error, (1 - r) * zero_error + r * minus_error)
+
+    def _inverse(self, loss: Floats) -> Floats:
+        """x with L(x) = loss: v = e^(μx) is the positive root of c·v² + (1 − rate)(1 − e^l)·v − c·e^l."""
+        c, b, ratio = self.rate * np.exp(-(self.mu**2) / 2), (1 - self.rate) * -np.expm1(loss), np.exp(loss)
+        root = np.sqrt(b * b + 4 * c * c * ratio)
+        v = np.where(b > 0, 2 * c * ratio / (root + np.abs(b)), (root + np.abs(b)) / (2 * c))
+        return np.asarray(np.log(v) / self.mu)
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        x = self.mu + sqrt(-2 * log(tail))
+        top, bottom = (
+            log1p(self.rate * expm1(self.mu * x - self.mu**2 / 2)),
+            log1p(self.rate * expm1(-self.mu * x - self.mu**2 / 2)),
+        )
+        return bottom - top, top - bottom
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class MixturePair(Pair):
+    """P = Σ_j weights[j]·N(j·mu, 1) against Q = N(0, 1). L rises with x, so cells of L are intervals of x."""
+
+    mu: float
+    weights: tuple[float, ...]
+
+    def cells(self, edges: Floats) -> Cells:
+        possible = edges > log(self.weights[0])
+        x = self._inverse(edges[possible])
+        empty = int((~possible).sum())
+        q, q_error = normal_masses(x, np.abs(x))
+        p, p_error = np.zeros_like(q), np.zeros_like(q)
+        for j, weight in enumerate(self.weights):
+            mass, error = normal_masses(x - j * self.mu, np.abs(x) + j * self.mu)
+            p, p_error = p + weight * mass, p_error + weight * error
+
+        def pad(values: Floats) -> Floats:
+            return np.concatenate([np.zeros(empty), values])
+
+        return cells_of(edges, pad(p), pad(q), pad(p_error + 8e-16 * p), pad(q_error))
+
+    def _loss(self, x: Floats) -> Floats:
+        j = np.arange(len(self.weights))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.weights) - j * j * (self.mu**2 / 2)
+        return np.asarray(logsumexp(x[:, None] * (j * self.mu) + logs, axis=1))
+
+    def _inverse(self, loss: Floats) -> Floats:
+        """x with L(x) = loss, by halving a bracket to the last place."""
+        low, high = np.full(len(loss), -60.0), np.full(len(loss), 60.0 + len(self.weights) * self.mu)
+        for _ in range(62):
+            middle = (low + high) / 2
+            below = self._loss(middle) < loss
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(low)
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        z = sqrt(-2 * log(tail))
+        low, high = self._loss(np.array([-z, z + (len(self.weights) - 1) * self.mu]))
+        return float(low), float(high) if high < inf else 700.0
 
 
 @dataclass(frozen=True)

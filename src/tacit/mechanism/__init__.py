@@ -5,6 +5,7 @@ from tacit.mechanism.bounded_mean import BoundedMean, Mean
 from tacit.mechanism.bounded_variance import BoundedVariance, Variance
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.key_selection import KeySelection
+from tacit.mechanism.keyed_counts import KeyedCounts
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.partition_selection import PartitionSelection
@@ -19,6 +20,7 @@ from tacit.mechanism.selection import Exponential, NoisyMax, PermuteAndFlip
 from tacit.mechanism.smooth_median import SmoothMedian
 from tacit.mechanism.sparse_vector import SparseRun, SparseVector
 from tacit.mechanism.stable_histogram import StableHistogram
+from tacit.mechanism.vote import NoisyVote
 
 __all__ = [
     "MECHANISMS",
@@ -34,10 +36,12 @@ __all__ = [
     "Gaussian",
     "KaryResponse",
     "KeySelection",
+    "KeyedCounts",
     "Laplace",
     "Mean",
     "Mechanism",
     "NoisyMax",
+    "NoisyVote",
     "PartitionSelection",
     "PermuteAndFlip",
     "PlanarLaplace",

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, LatticeError, LossError, Sensitivity
+from tacit.base import InputError, Lattice, LatticeError, LossError, Sensitivity, Size
 from tacit.base.number import Number, OptionalRatio, between, default, frozen, positive, show, whole
 from tacit.base.sensitivity import Norm
 from tacit.mechanism.mechanism import Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default
 
-__all__ = ["Additive", "Rounding", "fine_granularity", "least", "most"]
+__all__ = ["Additive", "Rounding", "fine_granularity", "least", "least_whole", "most"]
 
 LISTED = 1_000_000  # outputs a pmf may list
 FINE = 20  # without a declared granularity, a lattice has about 2^20 steps a scale
@@ -45,6 +45,12 @@ class Additive(Mechanism):
     def weights(self) -> Sequence[float]:
         """Pr[noise = 0], Pr[noise = 1 step], …: half of the symmetric law, down to about 1e-300."""
 
+    def reaches(self, steps: int) -> tuple[float, float]:
+        """Pr[noise ≥ steps] and Pr[noise < steps]; the law is symmetric, so the smaller one is half a two-sided tail,
+        and each has full relative accuracy."""
+        rare = self.tail(steps - 1 if steps > 0 else -steps) / 2
+        return (rare, 1 - rare) if steps > 0 else (1 - rare, rare)
+
     @property
     def kind(self) -> str:
         return f"discrete {self.family.capitalize()} noise"
@@ -66,18 +72,12 @@ class Additive(Mechanism):
     def _steps_of(self, value: Any) -> Any:
         return self.lattice.steps(value)
 
-    def _reach(self, sensitivity: Sensitivity | Number | None, norm: Norm) -> Sensitivity:
+    def _reach(self, sensitivity: Size, norm: Norm) -> Sensitivity:
         """How far one unit moves what the noise is added to."""
         return Sensitivity.of(sensitivity, norm)
 
     @classmethod
-    def _covering(
-        cls,
-        build: Callable[..., Self],
-        sensitivity: Sensitivity | Number | None,
-        norm: Norm,
-        lattice: dict[str, Any],
-    ) -> Self:
+    def _covering(cls, build: Callable[..., Self], sensitivity: Size, norm: Norm, lattice: dict[str, Any]) -> Self:
         """What `build` makes for a sensitivity, and again for what rounding to the lattice of the first makes of it."""
         size = positive(Sensitivity.of(sensitivity, norm).require(norm), "sensitivity")
         made = build(size, **lattice)
@@ -92,13 +92,7 @@ class Additive(Mechanism):
         # each of d independent noises may fail with probability 1 − confidence^(1/d)
         level = float(between(confidence, "confidence", 0, 1))
         allowed = -expm1(log(level) / whole(dimension, "dimension", least=1))
-        low, high = -1, 1
-        while self.tail(high) > allowed:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.tail(middle) <= allowed else (middle, high)
-        return high
+        return least_whole(lambda steps: self.tail(steps) <= allowed)
 
     @classmethod
     def _for_error(cls, build: Callable[[Fraction], Self], error: Number, confidence: Number, dimension: int) -> Self:
@@ -172,7 +166,7 @@ class Rounding(Additive):
                 ) from None
             return self.lattice.nearest(value)
 
-    def _reach(self, sensitivity: Sensitivity | Number | None, norm: Norm) -> Sensitivity:
+    def _reach(self, sensitivity: Size, norm: Norm) -> Sensitivity:
         size, step = Sensitivity.of(sensitivity, norm), self.lattice.granularity
         if self.dimension is not None and self.dimension > 1:
             return self.lattice.sensitivity(size, dimension=self.dimension)
@@ -186,6 +180,17 @@ class Rounding(Additive):
 def fine_granularity(scale: Fraction) -> Fraction:
     """A power of two about 2^−20 of the scale."""
     return Fraction(2) ** (scale.numerator.bit_length() - scale.denominator.bit_length() - FINE)
+
+
+def least_whole(holds: Callable[[int], bool]) -> int:
+    """The least whole number m ≥ 0 with holds(m), for a property that holds from some number on."""
+    low, high = -1, 1
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def most(holds: Callable[[float], bool], guess: float) -> float:

@@ -1,7 +1,7 @@
-"""Quantiles of every group at once, from weighted counts in the cells of an evenly divided range."""
+"""Quantiles of every group at once, from weighted counts in the cells of a divided range."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base import InputError, LossError, Relation, Sensitivity, Size
 from tacit.base.number import Number, Ratio, Ratios, between, default, frozen, non_negative, positive, round_up, whole
 from tacit.loss import ZCDP, Loss, Pure
+from tacit.loss.mu import ranges_mu_squared
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.quantile import fraction
+from tacit.mechanism.selection import flip, flip_law
 from tacit.noise import Rng, rng_or_default
 from tacit.noise.choice import choose
 
@@ -37,6 +39,8 @@ class BinnedQuantiles(Mechanism):
     over all groups, with Δ = max(q, 1 − q), under add/remove, summed over the quantiles:
     - "l1": pure ε = 2ΔC/scale;
     - "l2": ρ-zCDP with ρ = (2ΔC/scale)²/8, by bounded range.
+    With `draw` "flip" each cell is drawn by permute-and-flip with the same scale, in "l1" alone: the same ε, and never
+    a larger expected miss, but no bounded range.
     With a `margin` in ranks, each quantile has two answers, aimed at q·n − margin and q·n + margin, which enclose it:
     see `margin_for`. They cost as much as two quantiles.
     """
@@ -48,10 +52,15 @@ class BinnedQuantiles(Mechanism):
     cells: int
     norm: Literal["l1", "l2"] = "l2"
     margin: Ratio = default(Fraction(0))
+    draw: Literal["flip"] | None = field(default=None, metadata={"stored": "if given"})
 
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2"):
             raise InputError(f"norm must be l1 or l2, not {self.norm!r}")
+        if self.draw not in (None, "flip"):
+            raise InputError(f"draw must be 'flip' or left out, not {self.draw!r}")
+        if self.draw and self.norm == "l2":
+            raise InputError("permute-and-flip has no bounded range, on which l2 rests: use norm='l1', or no draw")
         wanted = tuple(fraction(q, "quantiles") for q in self.quantiles)
         if not wanted or any(a >= b for a, b in pairwise(wanted)):
             raise InputError("quantiles must be one or more increasing numbers between 0 and 1")
@@ -61,11 +70,7 @@ class BinnedQuantiles(Mechanism):
         object.__setattr__(self, "margin", non_negative(self.margin, "margin"))
 
     def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> Pure | ZCDP:
         """`sensitivity` is the norm, over groups, of the mass of one unit: a bare number for any number of groups, and
         `Sensitivity.scalar(...)` for a single one.
@@ -80,16 +85,14 @@ class BinnedQuantiles(Mechanism):
         return Pure(self._answers * 2 * shifts * size / self.scale, relation=relation, unit=unit)
 
     def concentrated(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> ZCDP:
-        """The release in zCDP, whatever its `norm`: Σ (2·shift/scale)²/8 over the draws of all groups."""
+        """The release in zCDP, whatever its `norm`: Σ (2·shift/scale)²/8 over the draws of all groups; /2 by "flip"."""
         size, single = _mass(Sensitivity.of(sensitivity, self.norm), "l2")
         squares = sum((_square(q, Relation(relation), single) for q in self.quantiles), Fraction(0))
-        return ZCDP(self._answers * squares * (size / self.scale) ** 2 / 2, relation=relation, unit=unit)
+        times = 4 if self.draw else 1  # a flip has no smaller range than its ε, which is half of such a range
+        spans = times * self._answers * squares * (2 * size / self.scale) ** 2
+        return ZCDP(spans / 8, mu_squared=ranges_mu_squared(spans), relation=relation, unit=unit)
 
     @classmethod
     def from_loss(
@@ -98,17 +101,17 @@ class BinnedQuantiles(Mechanism):
         *,
         quantiles: Sequence[Number],
         cells: int,
-        sensitivity: Sensitivity | Number | None = None,
+        sensitivity: Size = None,
         confidence: Number | None = None,
     ) -> Self:
         """The least noise with the guarantee Pure(ε), for masses clipped in l1, or ZCDP(ρ), in l2.
 
-        With `confidence`, intervals: the margin is `margin_for(confidence)`.
+        With `confidence`, intervals: the margin is `margin_for(confidence)`. Pure ε is drawn by permute-and-flip.
         """
         wanted = tuple(fraction(q, "quantiles") for q in quantiles)
         drawn = 1 if confidence is None else 2
         if isinstance(loss, Pure) and loss.bound:
-            made = cls(quantiles=wanted, cells=cells, norm="l1", scale=Fraction(1))
+            made = cls(quantiles=wanted, cells=cells, norm="l1", scale=Fraction(1), draw="flip")
             unit = made.loss(sensitivity, relation=loss.relation)
             assert isinstance(unit, Pure)  # by its norm
             scale = drawn * unit.bound / loss.bound
@@ -118,7 +121,7 @@ class BinnedQuantiles(Mechanism):
             scale = round_up(sqrt(positive(drawn * rho, "sensitivity") / loss.rho) * (1 + 1e-15))
         else:
             raise InputError("binned quantiles reach loss=Pure(epsilon) or loss=ZCDP(rho), above 0 and without delta")
-        plain = cls(quantiles=wanted, cells=cells, norm=made.norm, scale=positive(scale, "sensitivity"))
+        plain = replace(made, scale=positive(scale, "sensitivity"))
         if confidence is None:
             return plain
         return replace(plain, margin=plain.margin_for(confidence))
@@ -166,7 +169,8 @@ class BinnedQuantiles(Mechanism):
             for i, quantile in enumerate(self.quantiles):
                 for j, (side, offset) in enumerate(self._aims):
                     misses, unit = self._misses(counts[some], upto, quantile, offset, side)
-                    drawn = np.array([choose(row, unit, source) for row in misses], dtype=np.int64)
+                    one = choose if self.draw is None else _flip
+                    drawn = np.array([one(row, unit, source) for row in misses], dtype=np.int64)
                     found[some, i, j] = np.clip(drawn - (side < 0), 0, self.cells - 1)
         return self._tidied(found, np.ndim(value))
 
@@ -178,7 +182,8 @@ class BinnedQuantiles(Mechanism):
 
     @property
     def kind(self) -> str:
-        return f"the exponential mechanism on ranks, over {self.cells:,} cells"
+        way = "permute-and-flip" if self.draw else "the exponential mechanism"
+        return f"{way} on ranks, over {self.cells:,} cells"
 
     @property
     def magnitude(self) -> Fraction:
@@ -262,11 +267,13 @@ class BinnedQuantiles(Mechanism):
         for count in padded:
             weights.append(exp(-max(start - target, target - start - count, 0.0) / float(self.scale)))
             start += count
+        chances = np.array(weights) / sum(weights) if self.draw is None else flip_law(np.array(weights) / max(weights))
+        law: list[float] = chances.tolist()
         if side:  # the place beyond the end answers with the end
             end, other = (0, 1) if side < 0 else (-1, -2)
-            weights[other] += weights[end]
-            del weights[end]
-        return [weight / sum(weights) for weight in weights]
+            law[other] += law[end]
+            del law[end]
+        return law
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -289,7 +296,17 @@ class BinnedQuantiles(Mechanism):
         few = cls(quantiles=(Fraction(1, 4), Fraction(1, 2)), scale=Fraction(2), cells=6, norm="l1")
         for m in (few, replace(few, margin=Fraction(3, 2)), replace(few, norm="l2")):
             found += [Example(m, [0, 3, 1, 0, 4, 0], [2, 3, 1, 0, 4, 0], m.loss(2), tight=False)]
+        for m in (replace(few, draw="flip"), replace(few, draw="flip", margin=Fraction(3, 2), scale=Fraction(1))):
+            found += [Example(m, [0, 3, 1, 0, 4, 0], [2, 3, 1, 0, 4, 0], m.loss(2), tight=False)]
+            found += [Example(m, [0, 3, 1, 0, 4, 0], [2, 1, 1, 0, 4, 0], m.loss(2, relation=swap), tight=False)]
+            found += [Example(m, [0, 3, 1, 0, 4, 0], [2, 3, 1, 0, 4, 0], m.concentrated(2), tight=False)]
+        m = replace(few, norm="l2")
         return [*found, Example(m, [0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 1], m.loss(2), tight=False)]
+
+
+def _flip(misses: Array, unit: Fraction, rng: Rng) -> int:
+    """Permute-and-flip among cells by their misses, of which one is 0 or else the least."""
+    return flip(misses - misses.min(), unit, rng)
 
 
 def _worst(quantile: Fraction, mass: int, cells: int) -> tuple[list[int], list[int], list[int]]:

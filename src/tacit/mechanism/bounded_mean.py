@@ -1,5 +1,6 @@
 """The mean of values clamped to public bounds: a noisy sum around the midpoint over a noisy (or public) count."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, between, exact, frozen, whole
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, Size, between, exact, frozen, whole
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.additive import Additive, fine_granularity
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
@@ -21,9 +22,9 @@ from tacit.noise import Rng, rng_or_default
 __all__ = [
     "BoundedMean",
     "Mean",
+    "Moment",
+    "Moments",
     "Range",
-    "checked_count",
-    "checked_relation",
     "error_of",
     "granularity_for",
     "law",
@@ -125,8 +126,76 @@ def error_of(noise: Additive, confidence: Fraction, dimension: int) -> float:
     return noise.error(confidence, dimension=dimension)
 
 
+class Moment(ABC):
+    """What is released: noisy parts, from which everything else is computed, free of charge."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
+        """Where the statistic of the clamped values lies, with probability at least `confidence` over the noise.
+
+        The box of the noises' exact errors, each at a root of the confidence: conservative, never short.
+        """
+
+    @property
+    def lower(self) -> float:
+        return self.interval()[0]
+
+    @property
+    def upper(self) -> float:
+        return self.interval()[1]
+
+
+class Moments(Mechanism):
+    """Sums of values clamped to [`lower`, `upper`] with `sum_noise`, and their number with `count_noise`, or public."""
+
+    theory: ClassVar[str] = "bounded-mean"
+
+    lower: Fraction
+    upper: Fraction
+    sum_noise: Additive
+    count_noise: Additive | None
+    n: int | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", exact(self.lower, "lower", toward="decimal"))
+        object.__setattr__(self, "upper", exact(self.upper, "upper", toward="decimal"))
+        object.__setattr__(self, "n", _checked_count(self.count_noise, self.n))
+        _ = self.range  # refuses bounds that make no sense
+
+    @property
+    def range(self) -> Range:
+        """The bounds on the lattice of the sum."""
+        return Range.of(self.lower, self.upper, self.sum_noise.lattice.granularity)
+
+    def _neighbours(self, sensitivity: Size, relation: Relation | None) -> Relation:
+        """The relation asked for, by default the one the parts are made for."""
+        if sensitivity is not None:
+            raise InputError("sensitivity follows from the bounds: leave it out")
+        if relation is None:
+            return Relation.ADD_REMOVE if self.n is None else Relation.REPLACE
+        if Relation(relation) is Relation.ADD_REMOVE and self.n is not None:
+            raise InputError("relation must be 'replace': n is public here, so no unit can be added or removed unseen")
+        return Relation(relation)
+
+    def _centred(self, value: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        steps = self.range.centred(value)
+        if self.n is not None and steps.size != self.n:
+            raise InputError(f"value holds {steps.size} units, but n is {self.n}: n is public and must be right")
+        return steps
+
+    def _noisy_count(self, count: int, rng: Rng) -> float:
+        return float(count if self.count_noise is None else self.count_noise.sample(count, rng))
+
+    def _count_law(self, count: int) -> dict[float, float]:
+        if self.count_noise is None:
+            return {float(count): 1.0}
+        return law(self.count_noise, int(count / self.count_noise.lattice.granularity))
+
+
 @dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Moment):
     """What is released: the noisy parts. Everything else is computed from them, free of charge."""
 
     noisy_sum: float
@@ -140,10 +209,6 @@ class Mean:
         return m._inside(m._middle + self.noisy_sum / max(1.0, self.noisy_count))
 
     def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
-        """Where the mean of the clamped values lies, with probability at least `confidence` over the noise.
-
-        The box of both noises' exact errors, each at the square root of the confidence: conservative, never short.
-        """
         m, level = self.mechanism, between(confidence, "confidence", 0, 1)
         parts = 1 if m.count_noise is None else 2
         around = error_of(m.sum_noise, level, parts)
@@ -151,17 +216,9 @@ class Mean:
         low, high = quotient(self.noisy_sum, around, self.noisy_count, slack)
         return m._inside(m._middle + low), m._inside(m._middle + high)
 
-    @property
-    def lower(self) -> float:
-        return self.interval()[0]
-
-    @property
-    def upper(self) -> float:
-        return self.interval()[1]
-
 
 @frozen
-class BoundedMean(Mechanism):
+class BoundedMean(Moments):
     """Noisy sum of (x − midpoint), x clamped to [lower, upper], and a noisy count; or a public count `n`.
 
     Add/remove (pass `count_noise`): one unit moves the count by 1 and the sum by at most h = (upper − lower)/2, so the
@@ -170,39 +227,18 @@ class BoundedMean(Mechanism):
     the midpoint is not on it, h is half a step more.
     """
 
-    theory: ClassVar[str] = "bounded-mean"
-
     lower: Ratio
     upper: Ratio
     sum_noise: Additive
     count_noise: Additive | None = None
     n: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", exact(self.lower, "lower", toward="decimal"))
-        object.__setattr__(self, "upper", exact(self.upper, "upper", toward="decimal"))
-        object.__setattr__(self, "n", checked_count(self.count_noise, self.n))
-        _ = self.range  # refuses bounds that make no sense
-
-    @property
-    def range(self) -> Range:
-        """The bounds on the lattice of the sum."""
-        return Range.of(self.lower, self.upper, self.sum_noise.lattice.granularity)
-
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation | None = None,
-        unit: str = "row",
-    ) -> Loss:
+    def loss(self, sensitivity: Size = None, *, relation: Relation | None = None, unit: str = "row") -> Loss:
         """Under add/remove with a noisy count (the default there) or replace, where the count does not move."""
-        if sensitivity is not None:
-            raise InputError("sensitivity follows from the bounds: leave it out")
-        span, neighbours = self.range, checked_relation(relation, self.n)
+        span, neighbours = self.range, self._neighbours(sensitivity, relation)
         if neighbours is Relation.REPLACE:
             return self.sum_noise.loss(Sensitivity.scalar(span.width * span.step), relation=neighbours, unit=unit)
-        assert self.count_noise is not None  # add/remove has one: checked_relation
+        assert self.count_noise is not None  # add/remove has one: _neighbours
         moved = self.sum_noise.loss(Sensitivity.scalar(span.reach * span.step), relation=neighbours, unit=unit)
         return moved + self.count_noise.loss(Sensitivity.scalar(1), relation=neighbours, unit=unit)
 
@@ -242,17 +278,11 @@ class BoundedMean(Mechanism):
         source = rng_or_default(rng)
         moved, count = self._parts(value)
         noisy = float(self.sum_noise.lattice.value(moved + self.sum_noise.draw_one(source)))
-        return Mean(noisy, float(count if self.count_noise is None else self.count_noise.sample(count, source)), self)
+        return Mean(noisy, self._noisy_count(count, source), self)
 
     def pmf(self, value: Any) -> Pmf:
         moved, count = self._parts(value)
-        sums = law(self.sum_noise, moved)
-        counts = (
-            {float(count): 1.0}
-            if self.count_noise is None
-            else law(self.count_noise, int(count / self.count_noise.lattice.granularity))
-        )
-        pairs = product(sums.items(), counts.items())
+        pairs = product(law(self.sum_noise, moved).items(), self._count_law(count).items())
         return {Mean(s, c, self): p * q for (s, p), (c, q) in pairs if p * q > TINY}
 
     def error(self, confidence: Number = 0.95, *, count: int | None = None) -> float:
@@ -270,9 +300,7 @@ class BoundedMean(Mechanism):
         return min(around / max(1.0, units - slack), float(span.width * span.step))
 
     def _parts(self, value: Any) -> tuple[int, int]:
-        steps = self.range.centred(value)
-        if self.n is not None and steps.size != self.n:
-            raise InputError(f"value holds {steps.size} units, but n is {self.n}: n is public and must be right")
+        steps = self._centred(value)
         return total(steps, self.range.reach), int(steps.size)
 
     def _inside(self, mean: float) -> float:
@@ -301,16 +329,7 @@ class BoundedMean(Mechanism):
         return found
 
 
-def checked_relation(relation: Relation | None, n: int | None) -> Relation:
-    """The relation asked for, by default the one the parts are made for."""
-    if relation is None:
-        return Relation.ADD_REMOVE if n is None else Relation.REPLACE
-    if Relation(relation) is Relation.ADD_REMOVE and n is not None:
-        raise InputError("relation must be 'replace': n is public here, so no unit can be added or removed unseen")
-    return Relation(relation)
-
-
-def checked_count(count_noise: Additive | None, n: int | None) -> int | None:
+def _checked_count(count_noise: Additive | None, n: int | None) -> int | None:
     """Either the count is noisy, on a lattice that holds the integers, or it is public."""
     if (count_noise is None) == (n is None):
         raise InputError("pass either count_noise (the number of units is secret) or n (it is public)")

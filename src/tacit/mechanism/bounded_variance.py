@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import floor, sqrt
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, between, exact, frozen, round_up
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, Size, between, exact, frozen, round_up
 from tacit.loss import ZCDP, Loss, Pure
 from tacit.mechanism.additive import Additive
 from tacit.mechanism.bounded_mean import (
     TINY,
+    Moment,
+    Moments,
     Range,
-    checked_count,
-    checked_relation,
     error_of,
     granularity_for,
     law,
@@ -25,14 +25,14 @@ from tacit.mechanism.bounded_mean import (
 )
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
-from tacit.mechanism.mechanism import Example, Mechanism, Pmf
+from tacit.mechanism.mechanism import Example, Pmf
 from tacit.noise import Rng, rng_or_default
 
 __all__ = ["BoundedVariance", "Variance"]
 
 
 @dataclass(frozen=True, slots=True)
-class Variance:
+class Variance(Moment):
     """What is released: the noisy parts. Everything else is computed from them, free of charge."""
 
     noisy_squares: float
@@ -47,10 +47,6 @@ class Variance:
         return m._inside(self.noisy_squares / count + m._half - (self.noisy_sum / count) ** 2)
 
     def interval(self, confidence: Number = 0.95) -> tuple[float, float]:
-        """Where the variance of the clamped values lies, with probability at least `confidence` over the noise.
-
-        The box of the noises' exact errors, each at the cube root of the confidence: conservative, never short.
-        """
         m, level = self.mechanism, between(confidence, "confidence", 0, 1)
         parts = 2 if m.count_noise is None else 3
         slack = 0.0 if m.count_noise is None else error_of(m.count_noise, level, parts)
@@ -61,17 +57,9 @@ class Variance:
         most = max(abs(mean[0]), abs(mean[1]))
         return m._inside(squares[0] + m._half - most**2), m._inside(squares[1] + m._half - least**2)
 
-    @property
-    def lower(self) -> float:
-        return self.interval()[0]
-
-    @property
-    def upper(self) -> float:
-        return self.interval()[1]
-
 
 @frozen
-class BoundedVariance(Mechanism):
+class BoundedVariance(Moments):
     """Noisy count and sums of y and y² − h²/2; y = x − midpoint, x clamped to [lower, upper], h = (upper − lower)/2.
 
     Add/remove (pass `count_noise`): one unit moves the parts by (1, y, y² − h²/2), furthest in all of them at once when
@@ -79,8 +67,6 @@ class BoundedVariance(Mechanism):
     (pass `n`): by (y − y', y² − y'²), whose worst pair is found exactly. The noises are all Laplace or all Gaussian.
     The squares lie on a lattice that holds the square of the sum's granularity.
     """
-
-    theory: ClassVar[str] = "bounded-mean"
 
     lower: Ratio
     upper: Ratio
@@ -90,35 +76,20 @@ class BoundedVariance(Mechanism):
     n: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", exact(self.lower, "lower", toward="decimal"))
-        object.__setattr__(self, "upper", exact(self.upper, "upper", toward="decimal"))
-        object.__setattr__(self, "n", checked_count(self.count_noise, self.n))
+        super().__post_init__()
         noises = [noise for noise in (self.sum_noise, self.square_noise, self.count_noise) if noise is not None]
         if len({noise.family for noise in noises}) > 1:
             raise InputError("the noises of a variance must be all Laplace or all Gaussian")
         if (self.range.step**2 / self.square_noise.lattice.granularity).denominator != 1:
             raise InputError("square_noise must be on a lattice that holds the square of sum_noise's granularity")
 
-    @property
-    def range(self) -> Range:
-        """The bounds on the lattice of the sum."""
-        return Range.of(self.lower, self.upper, self.sum_noise.lattice.granularity)
-
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation | None = None,
-        unit: str = "row",
-    ) -> Loss:
+    def loss(self, sensitivity: Size = None, *, relation: Relation | None = None, unit: str = "row") -> Loss:
         """Under add/remove with a noisy count (the default there) or replace, where the count does not move."""
-        if sensitivity is not None:
-            raise InputError("sensitivity follows from the bounds: leave it out")
-        span, neighbours = self.range, checked_relation(relation, self.n)
+        span, neighbours = self.range, self._neighbours(sensitivity, relation)
         if neighbours is Relation.REPLACE:
             kind = Pure if self.sum_noise.family == "laplace" else ZCDP
             return kind(self._worst_replacement(), relation=neighbours, unit=unit)
-        assert self.count_noise is not None  # add/remove has one: checked_relation
+        assert self.count_noise is not None  # add/remove has one: _neighbours
         moved = self.sum_noise.loss(Sensitivity.scalar(span.reach * span.step), relation=neighbours, unit=unit)
         squared = (span.reach**2 - self._offset) * span.step**2
         moved += self.square_noise.loss(Sensitivity.scalar(squared), relation=neighbours, unit=unit)
@@ -198,15 +169,11 @@ class BoundedVariance(Mechanism):
             float(noise.lattice.value(steps + noise.draw_one(source)))
             for noise, steps in ((self.square_noise, squares), (self.sum_noise, moved))
         ]
-        counted = float(count if self.count_noise is None else self.count_noise.sample(count, source))
-        return Variance(noisy[0], noisy[1], counted, self)
+        return Variance(noisy[0], noisy[1], self._noisy_count(count, source), self)
 
     def pmf(self, value: Any) -> Pmf:
         squares, moved, count = self._parts(value)
-        laws = law(self.square_noise, squares), law(self.sum_noise, moved)
-        counts = {float(count): 1.0}
-        if self.count_noise is not None:
-            counts = law(self.count_noise, int(count / self.count_noise.lattice.granularity))
+        laws, counts = (law(self.square_noise, squares), law(self.sum_noise, moved)), self._count_law(count)
         result: Pmf = {}
         for (q, a), (s, b) in product(laws[0].items(), laws[1].items()):
             if a * b > TINY:
@@ -215,10 +182,7 @@ class BoundedVariance(Mechanism):
 
     def _parts(self, value: Any) -> tuple[int, int, int]:
         """Σ(y² − h²/2) in steps of the squares' lattice, Σy in steps of the sum's, and the count."""
-        span = self.range
-        steps = span.centred(value)
-        if self.n is not None and steps.size != self.n:
-            raise InputError(f"value holds {steps.size} units, but n is {self.n}: n is public and must be right")
+        span, steps = self.range, self._centred(value)
         if span.reach**2 >= 2**62:
             squares = sum(y * y for y in steps.tolist())
         else:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, Relation, Sensitivity
+from tacit.base import InputError, Relation, Sensitivity, Size
 from tacit.base.number import Number, Ratio, between, frozen, positive, round_up
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
+from tacit.loss.mu import lattice_mu_squared
 from tacit.mechanism.additive import Additive, Rounding, least
 from tacit.mechanism.mechanism import Example, Family, four_digits
 from tacit.noise import Rng, discrete_gaussian, discrete_gaussians
@@ -26,9 +27,9 @@ SUMMED = 2**13  # up to this many steps a sigma, tails are summed over the latti
 class DiscreteGaussian(Additive):
     """Integer noise with Pr[z] ∝ exp(−z²/2σ²).
 
-    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP (Canonne, Kamath and Steinke 2020). Where one coordinate moves the loss
-    also knows its (ε, δ) curve exactly. `sigma` is the parameter; on a coarse lattice the standard deviation is a
-    little less.
+    Guarantee: ρ = (l2 sensitivity)²/2σ² in zCDP (Canonne, Kamath and Steinke 2020), and a μ a little above Δ/σ in
+    Gaussian DP (docs/theory/gaussian-dp.md). Where one coordinate moves the loss also knows its (ε, δ) curve exactly.
+    `sigma` is the parameter; on a coarse lattice the standard deviation is a little less.
     """
 
     theory: ClassVar[str] = "gaussian"
@@ -39,16 +40,12 @@ class DiscreteGaussian(Additive):
         object.__setattr__(self, "sigma", positive(self.sigma, "sigma"))
 
     def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> PLD | ZCDP:
         """On a fine lattice a continuous Gaussian's with σ² − (2 steps)², which this noise is a post-processing of but
         for a factor 1 ± 1e-33 (docs/theory/gaussian.md). On a coarse one exact when one coordinate moves: a scalar, or
-        a vector of l2 sensitivity below √2 steps or of l1 sensitivity of one. Else zCDP, since several coordinates that
-        move by a step each are told apart better than one that moves as far in l2."""
+        a vector of l2 sensitivity below √2 steps or of l1 sensitivity of one. Else zCDP and Gaussian DP, since several
+        coordinates that move by a step each are told apart better than one that moves as far in l2."""
         size, step = self._reach(sensitivity, "l2"), self.lattice.granularity
         shift = size.require("l2")
         if self._variance >= FINE**2:
@@ -56,11 +53,12 @@ class DiscreteGaussian(Additive):
         elif size.dimension == 1 or (shift / step) ** 2 < 2 or (size.l1 is not None and size.l1 <= step):
             part = DiscreteNormal(self._variance, self._moved(shift))
         else:
-            return ZCDP((shift / self.sigma) ** 2 / 2, relation=relation, unit=unit)
+            square = (shift / step) ** 2 * lattice_mu_squared(self._variance)
+            return ZCDP((shift / self.sigma) ** 2 / 2, mu_squared=square, relation=relation, unit=unit)
         return PLD.of(((part, 1),), relation=relation, unit=unit)
 
     @classmethod
-    def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, **lattice: Any) -> Self:
+    def from_loss(cls, loss: Loss, *, sensitivity: Size = None, **lattice: Any) -> Self:
         """The least noise with the guarantee `loss`.
 
         For ZCDP(ρ): σ = Δ/√2ρ. For Approx(ε, δ): the least σ whose own curve passes below (ε, δ): exact on a coarse
@@ -84,9 +82,7 @@ class DiscreteGaussian(Additive):
         raise InputError("Gaussian noise reaches loss=ZCDP(rho) or loss=Approx(epsilon, delta) with delta > 0")
 
     @classmethod
-    def classical(
-        cls, *, epsilon: Number, delta: Number, sensitivity: Sensitivity | Number | None = None, **lattice: Any
-    ) -> Self:
+    def classical(cls, *, epsilon: Number, delta: Number, sensitivity: Size = None, **lattice: Any) -> Self:
         """σ = Δ√(2 log(1.25/δ))/ε, the textbook calibration. Its proof needs ε < 1, so more is refused."""
         budget = positive(epsilon, "epsilon", toward="decimal")
         if budget >= 1:

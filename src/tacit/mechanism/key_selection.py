@@ -7,31 +7,36 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import expm1, isqrt, log1p, prod, sqrt
+from math import expm1, floor, isqrt, log1p, prod, sqrt
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import ndtr
 
-from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base import InputError, LossError, Relation, Sensitivity, Size
 from tacit.base.number import Number, Ratio, between, frozen, positive, round_up, whole
 from tacit.loss import ZCDP, Approx, Loss, Pure
+from tacit.loss.mu import lattice_mu_squared
+from tacit.mechanism.additive import least_whole
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf, four_digits
 from tacit.noise import Rng, rng_or_default
 
-__all__ = ["KeySelection"]
+__all__ = ["LEAST_DELTA", "ROUNDING", "KeySelection", "exposure", "least_threshold", "totals"]
 
 Norm = Literal["l1", "l2"]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Wholes = np.ndarray[Any, np.dtype[np.int64]]
 
 LARGEST = 2**62  # of a key's total weight
 FINEST = 2**16  # steps in `one`
-LEAST = Fraction(1, 10**200)  # a delta below this is beyond doubles
+LEAST_DELTA = Fraction(1, 10**200)  # a delta below this is beyond doubles
 LISTED = 16  # keys a pmf may list
 SUMMED = 2**13  # up to this sigma tails are summed over the lattice
 ROUNDING = 1e-9  # far above the relative error of a tail in doubles
+EACH = 2**10  # weights up to this are looked at one by one, larger ones
+BLOCK = 2**9  # in blocks, each wider by this part of itself
 
 
 @frozen
@@ -40,7 +45,7 @@ class KeySelection(Mechanism):
 
     One unit adds a vector of whole numbers ≥ 0 to the weights, of norm at most `one`; `weight(k)` on each of its k keys
     is such a vector. Guarantee under add/remove of one unit, over all its keys together:
-    - "l2": Z discrete Gaussian, σ = scale: `delta`-approximate ρ-zCDP with ρ = one²/2·scale²;
+    - "l2": Z discrete Gaussian, σ = scale: `delta`-approximate ρ-zCDP with ρ = one²/2·scale², and the μ of that noise;
     - "l1": Z discrete Laplace: (ε, `delta`) with ε = one/scale.
     Under replace 2ρ, or 2ε, at the same `delta` (Gopi et al. 2020 for the idea; proof in docs/theory/key-selection.md).
     """
@@ -58,24 +63,26 @@ class KeySelection(Mechanism):
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
         object.__setattr__(self, "delta", between(self.delta, "delta", 0, 1))
         object.__setattr__(self, "one", whole(self.one, "one", least=1))
-        if self.delta < LEAST:
+        if self.delta < LEAST_DELTA:
             raise InputError("delta must be at least 1e-200: smaller ones cannot be told from 0 when tails are summed")
         if self.one > FINEST:
             raise InputError(f"one must be at most {FINEST}: a finer lattice gains nothing")
 
     def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> ZCDP | Approx:
         """Replacing a unit moves the weights by √2·one in l2 (they are not negative), by 2·one in l1."""
         if sensitivity is not None:
             raise InputError("sensitivity is set by `one`, the norm of a unit's weights: leave it out")
         units = 1 if Relation(relation) is Relation.ADD_REMOVE else 2
         if self.norm == "l2":
-            return ZCDP(units * (self.one / self.scale) ** 2 / 2, delta=self.delta, relation=relation, unit=unit)
+            return ZCDP(
+                units * (self.one / self.scale) ** 2 / 2,
+                delta=self.delta,
+                mu_squared=units * self.one**2 * lattice_mu_squared(self.scale**2),
+                relation=relation,
+                unit=unit,
+            )
         return Approx(units * self.one / self.scale, self.delta, relation=relation, unit=unit)
 
     @classmethod
@@ -128,7 +135,7 @@ class KeySelection(Mechanism):
 
     def threshold(self) -> int:
         """The least T ≥ 1 at which keys that only one unit has are all hidden with probability at least 1 − δ."""
-        return _threshold(self.norm, self.scale, self.one, self.delta)
+        return least_threshold(self.norm, self.scale, Fraction(self.one), self.delta)
 
     def probability(self, weight: int) -> float:
         """How likely a key of this total weight is to be shown."""
@@ -139,23 +146,17 @@ class KeySelection(Mechanism):
         level, weight = float(between(confidence, "confidence", 0, 1)), self.weight(keys)
         if not weight:
             raise InputError(f"a unit with {keys} keys adds nothing to any: at most {self.most} count at this `one`")
-        low, high = 0, 1
-        while self.probability(high * weight) < level:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.probability(middle * weight) >= level else (middle, high)
-        return high
+        return least_whole(lambda units: self.probability(units * weight) >= level)
 
     def sample(self, value: Any, rng: Rng | None = None) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which keys are shown, from their total weights. A weight of 0 is a key that nobody has: never shown."""
-        weights, source = _weights(value), rng_or_default(rng)
+        weights, source = totals(value), rng_or_default(rng)
         noise = self.noise.draw(weights.size, source)
         return np.asarray((weights > 0) & (weights + noise >= self.threshold()), dtype=np.bool_)
 
     def pmf(self, value: Any) -> Pmf:
         """The law of the tuple of decisions, for a few keys."""
-        weights = _weights(value).tolist()
+        weights = totals(value).tolist()
         if len(weights) > LISTED:
             raise LossError(f"pmf lists at most {LISTED} keys, not {len(weights)}: keys are decided independently")
         laws = [dict(zip((True, False), self._each(weight), strict=True)) for weight in weights]
@@ -163,12 +164,7 @@ class KeySelection(Mechanism):
 
     def _each(self, weight: int) -> tuple[float, float]:
         """The probabilities to show and to hide, each to full relative accuracy."""
-        if not weight:
-            return 0.0, 1.0
-        # Pr[Z ≥ m] for m > 0 is half a two-sided tail, and so is Pr[Z < m] for m ≤ 0
-        gap = self.threshold() - weight
-        rare = self.noise.tail(gap - 1 if gap > 0 else -gap) / 2
-        return (rare, 1 - rare) if gap > 0 else (1 - rare, rare)
+        return self.noise.reaches(self.threshold() - weight) if weight else (0.0, 1.0)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -182,7 +178,8 @@ class KeySelection(Mechanism):
         alone_in: list[tuple[Norm, int, int, int]]
         alone_in = [("l1", 12, 5, 90), ("l2", 9, 3, 44), ("l2", 1, 3, 8), ("l1", 1, 4, 20)]
         for norm, scale, one, t in alone_in:
-            used = -expm1(-_exposure(norm, Fraction(scale), one, t)) * (1 + 2 * ROUNDING)  # a δ that T = t uses up
+            most = exposure(norm, Fraction(scale), Fraction(one), t)
+            used = -expm1(-most) * (1 + 2 * ROUNDING)  # a δ that T = t uses up
             m = cls(norm=norm, scale=Fraction(scale), delta=round_up(used), one=one)
             worst = m.most if scale > 1 else 1  # much noise: a unit with many keys is worst; little: with one
             none, alone = (0,) * worst, (m.weight(worst),) * worst
@@ -209,7 +206,8 @@ class KeySelection(Mechanism):
         return Example(self, (worst,), (worst + self.one,), Approx(epsilon, round_up(claim)))
 
 
-def _weights(value: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+def totals(value: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Total weights of keys, checked."""
     weights = np.asarray(value)
     if not weights.size and weights.ndim == 1:
         return np.zeros(0, dtype=np.int64)
@@ -221,31 +219,40 @@ def _weights(value: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @lru_cache(maxsize=64)
-def _threshold(norm: str, scale: Fraction, one: int, delta: Fraction) -> int:
+def least_threshold(norm: str, scale: Fraction, most: Fraction, delta: Fraction) -> int:
+    """The least T ≥ 1 at which keys that one unit alone has are all hidden with probability at least 1 − δ, whatever
+    vector of whole numbers with a norm of at most `most` it has on them."""
     allowed = -log1p(-float(delta)) * (1 - ROUNDING)
-    low, high = 0, 1
-    while _exposure(norm, scale, one, high) > allowed:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _exposure(norm, scale, one, middle) <= allowed else (middle, high)
-    return high
+    return max(1, least_whole(lambda threshold: exposure(norm, scale, most, threshold) <= allowed))
 
 
-def _exposure(norm: str, scale: Fraction, one: int, threshold: int) -> float:
-    """At least −log Pr[no key shown] for any weights of norm ≤ one on keys that nobody else has.
+def exposure(norm: str, scale: Fraction, most: Fraction, threshold: int) -> float:
+    """At least −log Pr[no key shown] for any weights of norm ≤ most on keys that nobody else has.
 
-    Σ h(w) over the keys, h(w) = −log Pr[w + Z < T], is at most the budget (one^p for Σ w^p) times the most that h
-    yields for its price w^p.
+    Σ h(w) over the keys, h(w) = −log Pr[w + Z < T], is at most the budget (most^p for Σ w^p) times the most that h
+    yields for its price w^p. In a block of weights a … b that is at most h(b)/a^p, since h grows.
     """
-    weights = np.arange(1, one + 1)
-    shown = _tails(norm, float(scale), threshold - weights)
+    first, last = _blocks(floor(most))
+    if not len(first):
+        return 0.0  # no weight fits
+    shown = _tails(norm, float(scale), threshold - last)
     with np.errstate(divide="ignore"):
         hidden = -np.log1p(-shown)
-    return float(np.max(hidden * (one / weights) ** (2 if norm == "l2" else 1)))
+    return float(np.max(hidden * (float(most) / first) ** (2 if norm == "l2" else 1)))
 
 
-def _tails(norm: str, scale: float, least: np.ndarray[Any, np.dtype[np.int64]]) -> Floats:
+@lru_cache(maxsize=16)
+def _blocks(largest: int) -> tuple[Wholes, Wholes]:
+    """The first and the last of each block of weights from 1 to `largest`."""
+    first = list(range(1, min(largest, EACH) + 1))
+    last = list(first)
+    while last and last[-1] < largest:
+        first.append(last[-1] + 1)
+        last.append(min(largest, first[-1] + first[-1] // BLOCK))
+    return np.array(first, np.int64), np.array(last, np.int64)
+
+
+def _tails(norm: str, scale: float, least: Wholes) -> Floats:
     """Pr[Z ≥ m], or slightly more, for each m of `least`."""
     size = np.where(least > 0, least, 1 - least)  # Pr[Z ≥ m] = 1 − Pr[Z ≥ 1 − m]
     if norm == "l1":
@@ -253,8 +260,14 @@ def _tails(norm: str, scale: float, least: np.ndarray[Any, np.dtype[np.int64]]) 
     elif scale > SUMMED:  # Canonne, Kamath and Steinke 2020, Proposition 25: from above, so not for 1 − it
         return np.asarray(np.where(least > 0, ndtr(-(size - 1) / scale), 1.0))
     else:
-        end = int(40 * scale) + 20
-        z = np.arange(end, 0, -1, dtype=float)
-        sums = np.cumsum(np.exp(-z * z / (2 * scale * scale)))[::-1]  # sums[m − 1] = Σ over z ≥ m
-        far = np.append(sums, 0.0)[np.minimum(size - 1, end)] / (1 + 2 * sums[0])
+        table = _gaussian_tails(scale)
+        far = table[np.minimum(size, len(table)) - 1]
     return np.asarray(np.where(least > 0, far, 1 - far))
+
+
+@lru_cache(maxsize=8)
+def _gaussian_tails(scale: float) -> Floats:
+    """Pr[Z ≥ 1], Pr[Z ≥ 2], … to where nothing is left, and that."""
+    z = np.arange(int(40 * scale) + 20, 0, -1, dtype=float)
+    sums = np.cumsum(np.exp(-z * z / (2 * scale * scale)))[::-1]
+    return np.asarray(np.append(sums, 0.0) / (1 + 2 * sums[0]))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Relation, Sensitivity
+from tacit.base import InputError, Relation, Size
 from tacit.base.number import Number, Ratio, frozen, positive
 from tacit.loss import PLD, DiscreteLaplacePart, Loss, Pure
 from tacit.mechanism.additive import Additive, Rounding
@@ -33,13 +33,7 @@ class DiscreteLaplace(Additive):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Pure:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Pure:
         """The curve of one coordinate that moves by the whole l1 sensitivity: no vector of that norm is told apart
         better (docs/theory/laplace.md)."""
         shift = self._moved(self._reach(sensitivity, "l1").require("l1"))
@@ -49,7 +43,7 @@ class DiscreteLaplace(Additive):
         return loss
 
     @classmethod
-    def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, **lattice: Any) -> Self:
+    def from_loss(cls, loss: Loss, *, sensitivity: Size = None, **lattice: Any) -> Self:
         """The least noise with the pure guarantee `loss`: scale = l1 sensitivity / ε."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("Laplace noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")

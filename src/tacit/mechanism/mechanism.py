@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NoReturn, Self
 
-from tacit.base import InputError, LossError, Number, Relation, Sensitivity
+from tacit.base import InputError, LossError, Number, Relation, Size
 from tacit.loss import Loss
 from tacit.noise import Rng
 
@@ -41,13 +41,7 @@ class Mechanism(ABC):
     theory: ClassVar[str]
 
     @abstractmethod
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Loss:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Loss:
         """The guarantee, when one unit moves the input by at most `sensitivity` under `relation`."""
 
     @abstractmethod

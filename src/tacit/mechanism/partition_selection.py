@@ -4,7 +4,7 @@ A key is kept by a random decision on the number of units that have it. A key of
 only one unit has must hide: it is kept with probability at most δ.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import MAX_EMAX, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from tacit.base import InputError, Relation, Sensitivity
+from tacit.base import InputError, Relation, Sensitivity, Size
 from tacit.base.number import Number, Ratio, between, frozen, positive, round_up, show, whole
 from tacit.loss import Approx, Loss, Pure
+from tacit.mechanism.additive import least_whole
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
@@ -63,13 +64,7 @@ class PartitionSelection(Mechanism):
                 "use strategy='laplace', which is nearly as good there"
             )
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Approx:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Approx:
         """(ε, δ). Replacing a unit is removing one and adding another: two steps, (2ε, (1 + e^ε)δ)."""
         if sensitivity is not None:
             raise InputError("sensitivity is set by `partitions`, the keys a unit may have: leave it out")
@@ -106,7 +101,7 @@ class PartitionSelection(Mechanism):
     def needed(self, confidence: Number = 0.95) -> int:
         """The least number of units with which a key is kept with probability at least `confidence`."""
         level = float(between(confidence, "confidence", 0, 1))
-        return _first(lambda count: self.keeps(count) >= level)
+        return least_whole(lambda count: self.keeps(count) >= level)
 
     def sample(self, value: Any, rng: Rng | None = None) -> Any:
         """Whether to keep a key of `value` units; for an array of counts, an array of independent decisions."""
@@ -131,10 +126,7 @@ class PartitionSelection(Mechanism):
         if self.strategy == "optimal":
             keep, drop = _closed_form_law(*self._share, count)
         else:
-            # the law is symmetric: Pr[Z ≥ m] for m > 0 is half a two-sided tail, and Pr[Z < m] for m ≤ 0 likewise
-            gap = self.threshold() - count
-            rare = self.noise.tail(gap - 1 if gap > 0 else -gap) / 2
-            keep, drop = (rare, 1 - rare) if gap > 0 else (1 - rare, rare)
+            keep, drop = self.noise.reaches(self.threshold() - count)
         return {True: keep, False: drop}
 
     @property
@@ -262,18 +254,7 @@ def _threshold(noise: DiscreteLaplace | DiscreteGaussian, chance: Fraction) -> i
     """The least t with Pr[1 + Z ≥ t] ≤ chance, for certain."""
     if isinstance(noise, DiscreteGaussian):
         allowed = float(chance) * (1 - 1e-9)  # sums of positive doubles are good to far more digits
-        return 1 + _first(lambda m: (noise.tail(m - 1) / 2 if m else 1 - noise.tail(0) / 2) <= allowed)
+        return 1 + least_whole(lambda m: noise.reaches(m)[0] <= allowed)
     bits = 128 + chance.denominator.bit_length()
     rest = (1 << bits) + exp_minus(1 / noise.scale, bits)[0]  # Pr[Z ≥ m] = r^m/(1 + r)
-    return 1 + _first(lambda m: exp_minus(m / noise.scale, bits)[1] <= chance * rest)
-
-
-def _first(holds: Callable[[int], bool]) -> int:
-    """The least m ≥ 0 with holds(m), for a property that stays true."""
-    low, high = -1, 1
-    while not holds(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return 1 + least_whole(lambda m: exp_minus(m / noise.scale, bits)[1] <= chance * rest)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import lambertw
 
-from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, between, frozen, positive
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, Size, between, frozen, positive
 from tacit.loss import Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, planar_laplace, planar_laplaces, rng_or_default
@@ -35,13 +35,7 @@ class PlanarLaplace(Mechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.REPLACE,
-        unit: str = "place",
-    ) -> Pure:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.REPLACE, unit: str = "place") -> Pure:
         """ε between two places `sensitivity` steps apart (l2); the distances of several places of one unit add up.
 
         Only for replace: that there is a report is not hid.
@@ -51,7 +45,7 @@ class PlanarLaplace(Mechanism):
         return Pure(Sensitivity.of(sensitivity, "l2").require("l2") / self.scale, relation=relation, unit=unit)
 
     @classmethod
-    def from_loss(cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None) -> Self:
+    def from_loss(cls, loss: Loss, *, sensitivity: Size = None) -> Self:
         """The least noise with the pure guarantee `loss` between places `sensitivity` steps apart."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("planar noise reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")

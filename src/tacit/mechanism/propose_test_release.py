@@ -3,16 +3,15 @@
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from functools import cached_property
-from math import ceil, exp, log
+from math import ceil, log
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, Relation, RelationError, Sensitivity, warn_of_delta
+from tacit.base import InputError, Lattice, Relation, RelationError, Size, cached_property, warn_of_delta
 from tacit.base.number import Number, OptionalRatio, Ratio, between, default, exact, frozen, positive, show
 from tacit.loss import Approx, Loss
-from tacit.mechanism.laplace import Laplace
+from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.smooth_median import Bounds, Ints
 from tacit.noise import Rng, discrete_laplace, rng_or_default
@@ -28,7 +27,7 @@ class ProposeTestRelease(Mechanism):
     """The median, interquartile range or mode of the records, or `None`.
 
     Propose: the statistic moves by at most `bound`. Test: the number of records that must be changed before some change
-    of one more moves it further, plus discrete Laplace noise of `test_scale`, must reach `threshold`. TableRelease: the
+    of one more moves it further, plus discrete Laplace noise of `test_scale`, must reach `threshold`. Release: the
     statistic plus discrete Laplace noise of `noise_scale`, or exactly as it is when the bound is 0, as for the mode.
 
     Guarantee: (1/test_scale + bound/noise_scale, δ)-DP under replacement of one record, the number n of records being
@@ -99,13 +98,7 @@ class ProposeTestRelease(Mechanism):
         """What the noisy distance must reach: unstable data, at distance 0, pass with probability at most δ."""
         return least_threshold(self.test_scale, self.delta)
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation | None = None,
-        unit: str = "row",
-    ) -> Approx:
+    def loss(self, sensitivity: Size = None, *, relation: Relation | None = None, unit: str = "row") -> Approx:
         """(1/test_scale + bound/noise_scale, δ) under the relation the distance is measured in."""
         if sensitivity is not None:
             raise InputError("propose-test-release proposes its own bound: leave sensitivity out")
@@ -148,10 +141,7 @@ class ProposeTestRelease(Mechanism):
 
     def pmf(self, value: Any) -> Pmf:
         answer, distance = self._measured(value)
-        rate, gap = float(1 / self.test_scale), self.threshold - distance
-        # the smaller of Pr[Z ≥ gap] and Pr[Z < gap] = Pr[Z ≥ 1 − gap] is a tail r^m/(1 + r)
-        tail = exp(-rate * max(gap, 1 - gap)) / (1 + exp(-rate))
-        passed, refused = (tail, 1 - tail) if gap > 0 else (1 - tail, tail)
+        passed, refused = DiscreteLaplace(scale=self.test_scale).reaches(self.threshold - distance)
         released: Pmf = {answer: 1.0} if self._noise is None else self._noise.pmf(answer)
         return {None: refused} | {output: passed * p for output, p in released.items()}
 

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, LossError, Relation, Sensitivity
+from tacit.base import InputError, Lattice, LossError, Relation, Sensitivity, Size
 from tacit.base.number import Number, Ratio, between, default, exact, frozen, positive, show, whole
 from tacit.loss import ZCDP, Loss, Pure
+from tacit.loss.mu import range_mu_squared
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.selection import one_row
 from tacit.noise import Rng, rng_or_default
@@ -83,31 +84,20 @@ class Quantile(BoundedRange):
         super().__post_init__()
         object.__setattr__(self, "quantile", fraction(self.quantile, "quantile"))
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Pure:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Pure:
         """`sensitivity` is the number of rows one unit may own, one when left out."""
         shift = rows_owned(sensitivity) * rank_sensitivity(self.quantile, Relation(relation))
         return Pure(2 * shift / self.scale, relation=relation, unit=unit)
 
     def concentrated(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> ZCDP:
         """The same release in zCDP: ρ = ε²/8 by bounded range, with the ε of `loss`."""
-        return ZCDP(self.loss(sensitivity, relation=relation).bound ** 2 / 8, relation=relation, unit=unit)
+        span = self.loss(sensitivity, relation=relation).bound
+        return ZCDP(span**2 / 8, mu_squared=range_mu_squared(span), relation=relation, unit=unit)
 
     @classmethod
-    def from_loss(
-        cls, loss: Loss, *, quantile: Number, sensitivity: Sensitivity | Number | None = None, **bounds: Any
-    ) -> Self:
+    def from_loss(cls, loss: Loss, *, quantile: Number, sensitivity: Size = None, **bounds: Any) -> Self:
         """The least noise with the pure guarantee `loss`, for the relation that it names."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("a quantile reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
@@ -204,6 +194,6 @@ def fraction(value: object, name: str) -> Fraction:
     return number
 
 
-def rows_owned(sensitivity: Sensitivity | Number | None) -> int:
+def rows_owned(sensitivity: Size) -> int:
     """How many rows one unit may own."""
     return 1 if sensitivity is None else whole(Sensitivity.of(sensitivity, "l1").require("l1"), "sensitivity", least=1)

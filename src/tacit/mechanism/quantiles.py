@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, LossError, Relation, Sensitivity
+from tacit.base import InputError, LossError, Relation, Size
 from tacit.base.number import Number, Ratios, between, exact, frozen, non_negative, positive, whole
 from tacit.loss import ZCDP, Loss, Pure
+from tacit.loss.mu import ranges_mu_squared
 from tacit.mechanism.mechanism import Example, Pmf
 from tacit.mechanism.quantile import BoundedRange, draw_quantile, fraction, point_masses, rank_sensitivity, rows_owned
 from tacit.noise import Rng, rng_or_default, uniform
@@ -54,32 +55,21 @@ class Quantiles(BoundedRange):
         """The number of draws that one row takes part in, at most: ⌈log2(m + 1)⌉ for m quantiles."""
         return len(self.quantiles).bit_length()
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Pure:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Pure:
         """`sensitivity` is the number of rows one unit may own, one when left out."""
         epsilon = _priced(self.quantiles, Relation(relation), lambda shift: 2 * shift / self.scale)
         return Pure(rows_owned(sensitivity) * epsilon, relation=relation, unit=unit)
 
     def concentrated(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> ZCDP:
         """The same release in zCDP: each draw costs its ε²/8 by bounded range, summed along branches as in `loss`."""
         rho = _priced(self.quantiles, Relation(relation), lambda shift: (2 * shift / self.scale) ** 2 / 8)
-        return ZCDP(rows_owned(sensitivity) ** 2 * rho, relation=relation, unit=unit)
+        rho *= rows_owned(sensitivity) ** 2
+        return ZCDP(rho, mu_squared=ranges_mu_squared(8 * rho), relation=relation, unit=unit)
 
     @classmethod
-    def from_loss(
-        cls, loss: Loss, *, quantiles: Sequence[Number], sensitivity: Sensitivity | Number | None = None, **bounds: Any
-    ) -> Self:
+    def from_loss(cls, loss: Loss, *, quantiles: Sequence[Number], sensitivity: Size = None, **bounds: Any) -> Self:
         """The least noise with the pure guarantee `loss`, for the relation that it names."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("quantiles reach a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")

@@ -18,6 +18,7 @@ from tacit.mechanism.bounded_mean import BoundedMean
 from tacit.mechanism.bounded_variance import BoundedVariance
 from tacit.mechanism.gaussian import DiscreteGaussian, Gaussian
 from tacit.mechanism.key_selection import KeySelection
+from tacit.mechanism.keyed_counts import KeyedCounts
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Mechanism
 from tacit.mechanism.partition_selection import PartitionSelection
@@ -30,6 +31,7 @@ from tacit.mechanism.selection import Exponential, NoisyMax, PermuteAndFlip
 from tacit.mechanism.smooth_median import SmoothMedian
 from tacit.mechanism.sparse_vector import SparseVector
 from tacit.mechanism.stable_histogram import StableHistogram
+from tacit.mechanism.vote import NoisyVote
 
 __all__ = ["MECHANISMS", "mechanism_from_json", "mechanism_to_json", "register_stored"]
 
@@ -41,6 +43,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Exponential,
     PermuteAndFlip,
     NoisyMax,
+    NoisyVote,
     SparseVector,
     Quantile,
     Quantiles,
@@ -49,6 +52,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     ProposeTestRelease,
     PartitionSelection,
     KeySelection,
+    KeyedCounts,
     StableHistogram,
     BoundedMean,
     BoundedVariance,

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import betaincinv
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, positive, whole
+from tacit.base import InputError, Number, Relation, Size, between, positive, whole
 from tacit.loss import Loss, Pure
 from tacit.mechanism.additive import least
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default, uniform
-from tacit.noise.logistic import logistic, logistics
+from tacit.noise.coin import logistic, logistics
 from tacit.noise.table import CHUNK
 
-__all__ = ["EpsilonResponse", "Estimate", "Local", "Response", "shares"]
+__all__ = ["EpsilonResponse", "Estimate", "Local", "Response", "others", "shares"]
 
 
 class Local(Mechanism):
@@ -30,11 +30,7 @@ class Local(Mechanism):
         """ε, never below the largest log-ratio of two answers' probabilities of one report."""
 
     def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.REPLACE,
-        unit: str = "respondent",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.REPLACE, unit: str = "respondent"
     ) -> Pure:
         """ε between any two answers of one respondent; it rests on no sensitivity, so none is taken."""
         if sensitivity is not None:
@@ -97,6 +93,14 @@ def shares(
 Array = np.ndarray[Any, np.dtype[Any]]
 
 LISTED = 1 << 24  # categories a histogram may list
+
+
+def others(own: Array, choices: int, rng: Rng) -> Array:
+    """For each of these answers another one of 0, …, `choices` − 1, uniform: what is told in place of the truth."""
+    if choices == 2:
+        return 1 - own
+    other = uniform(choices - 1, own.size, rng)
+    return np.asarray(other + (other >= own))
 
 
 class Response(Local):
@@ -178,12 +182,8 @@ class Response(Local):
 
     def _chunk(self, values: Array, rng: Rng) -> Array:
         lost = np.flatnonzero(~self._kept(values.size, rng))
-        reports, own = values.copy(), values[lost]
-        if self.choices == 2:
-            reports[lost] = 1 - own
-        else:
-            other = uniform(self.choices - 1, len(lost), rng)
-            reports[lost] = other + (other >= own)
+        reports = values.copy()
+        reports[lost] = others(values[lost], self.choices, rng)
         return reports
 
     def pmf(self, value: Any) -> Pmf:

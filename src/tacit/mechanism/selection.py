@@ -7,15 +7,27 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, LossError, Relation, Sensitivity
+from tacit.base import InputError, Lattice, LossError, Relation, Sensitivity, Size
 from tacit.base.number import Number, Ratio, between, default, frozen, positive, round_up, whole
-from tacit.loss import ZCDP, Loss, Pure
-from tacit.mechanism.additive import most
+from tacit.loss import PLD, ZCDP, Loss, Pure, RangePart
+from tacit.loss.mu import range_mu_squared
+from tacit.mechanism.additive import least_whole, most
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf, four_digits
 from tacit.noise import Rng, coins_exp_each, discrete_laplaces, geometrics, rng_or_default
 from tacit.noise.choice import choose
 
-__all__ = ["Exponential", "NoisyMax", "PermuteAndFlip", "Selection", "listed", "one_row"]
+__all__ = [
+    "Exponential",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "Selection",
+    "any_winner",
+    "flip",
+    "flip_law",
+    "listed",
+    "one_row",
+    "winner_law",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -43,19 +55,11 @@ class Selection(Mechanism):
         if not isinstance(self.monotone, bool):
             raise InputError(f"monotone must be True or False, not {self.monotone!r}")
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Pure:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Pure:
         return Pure(self._range(sensitivity), relation=relation, unit=unit)
 
     @classmethod
-    def from_loss(
-        cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, monotone: bool = False, **options: Any
-    ) -> Self:
+    def from_loss(cls, loss: Loss, *, sensitivity: Size = None, monotone: bool = False, **options: Any) -> Self:
         """The least noise with the pure guarantee `loss`: scale = 2Δ/ε, or Δ/ε for monotone scores."""
         if not isinstance(loss, Pure) or not loss.bound:
             raise InputError("selection reaches a pure guarantee: pass loss=Pure(epsilon) with epsilon > 0")
@@ -86,7 +90,7 @@ class Selection(Mechanism):
         """One step of the lattice in scales."""
         return self.granularity / self.scale
 
-    def _range(self, sensitivity: Sensitivity | Number | None) -> Fraction:
+    def _range(self, sensitivity: Size) -> Fraction:
         """How far apart one unit can drive the exponents of two candidates: 2Δ/scale, or Δ/scale if monotone."""
         return (1 if self.monotone else 2) * Sensitivity.of(sensitivity, "linf").require("linf") / self.scale
 
@@ -150,6 +154,32 @@ def listed(probabilities: Array) -> Pmf:
     return {i: float(p) for i, p in enumerate(probabilities)}
 
 
+def any_winner(values: Array, rng: Rng) -> int:
+    """The index of the largest value; among equals one chosen uniformly."""
+    best = np.flatnonzero(values == values.max())
+    return int(best[rng.below(len(best))])
+
+
+CELLS = 20_000_000  # terms that a pmf may sum
+TOO_MANY = "pmf would sum too many terms: look at fewer candidates, less noise or a coarser granularity"
+
+
+def winner_law(below: Array, at: Array) -> Pmf:
+    """The law of `any_winner` among independent candidates, given Pr[j below v] and Pr[j at v] in rows v, columns j.
+
+    With x in [0, 1] for the winner's priority in a tie, Pr[i] = Σ_v Pr[i at v]·∫ Π_{j≠i} (Pr[j below v] + x·Pr[j at v])
+    dx; Gauss–Legendre is exact on a polynomial.
+    """
+    nodes, shares = np.polynomial.legendre.leggauss(at.shape[1] // 2 + 1)
+    if at.size * len(nodes) > CELLS:
+        raise LossError(TOO_MANY)
+    total = np.zeros(at.shape[1])
+    for x, share in zip((nodes + 1) / 2, shares / 2, strict=True):
+        logs = np.log(below + x * at)
+        total += share * (at * np.exp(logs.sum(axis=1, keepdims=True) - logs)).sum(axis=0)
+    return listed(total)
+
+
 @frozen
 class Exponential(Selection):
     """Candidate i with probability proportional to exp(score_i/scale) (McSherry and Talwar 2007).
@@ -168,20 +198,21 @@ class Exponential(Selection):
     def words(self, unit: str = "unit") -> str:
         return f"{self.kind}, with a scale of {four_digits(self.scale)} {unit}s"
 
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Pure:
+        found = PLD.of(((RangePart(self._range(sensitivity)), 1),), relation=relation, unit=unit)
+        assert isinstance(found, Pure)  # its part has an ε and no δ
+        return found
+
     def concentrated(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
+        self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row"
     ) -> ZCDP:
-        """The same release in zCDP: ρ = ε²/8 with the ε of `loss`, a quarter of what pure ε alone would give."""
-        return ZCDP(self._range(sensitivity) ** 2 / 8, relation=relation, unit=unit)
+        """The same release in zCDP: ρ = ε²/8 with the ε of `loss`, a quarter of what pure ε alone would give; and in
+        Gaussian DP that of a pure ε/2."""
+        span = self._range(sensitivity)
+        return ZCDP(span**2 / 8, mu_squared=range_mu_squared(span), relation=relation, unit=unit)
 
     @classmethod
-    def from_loss(
-        cls, loss: Loss, *, sensitivity: Sensitivity | Number | None = None, monotone: bool = False, **options: Any
-    ) -> Self:
+    def from_loss(cls, loss: Loss, *, sensitivity: Size = None, monotone: bool = False, **options: Any) -> Self:
         """The least noise for Pure(ε), or for ZCDP(ρ) through ε = √8ρ."""
         if isinstance(loss, ZCDP) and loss.rho and not loss.slack:
             size = positive(Sensitivity.of(sensitivity, "linf").require("linf"), "sensitivity")
@@ -209,6 +240,20 @@ class Exponential(Selection):
         ]
 
 
+def flip_law(bias: Array) -> Array:
+    """The law of permute-and-flip for coins of these biases, of which one is 1."""
+    nodes, shares = np.polynomial.legendre.leggauss(len(bias) // 2 + 1)
+    factors = 1 - np.outer((nodes + 1) / 2, bias)
+    product = np.exp(np.log(factors).sum(axis=1))
+    return np.asarray(bias * ((shares / 2 * product) @ (1 / factors)))
+
+
+def flip(gaps: Array, unit: Fraction, rng: Rng) -> int:
+    """Permute-and-flip among candidates that fall short by so many units of the exponent; the best by 0."""
+    heads = np.flatnonzero(coins_exp_each(gaps, unit, rng))
+    return int(heads[rng.below(len(heads))])
+
+
 @frozen
 class PermuteAndFlip(Selection):
     """Every candidate flips a coin of bias exp((score − best)/scale); one of the heads is chosen uniformly.
@@ -222,24 +267,17 @@ class PermuteAndFlip(Selection):
 
     def sample(self, value: Any, rng: Rng | None = None) -> int:
         """The index of one candidate, from the scores of all."""
-        source = rng_or_default(rng)
-        heads = np.flatnonzero(coins_exp_each(self._gaps(value), self._unit, source))
-        return int(heads[source.below(len(heads))])
+        return flip(self._gaps(value), self._unit, rng_or_default(rng))
 
     def pmf(self, value: Any) -> Pmf:
         """p_i·∫ Π_{j≠i} (1 − p_j·x) dx over x in [0, 1], the place of i in the order.
 
         The integrand is a polynomial of degree n − 1, on which Gauss–Legendre is exact; all terms are positive.
         """
-        bias = np.exp(-self._listed_gaps(value))
-        nodes, shares = np.polynomial.legendre.leggauss(len(bias) // 2 + 1)
-        factors = 1 - np.outer((nodes + 1) / 2, bias)
-        product = np.exp(np.log(factors).sum(axis=1))
-        return listed(bias * ((shares / 2 * product) @ (1 / factors)))
+        return listed(flip_law(np.exp(-self._listed_gaps(value))))
 
 
 REACH = 45  # scales of noise that a pmf sums over; what lies beyond weighs e^−45
-CELLS = 20_000_000  # terms that a pmf may sum
 
 
 @frozen
@@ -266,8 +304,7 @@ class NoisyMax(Selection):
         source, gaps = rng_or_default(rng), self._gaps(value)
         draw = discrete_laplaces if self.noise == "laplace" else geometrics
         noisy = draw(1 / self._unit, len(gaps), source) - gaps
-        best = np.flatnonzero(noisy == noisy.max())
-        return int(best[source.below(len(best))])
+        return any_winner(noisy, source)
 
     def error(self, confidence: Number = 0.95, *, candidates: int) -> float:
         """A gap e such that the chosen score is at least the best one − e with probability ≥ `confidence`.
@@ -277,13 +314,7 @@ class NoisyMax(Selection):
         """
         allowed = float(1 - between(confidence, "confidence", 0, 1)) * (1 - 1e-12)
         rivals = whole(candidates, "candidates", least=1) - 1
-        low, high = -1, 1
-        while rivals * self._beats(high + 1) > allowed:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if rivals * self._beats(middle + 1) <= allowed else (middle, high)
-        return float(high * self.granularity)
+        return float(least_whole(lambda steps: rivals * self._beats(steps + 1) <= allowed) * self.granularity)
 
     @classmethod
     def from_error(cls, error: Number, *, candidates: int, confidence: Number = 0.95, **options: Any) -> Self:
@@ -303,25 +334,17 @@ class NoisyMax(Selection):
         return exp(-steps * rate) / (1 + r) ** 2 * (-expm1(-rate) * steps + (1 + r * r) / (1 + r) + r)
 
     def pmf(self, value: Any) -> Pmf:
-        """Summed over the winning value v, with x in [0, 1] the tie-breaking priority of the winner.
-
-        Pr[i] = Σ_v Pr[i at v]·∫ Π_{j≠i} (Pr[j below v] + x·Pr[j at v]) dx; Gauss–Legendre is exact on a polynomial.
-        """
         scales = self._listed_gaps(value)
         rate = float(self._unit)
         gaps = np.rint(scales / rate)
         first = -int(gaps.max() + REACH / rate) - 1 if self.noise == "laplace" else 0
         last = int(REACH / rate) + 1
-        nodes, shares = np.polynomial.legendre.leggauss(len(gaps) // 2 + 1)
-        if (last - first + 1) * len(gaps) * len(nodes) > CELLS:
-            raise LossError("pmf would sum too many terms: declare a coarser granularity to look at it")
+        if (last - first + 1) * len(gaps) > CELLS:
+            raise LossError(
+                "pmf would sum too many terms: look at fewer candidates, less noise or a coarser granularity"
+            )
         values = np.arange(first, last + 1, dtype=float)
-        below, at = self._law(values[:, None] + gaps, rate)
-        total = np.zeros(len(gaps))
-        for x, share in zip((nodes + 1) / 2, shares / 2, strict=True):
-            logs = np.log(below + x * at)
-            total += share * (at * np.exp(logs.sum(axis=1, keepdims=True) - logs)).sum(axis=0)
-        return listed(total)
+        return winner_law(*self._law(values[:, None] + gaps, rate))
 
     def _law(self, z: Array, rate: float) -> tuple[Array, Array]:
         """Pr[Z < z] and Pr[Z = z], each with full relative accuracy."""

@@ -13,13 +13,13 @@ Such noise is (ε, δ)-DP when α + log g ≤ ε and `dilation_delta` ≤ δ; th
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import log
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Lattice, Relation, RelationError, Sensitivity, warn_of_delta
+from tacit.base import InputError, Lattice, Relation, RelationError, Size, cached_property, warn_of_delta
 from tacit.base.number import Number, Ratio, between, default, exact, frozen, positive, show
 from tacit.loss import Approx, Loss
 from tacit.mechanism.laplace import Laplace
@@ -213,13 +213,7 @@ class SmoothMedian(Mechanism):
         alpha = self.share * self.epsilon
         return ScaleGrid(alpha, largest_growth(self.epsilon, self.delta, alpha), self.bounds.top)
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.REPLACE,
-        unit: str = "row",
-    ) -> Approx:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.REPLACE, unit: str = "row") -> Approx:
         """(ε, δ) under replacement, where a `unit` owns one record. The sensitivity is found in the data."""
         if sensitivity is not None:
             raise InputError("the median finds its sensitivity in the data: leave sensitivity out")

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from tacit.base import ExhaustedError, InputError, Lattice, LossError, RandomnessError, Relation, Sensitivity
+from tacit.base import ExhaustedError, InputError, Lattice, LossError, RandomnessError, Relation, Sensitivity, Size
 from tacit.base.number import Number, OptionalRatio, Ratio, between, default, frozen, positive, whole
 from tacit.loss import Loss, Pure
+from tacit.mechanism.additive import least_whole
 from tacit.mechanism.laplace import Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, discrete_laplace, rng_or_default
@@ -63,13 +64,7 @@ class SparseVector(Mechanism):
     def lattice(self) -> Lattice:
         return Lattice(self.granularity)
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Pure:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Pure:
         """The price of the whole run; `sensitivity` is how far one unit moves any single query."""
         move = Sensitivity.of(sensitivity, "linf").require("linf")
         bound = 1 / self.threshold_scale + self._sides * self.answers / self.query_scale
@@ -82,7 +77,7 @@ class SparseVector(Mechanism):
         cls,
         loss: Loss,
         *,
-        sensitivity: Sensitivity | Number | None = None,
+        sensitivity: Size = None,
         answers: int,
         monotone: bool = False,
         numeric_share: Number | None = None,
@@ -139,13 +134,7 @@ class SparseVector(Mechanism):
         """
         allowed = float(1 - between(confidence, "confidence", 0, 1))
         count = whole(queries, "queries", least=1)
-        low, high = -1, 1
-        while self._failure(high, count) > allowed:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._failure(middle, count) <= allowed else (middle, high)
-        return float(high * self.granularity)
+        return float(least_whole(lambda steps: self._failure(steps, count) <= allowed) * self.granularity)
 
     def _failure(self, alpha: int, queries: int) -> float:
         """An upper bound on the probability that some answer is off by more than `alpha` steps."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tacit.base import InputError, LossError, Number, Ratio, Relation, Sensitivity, frozen, round_up
+from tacit.base import InputError, LossError, Number, Ratio, Relation, Size, frozen, round_up
 from tacit.loss import Approx, Loss, Pure
 from tacit.mechanism.gaussian import DiscreteGaussian
 from tacit.mechanism.laplace import DiscreteLaplace
@@ -53,13 +53,7 @@ class StableHistogram(Mechanism):
             epsilon=self.epsilon, delta=self.delta, strategy=self.strategy, partitions=self.partitions
         )
 
-    def loss(
-        self,
-        sensitivity: Sensitivity | Number | None = None,
-        *,
-        relation: Relation = Relation.ADD_REMOVE,
-        unit: str = "row",
-    ) -> Approx:
+    def loss(self, sensitivity: Size = None, *, relation: Relation = Relation.ADD_REMOVE, unit: str = "row") -> Approx:
         """(ε, δ). Replacing a unit is removing one and adding another: two steps, (2ε, (1 + e^ε)δ)."""
         return self._selection.loss(sensitivity, relation=relation, unit=unit)
 

@@ -1,11 +1,16 @@
 """The only source of randomness, and exact samplers on it."""
 
 from tacit.noise.choice import choose
-from tacit.noise.coin import bernoulli, bernoulli_exp, coins, coins_exp, coins_exp_each
+from tacit.noise.coin import bernoulli, bernoulli_exp, coins, coins_exp_each, logistic, logistics
 from tacit.noise.gaussian import discrete_gaussian, discrete_gaussians
-from tacit.noise.laplace import discrete_laplace, discrete_laplaces, geometric, geometrics
-from tacit.noise.logistic import logistic, logistics
-from tacit.noise.planar import planar_laplace, planar_laplaces
+from tacit.noise.laplace import (
+    discrete_laplace,
+    discrete_laplaces,
+    geometric,
+    geometrics,
+    planar_laplace,
+    planar_laplaces,
+)
 from tacit.noise.rng import Rng, SecureRng, rng_or_default, uniform
 
 __all__ = [
@@ -15,7 +20,6 @@ __all__ = [
     "bernoulli_exp",
     "choose",
     "coins",
-    "coins_exp",
     "coins_exp_each",
     "discrete_gaussian",
     "discrete_gaussians",

@@ -8,13 +8,14 @@ are good, so the first draw almost always settles it, even among a million cells
 """
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacit.base import InputError
 from tacit.noise.bounds import Enclosure, exp_minus
-from tacit.noise.coin import CUT, STEP, estimate_exp
+from tacit.noise.coin import CUT, estimate_exp, exp_steps, is_below
 from tacit.noise.rng import Rng
 from tacit.noise.table import CHUNK
 
@@ -50,7 +51,7 @@ def choose(multiples: Array, unit: Fraction, rng: Rng, counts: Array | None = No
         i = int(np.searchsorted(edges, place, side="right"))
         place -= int(edges[i - 1]) if i else 0
         count = 1 if counts is None else int(counts[i])
-        if _below_weight(place, count, int(multiples[i]) * unit, shift, rng):
+        if is_below(place, 0, partial(_weight, count, int(multiples[i]) * unit, shift), rng):
             return i
 
 
@@ -79,7 +80,8 @@ def _decay(gammas: Floats, cuts: int) -> Floats:
 
     γ is right to 704·2^−50 < 2^−40.5 absolutely, and each of the 11 factors is estimated to 2^−43 (`estimate_exp`).
     """
-    result = np.full_like(gammas, STEP[-1] ** cuts)  # beyond the last cut all are the same, and most often most are
+    # beyond the last cut all are the same, and most often most are
+    result = np.full_like(gammas, exp_steps()[-1] ** cuts)
     near = np.flatnonzero(gammas < CUT * cuts)
     for start in range(0, len(near), CHUNK):
         part = gammas[near[start : start + CHUNK]]
@@ -90,20 +92,9 @@ def _decay(gammas: Floats, cuts: int) -> Floats:
     return result
 
 
-def _below_weight(place: int, count: int, gamma: Fraction, shift: int, rng: Rng) -> bool:
-    """U < count·exp(−γ)·2^shift for U uniform in [place, place + 1), read as far as it takes to be certain."""
-    bits = 0
-    while True:
-        low, high = _weight(count, gamma, shift + bits)
-        if place < low:
-            return True
-        if place >= high:
-            return False
-        place, bits = place << 64 | rng.bits(64), bits + 64
-
-
-def _weight(count: int, gamma: Fraction, shift: int) -> Enclosure:
-    """Integer bounds on count·exp(−γ)·2^shift, a few units apart."""
+def _weight(count: int, gamma: Fraction, shift: int, more: int) -> Enclosure:
+    """Integer bounds on count·exp(−γ)·2^(shift + more), a few units apart."""
+    shift += more
     bits = max(shift, 0) + count.bit_length()
     low, high = exp_minus(gamma, bits)
     return count * low >> bits - shift, -(-count * high >> bits - shift)

@@ -1,8 +1,7 @@
 """Places: reports of where one is, randomised in the plane, so that nearby places look alike."""
 
 from tacit.mechanism.registry import register_stored
-from tacit.place.earth import EarthGrid, distance
-from tacit.place.geo import GeoLaplace, Track, remapped
+from tacit.place.geo import EarthGrid, GeoLaplace, Track, distance, remapped
 
 __all__ = ["EarthGrid", "GeoLaplace", "Track", "distance", "remapped"]
 

@@ -7,25 +7,38 @@ is exempt where the rows' shape bounds a unit already; else its bound is declare
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import floor, prod
+from math import floor
+from typing import Any
 
 from tacit.base import PolicyError, Refused
-from tacit.base.declare import declare
-from tacit.plan.bounded import LARGEST, Bounded, Clip, Key, Measure, Norm, Presence, Ranks
-from tacit.plan.contribution import Allowance, Contribution, check_units, root_up, rows_per_unit
+from tacit.base.problem import declare
+from tacit.plan.bounded import (
+    LARGEST,
+    Bounded,
+    BoundedQuestion,
+    Centre,
+    Clip,
+    Key,
+    Measure,
+    Norm,
+    Presence,
+    Ranks,
+    Recipe,
+)
+from tacit.plan.cells import rising_cells
+from tacit.plan.centre import STEPS, centre_of
+from tacit.plan.contribution import ClipNorms, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
+from tacit.plan.groups import check_groups, listable, most_groups
 from tacit.plan.moments import (
     FINE,
     PAIRS,
     QUANTILES,
     VARIANCES,
-    Planned,
-    Recipe,
     coarse,
     families,
-    fraction_of,
     grid_of,
     moment,
     number,
@@ -36,54 +49,54 @@ from tacit.plan.moments import (
 )
 from tacit.plan.node import check_answer
 from tacit.plan.operation import call
-from tacit.plan.question import Aggregate, Question
+from tacit.plan.question import Aggregate, LoweredQuestion
 
-__all__ = ["MOST_GROUPS", "bound"]
+__all__ = ["bound"]
 
-MOST_GROUPS = 10**6
-SOME = 10_000  # groups that are taken to be there where keys have no list of values
 CELLS = 2**14  # of a range whose quantiles are asked for
+FINER = 2**4  # of its steps near zero, where nobody declared one
 ONE = 2**10  # steps of a row that counts one, where a clip may scale it down
 PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than that, or than its square, adds to none
 LIGHT = 16  # times less than the largest value a row counts, where an average is measured from a typical value
 LARGEST_ROW = 2**30  # steps of a row in a sum
+CENTRED = {"avg", "count", "sum"}  # from a private centre, where the clip is private
 LISTED = {"mode", "histogram"}
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
 
 
-def bound(question: Question, *, norm: Norm, contribution: Contribution) -> Planned:
+def bound(question: LoweredQuestion, *, norm: Norm, contribution: Contribution) -> BoundedQuestion:
     """Measures and clips for noise that is scaled to `norm`."""
     check_units(question.source)
     work = _Work(question, norm, contribution)
     main = work.main()
     histograms = [work.histogram(aggregate) for aggregate in question.aggregates if aggregate.function in LISTED]
-    called = {aggregate.name: show_aggregate(aggregate, question.source) for aggregate in question.aggregates}
-    recipes = sorted(work.recipes, key=lambda recipe: list(called).index(recipe.name))
-    written = tuple(replace(recipe, text=called[recipe.name]) for recipe in recipes)
-    return Planned(parts=(main, *histograms), recipes=written)
+    order = [aggregate.name for aggregate in question.aggregates]
+    recipes = tuple(sorted(work.recipes, key=lambda recipe: order.index(recipe.name)))
+    return BoundedQuestion(norm=norm, parts=(main, *histograms), recipes=recipes)
 
 
 class _Work:
     """One question on its way: measures, clips and recipes as they are found."""
 
-    def __init__(self, question: Question, norm: Norm, contribution: Contribution) -> None:
+    def __init__(self, question: LoweredQuestion, norm: Norm, contribution: Contribution) -> None:
         self.question, self.norm = question, norm
-        self.allowance = Allowance(said=contribution, question=question, norm=norm)
-        self.keys = tuple(_listable(key) for key in question.keys)
+        self.norms = ClipNorms(said=contribution, question=question, norm=norm)
+        self.keys = tuple(listable(key) for key in question.keys)
         self.open = any(key.values is None for key in self.keys)
-        _check_groups(self.keys)
-        check_answer(_computed(question), _groups(self.keys))
+        check_groups(self.keys)
+        check_answer(_computed(question), most_groups(self.keys))
         self.rows = rows_per_unit(question.source)
         self.measures: list[Measure] = []
         self.clips: list[Clip] = []
         self.ranks: list[Ranks] = []
+        self.centres: list[Centre] = []
         self.recipes: list[Recipe] = []
         self.parts = 0
         self.named = 0
 
     def main(self) -> Bounded:
         asked = [aggregate for aggregate in self.question.aggregates if aggregate.function not in LISTED]
-        for arguments, family in families(asked):
+        for arguments, family in families(asked, self.norms.apart):
             self.family(arguments, family)
         presence = Presence(norm=self.norm, one=PRESENCE[self.norm]) if self.open else None
         return Bounded(
@@ -93,6 +106,7 @@ class _Work:
             clips=tuple(self.clips),
             ranks=tuple(self.ranks),
             presence=presence,
+            centres=tuple(self.centres),
         )
 
     def family(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
@@ -115,23 +129,21 @@ class _Work:
         half = self.one
         measure = values(self.name(), *arguments, half=half)
         self.add([measure], Fraction(half), family, step=Fraction(1, half))
-        self.recipes += [self.counted(a, measure, half) for a in family]
+        for a in family:
+            self.counted(a, measure, half)
 
     @property
     def one(self) -> int:
         """Steps that one row counts: many where clipping may cut them, since it rounds toward zero."""
         return 1 if self.rows is not None else ONE
 
-    def counted(self, aggregate: Aggregate, measure: Measure, half: int) -> Recipe:
-        return Recipe(
-            name=aggregate.name,
-            function="count",
-            inputs=(measure.name,),
-            half=half,
-            low=Fraction(0),
-            whole=True,
-            asked=aggregate.text,
-        )
+    def recipe(self, aggregate: Aggregate, *inputs: str, function: str = "", **how: Any) -> None:
+        """How an aggregate is made of measures: by its own function, or by another that it comes to."""
+        made = Recipe(name=aggregate.name, function=function or aggregate.function, inputs=inputs, **how)
+        self.recipes.append(replace(made, asked=aggregate.text, text=show_aggregate(aggregate, self.question.source)))
+
+    def counted(self, aggregate: Aggregate, measure: Measure, half: int) -> None:
+        self.recipe(aggregate, measure.name, function="count", half=half, low=Fraction(0), whole=True)
 
     def sums(self, value: Expression, family: list[Aggregate]) -> None:
         grid = grid_of(value, family[0].text or "SUM", least=self.one)
@@ -142,15 +154,17 @@ class _Work:
         measure = Measure(name=self.name(), value=value, step=step, low=low, high=high)
         # where every value is zero the sum is too, and still has noise like any other
         self.add([measure], Fraction(max(abs(low), abs(high), 1)), family, of=value, step=step)
-        self.recipes += [
-            Recipe(name=a.name, function="sum", inputs=(measure.name,), step=step, asked=a.text) for a in family
-        ]
+        for a in family:
+            self.recipe(a, measure.name, step=step)
 
     def moments(self, value: Expression, family: list[Aggregate]) -> None:
         """COUNT, SUM, AVG, VARIANCE of one value, together."""
-        near = value.facts.typical if self.rows is None and all(a.function == "avg" for a in family) else None
-        if near is not None and self.allowance.clip_norm(family, Fraction(1)) is None:
-            near = None  # a clip that is chosen for most units would cut large values, and pull the average down
+        functions = {a.function for a in family}
+        alone = self.rows is None and functions == {"avg"}
+        if self.rows is None and functions <= CENTRED and self.norms.clip_norm(family, Fraction(1)) is None:
+            self.averages(value, family)
+            return
+        near = value.facts.typical if alone else None
         light = 1 if near is None else LIGHT
         grid = grid_of(value, family[0].text or family[0].function, least=self.one * light)
         if near is not None:  # values near the guess fill little of a clip, and rows that count little leave it to them
@@ -162,23 +176,35 @@ class _Work:
             found.append(moment(self.name(), value, grid, power=2))
         sizes = [row, grid.half, grid.half // 2 + 1][: len(found)]
         self.together(found, sizes, family, grid.step, alike=near is None)
-        facts = value.facts
+        low, high = range_of(value)
+        ends: dict[str, dict[str, Any]] = {"avg": {"low": low, "high": high}, "sum": {}}
         for a in family:
-            inside = a.function == "avg"
-            self.recipes.append(
-                Recipe(
-                    name=a.name,
-                    function=a.function if a.function != "count" else "count",
-                    inputs=tuple(measure.name for measure in found),
-                    step=grid.step,
-                    half=row,
-                    middle=grid.middle,
-                    low=fraction_of(facts.low) if inside else Fraction(0) if a.function != "sum" else None,
-                    high=fraction_of(facts.high) if inside else None,
-                    whole=a.function == "count",
-                    asked=a.text,
-                )
+            self.recipe(
+                a,
+                *(measure.name for measure in found),
+                step=grid.step,
+                half=row,
+                middle=grid.middle,
+                whole=a.function == "count",
+                **ends.get(a.function, {"low": Fraction(0)}),
             )
+
+    def averages(self, value: Expression, family: list[Aggregate]) -> None:
+        """AVG, COUNT and SUM of one value whose clip is chosen privately, from a centre that is too."""
+        counted = any(a.function == "count" for a in family)
+        grid = grid_of(value, family[0].text or "AVG", least=STEPS)
+        found = [values(self.name(), value, half=grid.half), moment(self.name(), value, grid)]
+        self.centres.append(centre_of(self.name(), value, grid, len(self.clips), 1 if self.keys and not counted else 2))
+        self.measures += found
+        self.clip(tuple(measure.name for measure in found), None, row=Fraction(grid.half))
+        low, high = range_of(value)
+        for a in family:
+            if a.function == "count":
+                self.counted(a, found[0], grid.half)
+                continue
+            names = (measure.name for measure in found)
+            ends: dict[str, Any] = {"low": low, "high": high} if a.function == "avg" else {}
+            self.recipe(a, *names, step=grid.step, half=grid.half, middle=grid.middle, **ends)
 
     def pair(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
         """Covariance and correlation of two values, from rows in which both are there."""
@@ -195,11 +221,10 @@ class _Work:
             found += [moment(self.name(), x, of_x, power=2, beside=y), moment(self.name(), y, of_y, power=2, beside=x)]
             sizes += [FINE // 2 + 1] * 2
         self.together(found, sizes, family)
-        self.recipes += [
-            Recipe(
-                name=a.name,
-                function=a.function,
-                inputs=tuple(measure.name for measure in found),
+        for a in family:
+            self.recipe(
+                a,
+                *(measure.name for measure in found),
                 step=of_x.step,
                 half=FINE,
                 middle=of_x.middle,
@@ -207,10 +232,7 @@ class _Work:
                 other_middle=of_y.middle,
                 low=Fraction(-1) if a.function == "corr" else None,
                 high=Fraction(1) if a.function == "corr" else None,
-                asked=a.text,
             )
-            for a in family
-        ]
 
     def distinct(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
         for a in family:
@@ -221,10 +243,10 @@ class _Work:
                 seen = arguments[0] if arguments else None
                 measure = Measure(name=name, kind="units", value=seen, low=half, high=half)
                 if groups is not None:
-                    self.add([measure], self.allowance.over(groups), exempt=True)
+                    self.add([measure], self.norms.over(groups), exempt=True)
                 else:
                     self.measures.append(measure)
-                    most = self.allowance.in_groups(a)
+                    most = self.norms.in_groups(a)
                     self.clip((name,), None if most is None else most * half, row=Fraction(half))
             else:
                 if a.cap is None:
@@ -234,47 +256,33 @@ class _Work:
                     )
                 half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=a.cap)
                 self.add([measure], Fraction(a.cap), exempt=True)
-            self.recipes.append(self.counted(a, measure, half))
+            self.counted(a, measure, half)
 
     def quantiles(self, value: Expression, family: list[Aggregate]) -> None:
         facts = value.facts
         grid = grid_of(value, family[0].text or "a quantile")
         low, high = range_of(value)
-        fine = facts.step if facts.step is not None else grid.step
-        cells = max(1, int(min(CELLS, -(-(high - low) // fine) + 1)))
-        width = fine if cells < CELLS else (high - low) / (cells - 1)
+        pieces = rising_cells(low, high, facts.step if facts.step is not None else grid.step / FINER, CELLS)
         name = self.name()
         one = self.one
-        self.ranks.append(Ranks(name=name, value=value, low=low - width / 2, width=width, cells=cells, one=one))
+        self.ranks.append(Ranks(name=name, value=value, pieces=pieces, one=one))
         if self.rows is not None:
             self.clip((name,), Fraction(self.rows), exempt=True)
         else:
-            most = self.allowance.clip_norm(family, Fraction(one), step=Fraction(1, one))
+            most = self.norms.clip_norm(family, Fraction(one), step=Fraction(1, one))
             self.clip((name,), most, row=Fraction(one), by_rows=True)
         for a in family:
             order = {"min": EXTREME, "max": 1 - EXTREME}.get(a.function, a.fraction)
-            self.recipes.append(
-                Recipe(
-                    name=a.name,
-                    function="quantile",
-                    inputs=(name,),
-                    fraction=order,
-                    low=low,
-                    high=high,
-                    step=width,
-                    half=one,
-                    middle=low,
-                    discrete=a.discrete,
-                    asked=a.text,
-                )
-            )
+            ends = {"low": low, "high": high}
+            self.recipe(a, name, function="quantile", half=one, fraction=order, discrete=a.discrete, **ends)
 
     def histogram(self, aggregate: Aggregate) -> Bounded:
         """Counts by one more key: the value itself, or the cell of its range."""
         if self.open:
             raise Refused(
                 f"{aggregate.text or aggregate.function} needs groups that are known in advance: declare the keys of "
-                f"every GROUP BY column{declare(' in the policy', ', as in keys={…}')}, or ask for it without GROUP BY"
+                f"every GROUP BY column{declare(' in the policy', ', as in group_keys={…}')}, or ask for it without "
+                "GROUP BY"
             )
         value = aggregate.arguments[0]
         domain = domain_of(value.facts)
@@ -282,7 +290,8 @@ class _Work:
             if aggregate.cells is None:
                 raise Refused(
                     f"{aggregate.text or aggregate.function} needs a value whose possible values are declared "
-                    f"({declare('keys = […] in the policy', 'keys={…}')}), or a number of cells: HISTOGRAM(x, 20)"
+                    f"({declare('group_keys = […] in the policy', 'group_keys={…}')}), or a number of cells: "
+                    "HISTOGRAM(x, 20)"
                 )
             grid_of(value, aggregate.text or "HISTOGRAM")
             low, high = range_of(value)
@@ -291,23 +300,12 @@ class _Work:
             value = call("clamp", cell, number(0), number(aggregate.cells - 1))
         self.parts += 1
         measure = rows(self.name(), self.one)
-        before, self.measures, self.clips = (self.measures, self.clips), [], []
+        self.clips = []  # those of this part alone
         self.add([measure], Fraction(self.one), [aggregate], step=Fraction(1, self.one))
-        (self.measures, self.clips), clips = before, tuple(self.clips)
-        keys = (*self.keys, _listable(Key(name=f"{aggregate.name}_value", expression=value)))
-        _check_groups(keys)
-        self.recipes.append(
-            Recipe(
-                name=aggregate.name,
-                function=aggregate.function,
-                part=self.parts,
-                inputs=(measure.name,),
-                half=self.one,
-                top=aggregate.top,
-                asked=aggregate.text,
-            )
-        )
-        return Bounded(source=self.question.source, keys=keys, measures=(measure,), clips=clips)
+        keys = (*self.keys, listable(Key(name=f"{aggregate.name}_value", expression=value)))
+        check_groups(keys)
+        self.recipe(aggregate, measure.name, part=self.parts, half=self.one, top=aggregate.top)
+        return Bounded(source=self.question.source, keys=keys, measures=(measure,), clips=tuple(self.clips))
 
     def together(
         self,
@@ -341,7 +339,7 @@ class _Work:
         elif self.rows is not None:
             self.clip(names, self.rows * row, exempt=True, row=row)
         else:
-            self.clip(names, self.allowance.clip_norm(family, row, of, step), row=row, by_rows=of is None and alike)
+            self.clip(names, self.norms.clip_norm(family, row, of, step), row=row, by_rows=of is None and alike)
 
     def clip(
         self,
@@ -370,30 +368,7 @@ class _Work:
         return f"m{self.named}"
 
 
-def _groups(keys: tuple[Key, ...]) -> int:
-    """The number of groups. Of keys that nobody listed only groups of many units are shown: some, however many keys."""
-    listed = prod(len(key.values) for key in keys if key.values is not None)
-    return listed if all(key.values is not None for key in keys) else max(listed, SOME)
-
-
-def _computed(question: Question) -> list[Expression]:
+def _computed(question: LoweredQuestion) -> list[Expression]:
     """What is computed of released values."""
     made = [value for _, value in question.output] + [by.expression for by in question.order]
     return made if question.having is None else [*made, question.having]
-
-
-def _check_groups(keys: tuple[Key, ...]) -> None:
-    if prod(len(key.values) for key in keys if key.values is not None) > MOST_GROUPS:
-        raise Refused(
-            f"these groups would be more than {MOST_GROUPS:,}: group by fewer or coarser keys, "
-            "such as DATE_TRUNC('month', day)"
-        )
-
-
-def _listable(key: Key) -> Key:
-    """A key with its domain written out, where the facts make one."""
-    facts = key.facts
-    domain = domain_of(facts)
-    if domain is None or facts.domain is not None:
-        return key
-    return replace(key, expression=replace(key.expression, facts=facts.but(domain=domain)))

@@ -4,15 +4,29 @@ Everything is in whole numbers. A measure is a vector over the groups: for each 
 contribute, after each unit's whole contribution was clipped.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from tacit.plan.cells import Piece
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts, Value
-from tacit.plan.node import Node
+from tacit.plan.node import IF_GIVEN, UNSAID, Node
+from tacit.program import Task
 
-__all__ = ["LARGEST", "Bounded", "Clip", "Key", "Measure", "Norm", "Presence", "Ranks"]
+__all__ = [
+    "LARGEST",
+    "Bounded",
+    "BoundedQuestion",
+    "Centre",
+    "Clip",
+    "Key",
+    "Measure",
+    "Norm",
+    "Presence",
+    "Ranks",
+    "Recipe",
+]
 
 Norm = Literal["l1", "l2"]
 
@@ -61,18 +75,21 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranks:
-    """How many rows lie in each cell of an evenly divided range, for quantiles: cell i holds edge_i ≤ value < edge_i+1.
+    """How many rows lie in each cell of a divided range, for quantiles: cell i holds edge_i ≤ value < edge_i+1.
 
-    Cell numbers are floor((value − low)/width), clamped to 0..cells−1, and are one more key of their own table. Each
-    row counts `one` steps; those of a unit over its bound count floor(one · weight), so `one` is the finer the better.
+    In the piece that a value lies in, the first or the last if it lies beyond, its cell is floor((value − low)/width),
+    clamped to 0..cells−1, after those of earlier pieces; that is one more key of their own table. Each row counts `one`
+    steps; those of a unit over its bound count floor(one · weight), so `one` is the finer the better.
     """
 
     name: str
     value: Expression
-    low: Fraction
-    width: Fraction
-    cells: int
+    pieces: tuple[Piece, ...]
     one: int = 1
+
+    @property
+    def cells(self) -> int:
+        return sum(piece.cells for piece in self.pieces)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +118,22 @@ class Clip:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Centre:
+    """A number that an average is measured from, chosen privately before the run as a quantile of `ranks`.
+
+    The clip in place `clip` has two measures: rows, and the sum of values less the centre, in steps of `step`. With the
+    centre it is chosen how many of them a `row` counts, `times` as far as values lie from it. Only errors depend on it.
+    """
+
+    clip: int
+    ranks: Ranks
+    step: Fraction
+    times: int = 1
+    middle: Fraction | None = None  # until it is chosen
+    row: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Presence:
     """Keys that nobody listed: each unit spreads a vector of ones over its groups, clipped to norm `one` and put on a
     lattice of `one` steps, so that a unit in very many groups adds nothing to any."""
@@ -118,4 +151,48 @@ class Bounded:
     measures: tuple[Measure, ...]
     clips: tuple[Clip, ...]
     ranks: tuple[Ranks, ...] = ()
-    presence: Presence | None = None  # when some key has no domain
+    presence: Presence | None = None  # when some key has no domain,
+    counted: str | None = field(default=None, metadata=IF_GIVEN)  # unless the noise of this measure decides on keys
+    centres: tuple[Centre, ...] = field(default=(), metadata=IF_GIVEN)  # of averages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The aggregate `name` is `function` of noisy measures, in the part of the plan numbered `part`.
+
+    A moment measure of x is in steps of `step`, so many that `half` of them are half of x's range: rows count `half`
+    each, and values are taken from `middle`. So avg = middle + step·half·(first/count), and so on.
+    """
+
+    name: str
+    function: str
+    part: int = 0
+    inputs: tuple[str, ...] = ()
+    step: Fraction = Fraction(1)
+    half: int = 1
+    middle: Fraction = Fraction(0)
+    other_step: Fraction = Fraction(1)  # of the second argument of a covariance
+    other_middle: Fraction = Fraction(0)
+    low: Fraction | None = None  # the answer is within these, whatever the noise says
+    high: Fraction | None = None
+    fraction: Fraction | None = None  # of a quantile
+    top: int | None = None  # of a mode
+    discrete: bool = False
+    whole: bool = False  # the truth is a whole number
+    text: str = ""  # in the one form that aggregates of the same meaning have
+    asked: str = field(default="", metadata=UNSAID)  # as the analyst wrote it
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedQuestion:
+    """What will be run, part by part (histograms are parts of their own), and how aggregates are made of it. Noise is
+    scaled to `norm` throughout."""
+
+    norm: Norm
+    parts: tuple[Bounded, ...]
+    recipes: tuple[Recipe, ...]
+
+    def clip_of(self, task: Task) -> Clip:
+        """The clip that a task is for."""
+        assert task.clip is not None  # as of every task but to select
+        return self.parts[task.part].clips[task.clip]

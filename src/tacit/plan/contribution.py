@@ -12,9 +12,10 @@ from tacit.plan.expression import Expression
 from tacit.plan.facts import Type
 from tacit.plan.moments import column_of
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
-from tacit.plan.question import Aggregate, Question
+from tacit.plan.profile import TableProfile
+from tacit.plan.question import Aggregate, LoweredQuestion
 
-__all__ = ["PRIVATE", "Allowance", "Contribution", "check_units", "root_up", "rows_per_unit"]
+__all__ = ["PRIVATE", "ClipNorms", "Contribution", "check_units", "root_up", "rows_per_unit"]
 
 PRIVATE: Literal["private"] = "private"
 
@@ -26,7 +27,8 @@ class Contribution:
     `rows` is a clip norm for counts, and for whatever has none of its own: so many rows, each as large as one can be.
     `columns` are clip norms of sums over a column. Either may be "private": chosen by the query for a small share of
     its price. `max_groups` with `rows_per_group` or `per_group` bounds make clip norms in the way BigQuery's users
-    know. `missing` is what to say when a clip is needed and nothing was declared.
+    know. `profiles` of tables choose for nothing what is left "private". `missing` is what to say when a clip is
+    needed and nothing was declared.
     """
 
     rows: Fraction | Literal["private"] | None = None
@@ -34,15 +36,16 @@ class Contribution:
     max_groups: int | None = None
     rows_per_group: int | None = None
     per_group: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    profiles: Mapping[str, TableProfile] = field(default_factory=dict)
     missing: str = "nothing says how much one unit may count: declare clip_rows for its table in the policy"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Allowance:
+class ClipNorms:
     """The clip norms of one question."""
 
     said: Contribution
-    question: Question
+    question: LoweredQuestion
     norm: Norm
 
     @property
@@ -85,6 +88,14 @@ class Allowance:
             return self.over(groups) * said.rows_per_group * row
         raise PolicyError(f"{name}: {said.missing}")
 
+    def apart(self, value: Expression) -> bool:
+        """Whether sums of a value have a clip of their own, which one that is shared with a count would not be."""
+        said, column = self.said, column_of(value, self.question.source)
+        if column is None or said.profiles:
+            return bool(said.profiles)
+        own = said.columns.get(column)
+        return column in said.per_group or (own is not None and (own != PRIVATE or said.rows != PRIVATE))
+
     def in_groups(self, aggregate: Aggregate) -> Fraction | None:
         """The norm of ones over the groups a unit may be in."""
         if self.groups is not None:
@@ -107,38 +118,26 @@ def rows_per_unit(node: Node) -> int | None:
             return rows_per_unit(node.below) if node.keys else 1
         case Join():
             return rows_per_unit(node.left) if node.unique and node.left.private and not node.right.private else None
-        case _:
-            return None
+    return None
 
 
-def check_units(node: Node) -> None:
+def check_units(source: Node) -> None:
     """Units that are compared must be declared as one type. Where one is not declared its stored type decides, which is
     compared when the dataset is opened."""
-    match node:
-        case Filter() | Project() | Group():
-            check_units(node.below)
-        case Join():
-            check_units(node.left)
-            check_units(node.right)
-            units = [kind for side in (node.left, node.right) if (kind := _unit_type(side)) is not None]
-            if len(set(units)) > 1:
-                raise PolicyError(
-                    f"the units of these tables are declared as {' and '.join(units)}, and are not compared: declare "
-                    "one type for both in the policy"
-                )
+    for node in source.walk():
+        units = {kind: None for side in node.inputs if (kind := _unit_type(side)) is not None}
+        if len(units) > 1:
+            raise PolicyError(
+                f"the units of these tables are declared as {' and '.join(units)}, and are not compared: declare "
+                "one type for both in the policy"
+            )
 
 
 def _unit_type(node: Node) -> Type | None:
     """The declared type of the units of some rows."""
-    match node:
-        case Scan():
-            return node.unit_type if node.private and node.unit is not None else None
-        case Filter() | Project() | Group():
-            return _unit_type(node.below)
-        case Join():
-            return _unit_type(node.left if node.left.private else node.right)
-        case _:
-            return None
+    if isinstance(node, Scan):
+        return node.unit_type if node.private and node.unit is not None else None
+    return next((_unit_type(each) for each in node.inputs if each.private), None)
 
 
 def root_up(value: Fraction, digits: int = 12) -> Fraction:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from hashlib import sha256
 from math import isfinite
 from sys import float_info
 
-from tacit.base import InputError
+from tacit.base import InputError, cached_property
 from tacit.plan.facts import WHOLE, Facts, Type, Value
 
 __all__ = ["Call", "Column", "Constant", "Expression", "constant"]

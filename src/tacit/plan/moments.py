@@ -4,17 +4,17 @@ All moments of a value are whole numbers of the same size, `half` steps for half
 each. So one vector, one clip and one noise serve COUNT, SUM, AVG and VARIANCE of the same value together.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
 from tacit.base import PolicyError, Refused
-from tacit.base.declare import declare
-from tacit.plan.bounded import Bounded, Measure
+from tacit.base.problem import declare
+from tacit.plan.bounded import Measure
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, Value
-from tacit.plan.node import UNSAID, Node, Scan
+from tacit.plan.node import Node, scans_of
 from tacit.plan.operation import call
 from tacit.plan.question import Aggregate
 
@@ -25,8 +25,6 @@ __all__ = [
     "QUANTILES",
     "VARIANCES",
     "Grid",
-    "Planned",
-    "Recipe",
     "coarse",
     "column_of",
     "families",
@@ -169,10 +167,12 @@ PAIRS = {"covar_samp", "covar_pop", "corr"}
 QUANTILES = {"quantile", "min", "max"}
 
 
-def families(asked: list[Aggregate]) -> Iterator[tuple[tuple[Expression, ...], list[Aggregate]]]:
-    """Aggregates by the values they are over. COUNT(*) joins a family of values that are always there, if any needs
-    a count of rows; each quantile's value, each pair, each distinct count and each sum with bounds per group, whose
-    clip is its own, is a family by itself."""
+def families(
+    asked: list[Aggregate], apart: Callable[[Expression], bool] = lambda _: False
+) -> Iterator[tuple[tuple[Expression, ...], list[Aggregate]]]:
+    """Aggregates by the values they are over. COUNT(*) joins a family of values that are always there, if there is one,
+    but not the sums of a value that has a clip of its own (`apart`); each quantile's value, each pair, each distinct
+    count and each sum with bounds per group, whose clip is its own, is a family by itself."""
     found: dict[tuple[str, tuple[Expression, ...]], list[Aggregate]] = {}
     for a in asked:
         arguments = () if a.function == "count" and not a.arguments[0:1] else a.arguments
@@ -191,7 +191,9 @@ def families(asked: list[Aggregate]) -> Iterator[tuple[tuple[Expression, ...], l
     counts = found.get(("moments", ()))
     if counts is not None:
         for (kind, arguments), family in found.items():
-            if kind == "moments" and arguments and not arguments[0].facts.nullable and arguments[0].facts.bounded:
+            if kind != "moments" or not arguments or ({a.function for a in family} == {"sum"} and apart(arguments[0])):
+                continue
+            if not arguments[0].facts.nullable and arguments[0].facts.bounded:
                 family += counts
                 del found[("moments", ())]
                 break
@@ -213,47 +215,5 @@ def column_of(value: Expression, node: Node) -> str | None:
     """The declared column that an expression is, if it is one as it stands."""
     if not isinstance(value, Column) or not value.facts.type.numeric:
         return None
-    ahead = [node]
-    while ahead:
-        at = ahead.pop()
-        if isinstance(at, Scan):
-            for source in at.columns:
-                if source.name == value.name:
-                    return source.column
-        ahead += [getattr(at, name) for name in ("below", "left", "right") if hasattr(at, name)]
-    return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """The aggregate `name` is `function` of noisy measures, in the part of the plan numbered `part`.
-
-    A moment measure of x is in steps of `step`, so many that `half` of them are half of x's range: rows count `half`
-    each, and values are taken from `middle`. So avg = middle + step·half·(first/count), and so on.
-    """
-
-    name: str
-    function: str
-    part: int = 0
-    inputs: tuple[str, ...] = ()
-    step: Fraction = Fraction(1)
-    half: int = 1
-    middle: Fraction = Fraction(0)
-    other_step: Fraction = Fraction(1)  # of the second argument of a covariance
-    other_middle: Fraction = Fraction(0)
-    low: Fraction | None = None  # the answer is within these, whatever the noise says
-    high: Fraction | None = None
-    fraction: Fraction | None = None  # of a quantile
-    top: int | None = None  # of a mode
-    discrete: bool = False
-    whole: bool = False  # the truth is a whole number
-    text: str = ""  # in the one form that aggregates of the same meaning have
-    asked: str = field(default="", metadata=UNSAID)  # as the analyst wrote it
-
-
-@dataclass(frozen=True, kw_only=True)
-class Planned:
-    """What will be run, part by part (histograms are parts of their own), and how aggregates are made of it."""
-
-    parts: tuple[Bounded, ...]
-    recipes: tuple[Recipe, ...]
+    sources = (source for scan in scans_of(node) for source in scan.columns)
+    return next((source.column for source in sources if source.name == value.name), None)

@@ -6,15 +6,15 @@ each row is a unit of its own.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
-from tacit.base import Refused
+from tacit.base import Refused, cached_property
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, domain_of
 from tacit.plan.operation.text import LONGEST
 
 __all__ = [
+    "IF_GIVEN",
     "MOST_PARTS",
     "MOST_ROWS",
     "MOST_WORK",
@@ -35,6 +35,7 @@ __all__ = [
     "work_of",
 ]
 
+IF_GIVEN = {"described": "if given"}  # of a field that is part of it only where it says something: plans are older
 UNSAID = {"described": False}  # of a field that no answer depends on, so that it is no part of a plan's identity
 
 
@@ -43,21 +44,38 @@ class Node:
     """A relation: named columns with facts, and whose rows they are."""
 
     @property
+    def inputs(self) -> "tuple[Node, ...]":
+        """The relations that it is made of."""
+        return ()
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What it computes or compares for each row."""
+        return ()
+
+    @property
     def schema(self) -> Mapping[str, Facts]:
         raise NotImplementedError
 
     @property
     def private(self) -> bool:
-        raise NotImplementedError
+        return any(each.private for each in self.inputs)
 
     @property
     def unit(self) -> str | None:
-        raise NotImplementedError
+        """The column of the private input; the left one if both are."""
+        return next((each.unit for each in self.inputs if each.private), None)
 
     @property
     def tables(self) -> frozenset[str]:
         """The declared tables below."""
-        raise NotImplementedError
+        return frozenset(scan.table for scan in scans_of(self))
+
+    def walk(self) -> "Iterator[Node]":
+        """Itself, and all that is below it."""
+        yield self
+        for each in self.inputs:
+            yield from each.walk()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +112,6 @@ class Scan(Node):
     def unit(self) -> str | None:
         return self.unit_name
 
-    @property
-    def tables(self) -> frozenset[str]:
-        return frozenset({self.table})
-
 
 @dataclass(frozen=True, kw_only=True)
 class _OnTop(Node):
@@ -106,20 +120,12 @@ class _OnTop(Node):
     below: Node
 
     @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.below,)
+
+    @property
     def schema(self) -> Mapping[str, Facts]:
         return self.below.schema
-
-    @property
-    def private(self) -> bool:
-        return self.below.private
-
-    @property
-    def unit(self) -> str | None:
-        return self.below.unit
-
-    @property
-    def tables(self) -> frozenset[str]:
-        return self.below.tables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,12 +134,20 @@ class Filter(_OnTop):
 
     condition: Expression
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.condition,)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Project(_OnTop):
     """New columns from old ones. The unit column is always carried along under its name."""
 
     columns: tuple[tuple[str, Expression], ...]
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(value for _, value in self.columns)
 
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
@@ -161,6 +175,11 @@ class Group(_OnTop):
     keys: tuple[tuple[str, Expression], ...]  # besides the unit
     aggregates: tuple[SubAggregate, ...]
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        given = [aggregate.argument for aggregate in self.aggregates if aggregate.argument is not None]
+        return (*(value for _, value in self.keys), *given)
+
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
         assert self.unit is not None  # a subquery that groups has a unit to group by
@@ -183,6 +202,14 @@ class Join(Node):
     on: tuple[tuple[Expression, Expression], ...]  # left key, right key
     unique: bool = False
 
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(key for pair in self.on for key in pair)
+
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
         right = self.right.schema
@@ -190,29 +217,10 @@ class Join(Node):
             right = {name: facts.but(nullable=True) for name, facts in right.items()}
         return {**self.left.schema, **right}
 
-    @property
-    def private(self) -> bool:
-        return self.left.private or self.right.private
-
-    @property
-    def unit(self) -> str | None:
-        return self.left.unit if self.left.private else self.right.unit
-
-    @property
-    def tables(self) -> frozenset[str]:
-        return self.left.tables | self.right.tables
-
 
 def scans_of(node: Node) -> Iterator[Scan]:
     """The tables that are read, each as often as it is."""
-    match node:
-        case Scan():
-            yield node
-        case Join():
-            yield from scans_of(node.left)
-            yield from scans_of(node.right)
-        case Filter() | Project() | Group():
-            yield from scans_of(node.below)
+    return (each for each in node.walk() if isinstance(each, Scan))
 
 
 MOST_ROWS = 1_000_000  # of one unit, after all joins
@@ -313,29 +321,19 @@ def check_work(source: Node, expressions: Iterable[Expression], *, passes: int =
 
 def work_of(node: Node) -> Work:
     """The work of the relation `node`."""
+    below = [work_of(each) for each in node.inputs]
+    known = {name: size for each in below for name, size in each.columns.items()}
+    seen: dict[int, int] = {}
+    made = [_weight(expression, known, seen) for expression in node.expressions]
+    total = sum(each.total for each in below) + sum(made)
     match node:
-        case Scan():
-            return Work(0, dict.fromkeys(node.schema, 1))
-        case Filter():
-            below = work_of(node.below)
-            return Work(below.total + _weight(node.condition, below.columns, {}), below.columns)
         case Project():
-            below = work_of(node.below)
-            seen: dict[int, int] = {}
-            made = {name: _weight(value, below.columns, seen) for name, value in node.columns}
             carried = {node.unit: 1} if node.unit is not None else {}
-            return Work(below.total + sum(made.values()), {**carried, **made})
-        case Group():  # what is grouped has been computed, and is not computed again
-            below = work_of(node.below)
-            given = [value for _, value in node.keys]
-            given += [aggregate.argument for aggregate in node.aggregates if aggregate.argument is not None]
-            total = below.total + sum(_weight(value, below.columns, {}) for value in given)
+            names = (name for name, _ in node.columns)
+            return Work(total, {**carried, **dict(zip(names, made, strict=True))})
+        case Scan() | Group():  # what is grouped has been computed, and is not computed again
             return Work(total, dict.fromkeys(node.schema, 1))
-        case Join():
-            left, right = work_of(node.left), work_of(node.right)
-            keys = sum(_weight(a, left.columns, {}) + _weight(b, right.columns, {}) for a, b in node.on)
-            return Work(left.total + right.total + keys, {**left.columns, **right.columns})
-    raise AssertionError(f"no rule for {type(node).__name__}")
+    return Work(total, known)
 
 
 def _weight(expression: Expression, columns: Mapping[str, int], seen: dict[int, int]) -> int:

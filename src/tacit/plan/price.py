@@ -4,42 +4,46 @@ The budget is shared among clips and quantiles alike, with smaller shares for ch
 Gaussian noise goes with l2 clips and is cheap for many groups; Laplace noise goes with l1 clips and needs no δ.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from math import ceil, log, prod, sqrt
+from functools import lru_cache
+from math import ceil, log, sqrt
 from typing import Literal
 
-from tacit.base import InputError, Refused, Relation, Sensitivity, positive, round_up
-from tacit.base.declare import declare
-from tacit.loss import ZCDP, Pure
-from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeySelection
+from tacit.base import InputError, Refused, Relation, Sensitivity, cached_property, positive, round_up
+from tacit.base.problem import declare
+from tacit.loss import ZCDP, Approx, Pure
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeyedCounts, KeySelection
+from tacit.mechanism.additive import Additive
 from tacit.plan.bound import bound
-from tacit.plan.bounded import Bounded, Clip, Norm
+from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm, Recipe
+from tacit.plan.centre import centre_step
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
-from tacit.plan.moments import PAIRS, VARIANCES, Planned
-from tacit.plan.question import Question
+from tacit.plan.keys import answer_error, by_counts
+from tacit.plan.mu_squared import filled
+from tacit.plan.profile import TableProfile
+from tacit.plan.profiled import RELATIVE, group_count, with_profiles
+from tacit.plan.question import LoweredQuestion
 from tacit.program import Program, Step, Task
 
-__all__ = ["RELATIVE", "Budget", "Priced", "price", "rho_of"]
+__all__ = ["CONFIDENCE", "RELATIVE", "Budget", "PricedPlan", "noise_step", "price", "reach", "rho_of"]
 
-CHOOSE = Fraction(3, 20)  # shares beside 1 for a clip's noise and 1 for a quantile
-SELECT = Fraction(1, 2)
-ENDS = Fraction(1, 2)  # of intervals round a quantile
+CENTRE = Fraction(1, 8)  # of a private centre
+SELECT = Fraction(1, 2)  # shares beside 1 for a clip's noise and 1 for a quantile; `_choice` is that of a bound
+ENDS = Fraction(1, 3)  # of intervals round a quantile
 CONFIDENCE = Fraction(95, 100)
-MISLED = 50
-RELATIVE = {"avg", "quantile", *VARIANCES, *PAIRS}
-MANY = 100  # groups that are assumed where keys are not known
+MISLED = 8
 ONE = Fraction(1)
+IN_UNITS = ", in units of the chosen bound"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What one program may cost: an amount of ε or ρ, and a δ of its own for what needs one."""
+    """What one program may cost: an amount of ε, ρ or μ², and a δ of its own for what needs one."""
 
-    currency: Literal["epsilon", "rho"]
+    currency: Literal["epsilon", "rho", "mu_squared"]
     amount: Fraction
     delta: Fraction = Fraction(0)
 
@@ -48,13 +52,12 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Priced:
-    """A planned question with its program, whose every step has a task."""
+class PricedPlan(BoundedQuestion):
+    """A bounded question with its program, whose every step has a task, and the `profiles` of its tables."""
 
-    question: Question
-    planned: Planned
+    question: LoweredQuestion
     program: Program
-    norm: Norm
+    profiles: Mapping[str, TableProfile] = field(default_factory=dict)
 
     @cached_property
     def steps(self) -> tuple[tuple[Task, Step], ...]:
@@ -62,31 +65,71 @@ class Priced:
         steps = [step for step in self.program.steps if isinstance(step, Step)]
         return tuple((step.task, step) for step in steps if step.task is not None)
 
-    def noise_step(self, part: int, name: str) -> tuple[Step, Clip]:
-        """The step and clip that a measure's noise comes from."""
+    def noise_in(self, recipe: Recipe) -> tuple[Step, Clip]:
+        """The step whose noise an aggregate has, or the ends of its interval if it is a quantile; and the clip."""
+        kind = "ends" if recipe.function == "quantile" else "noise"
         for task, step in self.steps:
-            if task.kind == "noise" and task.part == part and task.clip is not None:
-                clip = self.planned.parts[part].clips[task.clip]
-                if name in clip.names:
-                    return step, clip
-        raise InputError(f"no step adds noise to {name}")
+            if (task.kind, task.part) == (kind, recipe.part) and recipe.inputs[0] in task.measures:
+                return step, self.clip_of(task)
+        raise InputError(f"no step adds noise to {recipe.inputs[0]}")
 
 
-def price(question: Question, budget: Budget, *, relation: Relation, unit: str, contribution: Contribution) -> Priced:
+def price(
+    question: LoweredQuestion, budget: Budget, *, relation: Relation, unit: str, contribution: Contribution
+) -> PricedPlan:
     """The program of least error that costs at most the budget."""
+
+    def within(bounded: BoundedQuestion, amount: Fraction, delta: Fraction) -> PricedPlan:
+        norm = bounded.norm
+        if contribution.profiles:
+
+            def deviations(tried: BoundedQuestion) -> dict[tuple[int, int], float]:
+                return _deviations(tried, amount, relation)
+
+            bounded = with_profiles(bounded, contribution.profiles, deviations)
+        program = Program(
+            steps=tuple(_steps(bounded, amount, delta, relation)),
+            tables=tuple(sorted(question.source.tables)),
+            relation=relation,
+            unit=unit,
+            query={"parts": describe(bounded.parts), "recipes": describe(bounded.recipes)},
+            delta=budget.delta if budget.currency == "epsilon" and norm == "l2" else None,
+        )
+        return PricedPlan(
+            question=question,
+            norm=norm,
+            parts=bounded.parts,
+            recipes=bounded.recipes,
+            program=program,
+            profiles=contribution.profiles,
+        )
+
+    def best(norm: Norm, amount: Fraction, delta: Fraction) -> PricedPlan:
+        """The better of the two ways to show keys that nobody listed; where all are listed there is but one."""
+        bounded = bound(question, norm=norm, contribution=contribution)
+        ways = [bounded, by_counts(bounded)] if any(part.presence for part in bounded.parts) else [bounded]
+        return min((within(way, amount, delta) for way in ways if way is not None), key=_error)
+
     if budget.currency == "rho":
-        return _priced(question, "l2", budget.amount, budget, relation, unit, contribution)
-    laplace = _priced(question, "l1", budget.amount, budget, relation, unit, contribution)
-    if not budget.delta or not _many(laplace.planned):
+        return best("l2", budget.amount, budget.delta)
+    if budget.currency == "mu_squared":
+        return filled(lambda rho: best("l2", rho, budget.delta), budget.amount)
+    laplace = best("l1", budget.amount, budget.delta)
+    if not budget.delta or not _many(laplace):
         return laplace
-    if any(part.presence for part in laplace.planned.parts):
-        return laplace  # its δ is spent on the keys
+    unlisted = any(key.values is None for part in laplace.parts for key in part.keys)
+    keys = budget.delta / 2 if unlisted else Fraction(0)  # of δ, to show keys with; the rest turns ε into ρ
     try:
-        rho = rho_of(budget.amount, budget.delta)
+        gaussian = best("l2", rho_of(budget.amount, budget.delta - keys), keys)
     except InputError:
         return laplace  # so small a δ leaves Gaussian noise nothing
-    gaussian = _priced(question, "l2", rho, budget, relation, unit, contribution)
-    return gaussian if _spread(gaussian) < _spread(laplace) else laplace
+    if not unlisted and _chooses(gaussian) and not _chooses(laplace):
+        return laplace  # its bounds are known, and of those that are not only a guess could be compared
+    return gaussian if _error(gaussian) < _error(laplace) else laplace
+
+
+def _chooses(priced: PricedPlan) -> bool:
+    return any(task.kind == "choose" for task, _ in priced.steps)
 
 
 SMALLEST = 2.0**-60  # of ρ
@@ -126,101 +169,91 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(low)
 
 
-def _many(planned: Planned) -> bool:
-    return any(_groups(part) > 1 or len(clip.names) > 1 for part in planned.parts for clip in part.clips)
+def _error(priced: PricedPlan) -> float:
+    return answer_error(priced, priced.steps)
 
 
-def _groups(part: Bounded) -> int:
-    known = [key.values for key in part.keys]
-    return max(1, prod(MANY if value is None else len(value) for value in known))
+def _many(bounded: BoundedQuestion) -> bool:
+    return any(group_count(part) > 1 or len(clip.names) > 1 for part in bounded.parts for clip in part.clips)
 
 
-def _spread(priced: Priced) -> float:
-    """The typical noise, for comparing two ways to answer: squared sizes relative to one row, over all clips."""
-    total = 0.0
-    for task, step in priced.steps:
-        if task.kind == "noise":
-            assert task.clip is not None  # noise is on a clip
-            clip = priced.planned.parts[task.part].clips[task.clip]
-            groups = _groups(priced.planned.parts[task.part])
-            # a private bound is in units of itself; a unit in g groups has an l1 norm up to √g times its l2 norm
-            row = float(clip.row) if clip.bound is not None else sqrt(groups) if clip.norm == "l2" else float(groups)
-            size = step.mechanism.standard_deviation
-            total += (size / row if clip.bound is not None else size * row) ** 2
-    return total
-
-
-def _priced(
-    question: Question,
-    norm: Norm,
-    amount: Fraction,
-    budget: Budget,
-    relation: Relation,
-    unit: str,
-    contribution: Contribution,
-) -> Priced:
-    """Shares of ρ for l2, of ε for l1."""
-    planned = bound(question, norm=norm, contribution=contribution)
-    wanted = list(_wanted(planned))
+def _steps(bounded: BoundedQuestion, amount: Fraction, delta: Fraction, relation: Relation) -> Iterator[Step]:
+    """A step for everything that needs one, each with its share of the amount: of ρ for l2, of ε for l1."""
+    wanted = list(_wanted(bounded))
     if not wanted:
         raise Refused("nothing in this query is an aggregate of private rows: ask for COUNT(*), SUM(x), AVG(x) …")
-    whole = sum(weight for _, _, _, weight in wanted)
-    selections = sum(kind == "select" for kind, *_ in wanted)
-    steps = []
-    for kind, part, clip, weight in wanted:
+    whole = sum(weight for _, weight in wanted)
+    selections = sum(task.kind == "select" or _shows_keys(bounded, task) for task, _ in wanted)
+    if selections and not delta:
+        raise Refused(
+            "these groups are not known in advance, and showing some of them needs a delta: declare their keys "
+            f"{declare('in the policy (group_keys = […])', 'with group_keys={…}')}, or give the dataset and the query "
+            "a delta"
+        )
+    for task, weight in wanted:
         share = amount * weight / whole
-        if kind == "select":
-            if not budget.delta:
-                raise Refused(
-                    "these groups are not known in advance, and showing some of them needs a delta: declare their keys "
-                    f"{declare('in the policy (keys = […])', 'with keys={…}')}, or give the dataset and the query a "
-                    "delta"
-                )
-            steps.append(_select(planned.parts[part], part, norm, share, budget.delta / selections, relation))
-            continue
-        assert clip is not None  # of everything else
-        if kind == "choose":
-            steps.append(_choose(planned, part, clip, norm, share))
-        elif kind == "noise":
-            steps.append(_noise(planned.parts[part], part, clip, norm, share, relation))
-        else:
-            steps.append(_quantiles(planned, part, clip, norm, share, relation, CONFIDENCE if kind == "ends" else None))
-    as_whole = budget.delta if budget.currency == "epsilon" and norm == "l2" else None
-    program = Program(
-        steps=tuple(steps),
-        tables=tuple(sorted(question.source.tables)),
-        relation=relation,
-        unit=unit,
-        query={"parts": describe(planned.parts), "recipes": describe(planned.recipes)},
-        delta=as_whole,
-    )
-    return Priced(question=question, planned=planned, program=program, norm=norm)
+        match task.kind:
+            case "select":
+                yield _select(bounded, task, share, delta / selections, relation)
+            case "choose":
+                yield _choose(bounded, task, share)
+            case "noise" if _shows_keys(bounded, task):
+                yield _counts(bounded, task, share, delta / selections, relation)
+            case "centre":
+                yield centre_step(bounded, task, share, relation)
+            case "noise":
+                yield _noise(bounded, task, share, relation)
+            case _:
+                yield _quantiles(bounded, task, share, relation)
 
 
-def _wanted(planned: Planned) -> Iterator[tuple[str, int, int | None, Fraction]]:
-    """What needs a share: (kind, part, clip, weight), in the order things must happen."""
-    for number, part in enumerate(planned.parts):
+def _deviations(bounded: BoundedQuestion, amount: Fraction, relation: Relation) -> dict[tuple[int, int], float]:
+    """The standard deviation of the noise of each clip that has a bound, as a multiple of it."""
+    wanted = list(_wanted(bounded))
+    each = amount / sum(weight for _, weight in wanted)
+    found = {}
+    for task, weight in wanted:
+        if (
+            task.clip is not None
+            and task.kind in ("noise", "ends")
+            and (most := bounded.clip_of(task).bound) is not None
+        ):
+            noise = _noise(bounded, task, each * weight, relation).mechanism.standard_deviation
+            found[task.part, task.clip] = noise / float(most)
+    return found
+
+
+def _wanted(bounded: BoundedQuestion) -> Iterator[tuple[Task, Fraction]]:
+    """What needs a share, and how large a one, in the order things must happen."""
+    for number, part in enumerate(bounded.parts):
         ranks = {rank.name for rank in part.ranks}
+        for centre in part.centres:
+            names = part.clips[centre.clip].names
+            yield Task(kind="centre", part=number, clip=centre.clip, measures=names), CENTRE
         chosen = False  # one choice serves all clips that go by rows
         for place, clip in enumerate(part.clips):
             if clip.bound is None and not (clip.by_rows and chosen):
                 chosen |= clip.by_rows
-                yield "choose", number, place, CHOOSE
+                yield (
+                    Task(kind="choose", part=number, clip=place, measures=clip.names),
+                    _choice(group_count(part), clip.norm),
+                )
         if part.presence is not None:
-            yield "select", number, None, SELECT
-        for place, clip in enumerate(part.clips):
+            yield Task(kind="select", part=number), SELECT
+        for place, clip in sorted(enumerate(part.clips), key=lambda found: part.counted not in found[1].names):
+            task = Task(kind="noise", part=number, clip=place, measures=clip.names, scaled=clip.bound is None)
             if set(clip.names) & ranks:
-                count = len(_orders(planned, number, clip))
-                yield "quantiles", number, place, Fraction(count)
-                yield "ends", number, place, ENDS * count
+                count = len(_orders(bounded, task))
+                yield replace(task, kind="quantiles"), Fraction(count)
+                yield replace(task, kind="ends"), ENDS * count
             else:
-                yield "noise", number, place, ONE
+                yield task, ONE
 
 
-def _orders(planned: Planned, part: int, clip: Clip) -> list[Fraction]:
+def _orders(bounded: BoundedQuestion, task: Task) -> list[Fraction]:
     """The different quantiles asked of one value."""
-    asked = {recipe.fraction for recipe in planned.recipes if recipe.part == part and recipe.inputs == clip.names}
-    return sorted(order for order in asked if order is not None)
+    recipes = [recipe for recipe in bounded.recipes if (recipe.part, recipe.inputs) == (task.part, task.measures)]
+    return sorted({recipe.fraction for recipe in recipes if recipe.fraction is not None})
 
 
 def reach(clip: Clip, relation: Relation, part: Bounded) -> Fraction:
@@ -237,16 +270,33 @@ def reach(clip: Clip, relation: Relation, part: Bounded) -> Fraction:
     return 2 * size
 
 
-def _noise(part: Bounded, number: int, place: int, norm: Norm, share: Fraction, relation: Relation) -> Step:
-    clip = part.clips[place]
+def _noise(bounded: BoundedQuestion, task: Task, share: Fraction, relation: Relation) -> Step:
+    part, clip = bounded.parts[task.part], bounded.clip_of(task)
     size = reach(clip, relation, part)
-    single = not part.keys and len(clip.names) == 1 and clip.bound is not None
-    task = Task(kind="noise", part=number, clip=place, measures=clip.names, scaled=clip.bound is None)
-    name = f"noise on {', '.join(clip.names)}" + (", in units of the chosen bound" if task.scaled else "")
+    name = f"noise on {', '.join(clip.names)}{IN_UNITS if task.scaled else ''}"
+    alone = not part.keys and len(clip.names) == 1 and clip.bound is not None
+    return noise_step(name, size, share, _moved(size, bounded.norm, alone=alone), bounded.norm, relation, task)
+
+
+def _shows_keys(bounded: BoundedQuestion, task: Task) -> bool:
+    """Whether the noise of a clip also decides on keys."""
+    return task.kind == "noise" and bounded.parts[task.part].counted in task.measures
+
+
+def _counts(bounded: BoundedQuestion, task: Task, share: Fraction, delta: Fraction, relation: Relation) -> Step:
+    """The noise of a count, below a threshold of which no group is shown."""
+    step, clip = _noise(bounded, task, share, relation), bounded.clip_of(task)
+    assert isinstance(step.mechanism, Additive)
+    mechanism = KeyedCounts(noise=step.mechanism, delta=delta, most=ONE if clip.bound is None else clip.bound)
+    return replace(step, name=f"{step.name}, and which groups to show", mechanism=mechanism)
+
+
+def noise_step(
+    name: str, size: Fraction, share: Fraction, moved: Sensitivity, norm: Norm, relation: Relation, task: Task
+) -> Step:
+    """The least noise for what moves by `size` in a norm that costs at most `share`: of ε for l1, of ρ for l2."""
     if norm == "l1":
-        moved = Sensitivity.scalar(size) if single else Sensitivity(l1=size)
         return Step(name=name, mechanism=DiscreteLaplace(scale=size / share), sensitivity=moved, task=task)
-    moved = Sensitivity.scalar(size) if single else Sensitivity(l2=size)
     sigma = round_up(sqrt(size**2 / (2 * share)) * (1 + 1e-15))
     step = Step(name=name, mechanism=DiscreteGaussian(sigma=sigma), sensitivity=moved, task=task)
     rho = step.loss(relation=relation, unit="unit").cost().rho
@@ -256,78 +306,82 @@ def _noise(part: Bounded, number: int, place: int, norm: Norm, share: Fraction, 
     return step
 
 
-def _select(part: Bounded, number: int, norm: Norm, share: Fraction, delta: Fraction, relation: Relation) -> Step:
-    assert part.presence is not None
-    twice = 1 if relation is Relation.ADD_REMOVE else 2
-    if norm == "l2":
-        mechanism = KeySelection.from_rho(share / twice, delta=delta, one=part.presence.one)
-    else:
-        mechanism = KeySelection.from_epsilon(share / twice, delta=delta, one=part.presence.one)
-    return Step(name="which groups to show", mechanism=mechanism, task=Task(kind="select", part=number))
+def _moved(size: Fraction, norm: Norm, *, alone: bool) -> Sensitivity:
+    """By how much one unit moves one number, or a vector in this norm."""
+    if alone:
+        return Sensitivity.scalar(size)
+    return Sensitivity(l1=size) if norm == "l1" else Sensitivity(l2=size)
 
 
-def _choose(planned: Planned, number: int, clip: int, norm: Norm, share: Fraction) -> Step:
-    """Raising the bound adds noise to every group and lets some units count in full: about √groups/√2ρ of them, or
-    √2·groups/ε, should stay above it, and never fewer than the choice itself is uncertain by.
+def _select(bounded: BoundedQuestion, task: Task, share: Fraction, delta: Fraction, relation: Relation) -> Step:
+    presence = bounded.parts[task.part].presence
+    assert presence is not None
+    zcdp = bounded.norm == "l2"
+    loss = ZCDP(share, delta=delta, relation=relation) if zcdp else Approx(share, delta, relation=relation)
+    mechanism = KeySelection.from_loss(loss, one=presence.one)
+    return Step(name="which groups to show", mechanism=mechanism, task=task)
+
+
+def _choice(groups: int, norm: Norm) -> Fraction:
+    """The share of a choice of bound, beside 1 for the noise: the fewer groups, the more one bound decides."""
+    wanted, least = (
+        (Fraction(4, groups), Fraction(1, 20)) if norm == "l1" else (Fraction(36, groups**2), Fraction(3, 100))
+    )
+    return min(max(wanted, least), Fraction(1, 2))
+
+
+def _choose(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
+    """Raising the bound adds noise to every group and lets some units count in full. In all groups together as much is
+    gained as lost where about groups/√2ε units are above it, or groups/√2ρ; of the latter a third, since l2 norms of
+    units in several groups lie closer together. Never fewer than the choice itself is uncertain by, nor more than half.
 
     Averages and quantiles lose little when units weigh less than their rows, and gain all of the noise: half of the
-    units are above the bound there.
+    units are above the bound there. Not so for averages from a private centre, where rows are small: as few as for
+    totals, since whoever has unusual values is above it first.
     """
-    part = planned.parts[number]
     moved = Sensitivity.scalar(1)
-    groups = _groups(part)
-    if norm == "l2":
+    groups = group_count(bounded.parts[task.part])
+    noise = float(share / _choice(groups, bounded.norm))
+    if bounded.norm == "l2":
         mechanism = Exponential.from_loss(ZCDP(share), sensitivity=moved)
-        noise = share / CHOOSE
-        wanted = sqrt(groups / (2 * float(noise)))
+        wanted = groups / (3 * sqrt(2 * noise))
     else:
         mechanism = Exponential.from_loss(Pure(share), sensitivity=moved)
-        wanted = sqrt(2 * groups) / float(share / CHOOSE)
+        wanted = groups / (sqrt(2) * noise)
     doubt = float(mechanism.scale) * log(MISLED)  # a bound above everybody has 1/MISLED of the weight of a good one
-    target = None if _relative(planned, number, clip) else ceil(max(wanted, doubt))
+    target = None if _relative(bounded, task) else ceil(max(wanted, doubt))
     return Step(
         name="how much one unit may count",
         mechanism=mechanism,
         sensitivity=moved,
-        concentrated=norm == "l2",
-        task=Task(kind="choose", part=number, clip=clip, measures=part.clips[clip].names, target=target),
+        concentrated=bounded.norm == "l2",
+        task=replace(task, target=target),
     )
 
 
-def _relative(planned: Planned, number: int, clip: int) -> bool:
+def _relative(bounded: BoundedQuestion, task: Task) -> bool:
     """Whether all that a choice of bound is for is averages and the like, which do not grow with the rows."""
-    part = planned.parts[number]
-    served = [part.clips[clip]]
+    if any(centre.clip == task.clip for centre in bounded.parts[task.part].centres):
+        return False
+    served = [bounded.clip_of(task)]
     if served[0].by_rows:
-        served = [other for other in part.clips if other.by_rows and other.bound is None]
+        served = [other for other in bounded.parts[task.part].clips if other.by_rows and other.bound is None]
     names = {name for other in served for name in other.names}
-    made = [recipe.function for recipe in planned.recipes if recipe.part == number and names & set(recipe.inputs)]
-    return all(function in RELATIVE for function in made)
+    made = [recipe for recipe in bounded.recipes if recipe.part == task.part and names & set(recipe.inputs)]
+    return all(recipe.function in RELATIVE for recipe in made)
 
 
-def _quantiles(
-    planned: Planned,
-    part: int,
-    clip: int,
-    norm: Norm,
-    share: Fraction,
-    relation: Relation,
-    confidence: Fraction | None,
-) -> Step:
-    bounded = planned.parts[part]
-    of = bounded.clips[clip]
-    ranks = next(rank for rank in bounded.ranks if rank.name in of.names)
-    size = ONE if of.bound is None else of.bound
-    over_groups = Sensitivity(l1=size) if norm == "l1" else Sensitivity(l2=size)
-    moved = over_groups if bounded.keys else Sensitivity.scalar(size)
+def _quantiles(bounded: BoundedQuestion, task: Task, share: Fraction, relation: Relation) -> Step:
+    part, clip = bounded.parts[task.part], bounded.clip_of(task)
+    (ranks,) = [rank for rank in part.ranks if rank.name in clip.names]
+    moved = _moved(ONE if clip.bound is None else clip.bound, bounded.norm, alone=not part.keys)
     mechanism = BinnedQuantiles.from_loss(
-        Pure(share, relation=relation) if norm == "l1" else ZCDP(share, relation=relation),
-        quantiles=_orders(planned, part, of),
+        Pure(share, relation=relation) if bounded.norm == "l1" else ZCDP(share, relation=relation),
+        quantiles=_orders(bounded, task),
         cells=ranks.cells,
         sensitivity=moved,
-        confidence=confidence,
+        confidence=CONFIDENCE if task.kind == "ends" else None,
     )
-    kind, what = ("quantiles", "quantiles") if confidence is None else ("ends", "intervals round quantiles")
-    task = Task(kind=kind, part=part, clip=clip, measures=of.names, scaled=of.bound is None)
-    name = f"{what} from {ranks.name}" + (", in units of the chosen bound" if task.scaled else "")
+    what = "intervals round quantiles" if task.kind == "ends" else "quantiles"
+    name = f"{what} from {ranks.name}{IN_UNITS if task.scaled else ''}"
     return Step(name=name, mechanism=mechanism, sensitivity=moved, task=task)

@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import Literal
 
 from tacit.plan.bounded import Key
-from tacit.plan.expression import Expression
+from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Node
 
-__all__ = ["FUNCTIONS", "Aggregate", "Options", "Order", "Question"]
+__all__ = ["FUNCTIONS", "Aggregate", "LoweredQuestion", "Options", "Order"]
 
 FUNCTIONS = (
     "count",  # of rows, or of values that are not NULL where there is an argument
@@ -46,6 +46,11 @@ class Aggregate:
     group_bounds: tuple[Fraction, Fraction] | None = None  # contribution_bounds_per_group
     text: str = field(default="", compare=False)  # as the analyst wrote it, for errors and quotes
 
+    @property
+    def is_list(self) -> bool:
+        """Whether its value in a group is a list: counts, or the most frequent values."""
+        return self.function == "histogram" or self.top is not None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -53,6 +58,7 @@ class Options:
 
     epsilon: Fraction | None = None
     rho: Fraction | None = None
+    mu_squared: Fraction | None = None
     delta: Fraction | None = None
     max_groups: int | None = None
 
@@ -67,7 +73,7 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class LoweredQuestion:
     """Everything that was asked. Columns of `output`, `having` and `order` are names of keys and aggregates."""
 
     source: Node
@@ -80,3 +86,15 @@ class Question:
     offset: int = 0
     distinct: bool = False
     options: Options = field(default_factory=Options)
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """Names and types of what it gives; a list is written with `[]` after what is in it."""
+        lists = {each.name: each.function for each in self.aggregates if each.is_list}
+        found = []
+        for name, made in self.output:
+            kind = made.facts.type.value
+            if isinstance(made, Column) and made.name in lists:
+                kind = "integer[]" if lists[made.name] == "histogram" else f"{kind}[]"
+            found.append((name, kind))
+        return tuple(found)

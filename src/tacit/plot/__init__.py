@@ -3,8 +3,8 @@
 Altair is imported in this package and nowhere else, and belongs to the extra `tacit[plot]`.
 """
 
-from tacit.plot.answers import Cell, answer, choice, counts, law
-from tacit.plot.attacks import LabelledCurve, Rate, Share, curves, rates, shares
+from tacit.plot.answers import Cell, Rate, answer, choice, counts, law, rates
+from tacit.plot.attacks import LabelledCurve, Share, curves, shares
 from tacit.plot.page import FORMATS, Panel, page, picture_path, write
 from tacit.plot.privacy import PlottedClaim, compare, tradeoff
 

@@ -1,15 +1,16 @@
-"""Lines over one number: how an attack fares as something grows, each with the band that covers it."""
+"""How an attack fares: lines with their bands as something grows, bars with their intervals, pictures it got back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import altair as alt
 
-from tacit.plot.page import BLUE, FAINT, INK, ORANGE, PRIVATE, TRUTH, Panel, headed, records, role
+from tacit.plot.page import BLUE, FAINT, INK, ORANGE, PURPLE, WIDTH, Panel, chart, coloured, headed, records
 
-__all__ = ["LabelledCurve", "Rate", "Share", "curves", "pictures", "rates", "shares"]
+__all__ = ["LabelledCurve", "Share", "curves", "pictures", "shares"]
 
-COLOURS = [ORANGE, BLUE, "#8c6bb1", "#41ab5d", "#737373", "#d6604d"]
+COLOURS = [ORANGE, BLUE, PURPLE, "#41ab5d", "#737373", "#d6604d"]
+PIXEL = 7  # px
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def curves(
     chance: float | None = None,
     logarithmic: bool = False,
     domain: tuple[float, float] | None = (0, 1),
-    width: int = 430,
+    width: int = WIDTH,
 ) -> Panel:
     """All lines in one panel, in the order of COLOURS; `chance` is a rule, `domain` the vertical range."""
     rows = [
@@ -40,13 +41,12 @@ def curves(
         for line in lines
         for i, (x, y) in enumerate(zip(line.x, line.y, strict=True))
     ]
-    names = [line.label for line in lines]
-    key = alt.Legend(title=None, orient="bottom", columns=2, labelLimit=320, symbolOpacity=1)
-    colour = alt.Color("label:N", scale=alt.Scale(domain=names, range=COLOURS[: len(names)]), legend=key)
+    colours = dict(zip((line.label for line in lines), COLOURS, strict=False))
+    colour = coloured("label", colours, orient="bottom", columns=2, labelLimit=320, symbolOpacity=1)
     across = alt.X("x:Q", title=axes[0], scale=alt.Scale(type="log" if logarithmic else "linear", nice=False))
     tall = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale()
     up, bottom = (alt.Y(f"{name}:Q", title=axes[1], scale=tall) for name in ("y", "low"))
-    base = alt.Chart(records(rows))
+    base = chart(rows)
     layers = [
         base.transform_filter("isValid(datum.low)")
         .mark_area(opacity=0.18)
@@ -54,20 +54,15 @@ def curves(
         base.mark_line(point=True).encode(x=across, y=up, color=colour),
     ]
     if chance is not None:
-        guess = alt.Chart(records([{"y": chance, "text": "chance"}]))
+        guess = chart([{"y": chance, "text": "chance"}])
+        words = guess.mark_text(color=FAINT, align="right", dy=-7, fontSize=10)
         layers.append(guess.mark_rule(color=FAINT, strokeDash=[4, 3]).encode(y=up))
-        layers.append(
-            guess.mark_text(color=FAINT, align="right", dy=-7, fontSize=10).encode(
-                x=alt.value(width), y=up, text="text:N"
-            )
-        )
+        layers.append(words.encode(x=alt.value(width), y=up, text="text:N"))
     whole: Panel = alt.layer(*layers).properties(width=width, height=240, title=headed(*title))
     return whole
 
 
-def pictures(
-    rows: Mapping[str, Sequence[Sequence[Sequence[float]]]], *, title: tuple[str, ...], pixel: int = 7
-) -> Panel:
+def pictures(rows: Mapping[str, Sequence[Sequence[Sequence[float]]]], *, title: tuple[str, ...]) -> Panel:
     """A row of grey pictures for each name; each is a list of lines of brightnesses in [0, 1]."""
     data = [
         {"row": name, "column": place, "x": x, "y": y, "shade": round(shade, 3)}
@@ -77,7 +72,7 @@ def pictures(
         for x, shade in enumerate(line)
     ]
     first = next(iter(rows.values()))[0]  # whole pixels, or hairlines show between them
-    width, height = pixel * len(first[0]), pixel * len(first)
+    width, height = PIXEL * len(first[0]), PIXEL * len(first)
     head = alt.Header(labelAngle=0, labelAlign="left", labelColor=INK, labelFontSize=12, labelLimit=260)
     whole: Panel = (
         alt.Chart()
@@ -100,44 +95,6 @@ def pictures(
 
 
 @dataclass(frozen=True)
-class Rate:
-    """A proportion with its label; `low` and `high` are the ends of its error bar, if it has one."""
-
-    label: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-def rates(rows: Sequence[Rate], *, truth: float, title: tuple[str, ...], axis: str, width: int = 430) -> Panel:
-    """One line for each rate; the truth is a rule across all of them."""
-    reach = max(rate.value if rate.high is None else rate.high for rate in rows)
-    data = records(
-        [
-            {
-                "label": rate.label,
-                "value": rate.value,
-                "low": rate.low,
-                "high": rate.high,
-                "role": PRIVATE,
-            }
-            for rate in rows
-        ]
-    )
-    scale = alt.Scale(domain=[0, 1.15 * reach], nice=False)
-    across = alt.X("value:Q", title=axis, scale=scale, axis=alt.Axis(format="%", tickCount=8))
-    down = alt.Y("label:N", title=None, sort=[rate.label for rate in rows], axis=alt.Axis(labelLimit=200))
-    base, barred = alt.Chart(data), alt.Chart(data).transform_filter("isValid(datum.low)")
-    true = alt.Chart(records([{"value": truth, "role": TRUTH}]))
-    return alt.layer(
-        base.mark_bar(opacity=0.18, height=22).encode(x=across, y=down, color=role()),
-        true.mark_rule(strokeWidth=2).encode(x=across, color=role()),
-        barred.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=down, color=role()),
-        barred.mark_point(filled=True, size=90, opacity=1).encode(x=across, y=down, color=role()),
-    ).properties(width=width, height=110, title=headed(*title))
-
-
-@dataclass(frozen=True)
 class Share:
     """One bar, `row` saying which: a share in [0, 1] with the ends of its interval."""
 
@@ -149,29 +106,25 @@ class Share:
     high: float
 
 
-def shares(bars: Sequence[Share], *, title: tuple[str, ...], axis: str, chance: float, width: int = 430) -> Panel:
+def shares(bars: Sequence[Share], *, title: tuple[str, ...], axis: str, chance: float) -> Panel:
     """Bars under each other, by `row` and in it by `label`: orange undefended, blue defended."""
     rows = [
         asdict(bar) | {"role": "private" if bar.defended else "undefended", "text": f"{bar.share:.1%}"} for bar in bars
     ]
     many = len({bar.row for bar in bars}) > 1
-    base = alt.Chart(records(rows))
-    labels = list(dict.fromkeys(bar.row for bar in bars)) if many else list(dict.fromkeys(bar.label for bar in bars))
-    down = alt.Y(f"{'row' if many else 'label'}:N", title=None, sort=labels, axis=alt.Axis(labelLimit=260))
-    across = alt.X(
-        "share:Q",
-        title=axis,
-        scale=alt.Scale(domain=[0, 1.12]),
-        axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
-    )
-    key = alt.Legend(title=None, orient="top")
-    colour = alt.Color("role:N", scale=alt.Scale(domain=["undefended", "private"], range=[ORANGE, BLUE]), legend=key)
+    base = chart(rows)
+    name = "row" if many else "label"
+    labels = list(dict.fromkeys(getattr(bar, name) for bar in bars))
+    down = alt.Y(f"{name}:N", title=None, sort=labels, axis=alt.Axis(labelLimit=260))
+    ticks = alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
+    across = alt.X("share:Q", title=axis, scale=alt.Scale(domain=[0, 1.12]), axis=ticks)
+    colour = coloured("role", {"undefended": ORANGE, "private": BLUE}, orient="top")
     beside = {"yOffset": alt.YOffset("role:N", sort=["undefended", "private"])} if many else {}
-    guess = alt.Chart(records([{"share": chance, "text": "chance"}]))
+    guess = chart([{"share": chance, "text": "chance"}])
     return alt.layer(
         base.mark_bar(opacity=0.55).encode(x=across, y=down, color=colour, **beside),
         base.mark_rule(color=INK).encode(x=alt.X("low:Q", title=axis), x2="high:Q", y=down, **beside),
         base.mark_text(align="left", dx=6, color=INK).encode(x=alt.X("high:Q"), y=down, text="text:N", **beside),
         guess.mark_rule(color=FAINT, strokeDash=[4, 3]).encode(x=across),
         guess.mark_text(color=FAINT, align="left", dx=4, fontSize=10).encode(x=across, y=alt.value(-6), text="text:N"),
-    ).properties(width=width, height=alt.Step(24 if many else 40), title=headed(*title))
+    ).properties(width=WIDTH, height=alt.Step(24 if many else 40), title=headed(*title))

@@ -13,7 +13,7 @@ from pathlib import Path
 import altair as alt
 
 from tacit.base import InputError
-from tacit.plot.page import Panel, styled, svg
+from tacit.plot.page import Panel, output_path, styled, svg
 
 __all__ = ["Picture", "ReportTable", "Section", "pictured", "report", "report_path", "write_report"]
 
@@ -111,26 +111,15 @@ def report(title: str, *, lead: Sequence[str], sections: Sequence[Section], cont
         body.append(_table(contents, rows, "wide contents"))
     for number, section in enumerate(sections, 1):
         body += _section(section, number)
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"<style>\n{STYLE}\n</style>",
-            "</head>",
-            "<body>",
-            "<main>",
-            *body,
-            "</main>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    head = [
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>",
+        f"<style>\n{STYLE}\n</style>",
+    ]
+    start = ["<!doctype html>", '<html lang="en">', "<head>", *head, "</head>", "<body>", "<main>"]
+    return "\n".join([*start, *body, "</main>", "</body>", "</html>", ""])
 
 
 def _section(section: Section, number: int) -> list[str]:
@@ -164,13 +153,7 @@ def _figure(picture: Picture, prefix: str) -> str:
 
 def report_path(path: Path) -> Path:
     """`path` if a report can be written there, else an error that says why: to be asked before anything runs."""
-    if path.suffix.lower() not in {".html", ".htm"}:
-        raise InputError(f'"{path.name}" must end in .html: reports are written as HTML')
-    if not path.parent.is_dir():
-        raise InputError(f'there is no directory "{path.parent}" to write {path.name} in: create it first')
-    if path.is_dir():
-        raise InputError(f'"{path}" is a directory: name a file to write the report to')
-    return path
+    return output_path(path, (".html", ".htm"), "reports are written as HTML")
 
 
 def write_report(page: str, path: Path) -> None:

@@ -2,10 +2,9 @@
 
 from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, Terms
 from tacit.policy.column import Column
-from tacit.policy.dataset import Dataset, EngineName
 from tacit.policy.decide import Grant
 from tacit.policy.kind import ColumnType
-from tacit.policy.model import Policy, Where
+from tacit.policy.model import Dataset, EngineName, Policy, Where
 from tacit.policy.privacy import Analyst, Group, Privacy
 from tacit.policy.read import load, parse
 from tacit.policy.reference import Blank, blanks, notes

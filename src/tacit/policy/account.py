@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import floor
 
 from tacit.base import Denied, InputError, Relation
-from tacit.loss import Cost
+from tacit.loss import ZCDP, Approx, Cost, Loss, Pure
 
 __all__ = ["DATASET", "Account", "Amount", "Currency", "Limit", "Terms", "analyst_holder", "group_holder"]
 
@@ -18,15 +18,31 @@ class Currency(StrEnum):
 
     EPSILON = "epsilon"
     RHO = "rho"
+    MU_SQUARED = "mu_squared"
 
     @property
     def decimals(self) -> int:
         return Cost.DECIMALS[self.value]
 
+    @property
+    def concentrated(self) -> bool:
+        """Whether an amount is the square of a noise: of its error too, and an (ε, δ) only at a δ above 0."""
+        return self is not Currency.EPSILON
+
+    def loss(self, spend: Fraction, delta: Fraction, *, relation: Relation, unit: str) -> Loss:
+        """What so much means for one unit, `delta` being the programs' own."""
+        if self is Currency.RHO:
+            return ZCDP(spend, delta=delta, relation=relation, unit=unit)
+        if self is Currency.MU_SQUARED:
+            return ZCDP(spend / 2, delta=delta, mu_squared=spend, relation=relation, unit=unit)
+        if delta:
+            return Approx(spend, delta, relation=relation, unit=unit)
+        return Pure(spend, relation=relation, unit=unit)
+
 
 @dataclass(frozen=True, order=False)
 class Amount:
-    """A sum of privacy in whole numbers: `spend` in 10^−12 of ε or 10^−18 of ρ, `delta` in 10^−30."""
+    """A sum of privacy in whole numbers: `spend` in 10^−12 of ε or 10^−18 of ρ or μ², `delta` in 10^−30."""
 
     spend: int
     delta: int = 0
@@ -40,12 +56,13 @@ class Amount:
     @classmethod
     def of(cls, cost: Cost, currency: Currency) -> "Amount":
         """A cost in this currency; costs lie on the grid already, so nothing is rounded."""
-        value = cost.epsilon if currency is Currency.EPSILON else cost.rho
+        value = getattr(cost, currency.value)
         if value is None:
-            other = "rho" if currency is Currency.EPSILON else "epsilon"
+            known = " and ".join(other for other in Currency if getattr(cost, other.value) is not None)
             raise Denied(
-                f"this dataset is paid for in {currency}, and the program has only {other}: choose another mechanism "
-                f"(Laplace noise has an epsilon, Gaussian noise has a rho), or price it as a whole with cost_at"
+                f"this dataset is paid for in {currency}, and the program has only {known}: choose another mechanism "
+                "(Laplace noise has all three, Gaussian noise has a rho and a mu_squared; sampled and adaptive steps "
+                "have no mu_squared), or give the program a delta, to be priced as a whole"
             )
         return cls(_whole(value, currency.decimals), _whole(cost.delta, Cost.DECIMALS["delta"]))
 
@@ -57,9 +74,15 @@ class Amount:
     def cost(self, currency: Currency, *, relation: Relation, unit: str) -> Cost:
         """The same as a cost that names this currency alone."""
         value, delta = Fraction(self.spend, 10**currency.decimals), Fraction(self.delta, 10 ** Cost.DECIMALS["delta"])
-        if currency is Currency.EPSILON:
-            return Cost(epsilon=value, delta=delta, relation=relation, unit=unit)
-        return Cost(rho=value, delta=delta, relation=relation, unit=unit)
+        amounts: dict[str, Fraction] = {currency.value: value, "delta": delta}
+        return Cost(**amounts, relation=relation, unit=unit)
+
+    def json(self, currency: Currency) -> dict[str, str]:
+        """Exact decimals as text."""
+        return {
+            currency.value: _decimal(self.spend, currency.decimals),
+            "delta": _decimal(self.delta, Cost.DECIMALS["delta"]),
+        }
 
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(self.spend + other.spend, self.delta + other.delta)
@@ -70,6 +93,11 @@ class Amount:
     def left(self, limit: "Amount") -> "Amount":
         """What the limit still allows after this, at least nothing."""
         return Amount(max(0, limit.spend - self.spend), max(0, limit.delta - self.delta))
+
+
+def _decimal(value: int, digits: int) -> str:
+    text = str(value).rjust(digits + 1, "0")
+    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
 
 
 def _whole(value: Fraction, decimals: int) -> int:

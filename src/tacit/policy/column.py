@@ -1,21 +1,21 @@
 """One column: what it holds, and what may be said about it without looking at the data."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.base import PolicyError, Problem
-from tacit.base.declare import declare
+from tacit.base.problem import declare
 from tacit.policy import kind
-from tacit.policy.declaration import Declaration, key, number, quoted, shown
+from tacit.policy.declaration import Declaration, declared, number, quoted, setting, shown
 from tacit.policy.kind import ColumnType
 
 __all__ = ["Column"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@declared
 class Column(Declaration):
     """What is declared of a column. Everything is optional; a question that needs what is missing is refused.
 
@@ -23,102 +23,79 @@ class Column(Declaration):
     a `PolicyError` that names the column, the question and what to write.
     """
 
-    type: ColumnType | None = field(
+    type: ColumnType | None = setting(
+        "What the column holds. `timestamp` is without a time zone; one with a zone is read in UTC.",
+        kind.choice(ColumnType),
+        example='"decimal"',
         default=None,
-        metadata=key(
-            "What the column holds. `timestamp` is without a time zone; one with a zone is read in UTC.",
-            kind.choice(ColumnType),
-            example='"decimal"',
-        ),
     )
-    bounds: tuple[Any, Any] | None = field(
+    bounds: tuple[Any, Any] | None = setting(
+        "The range values are clamped to, chosen from public knowledge and not from the data. Values "
+        "outside count as the nearer end. For integers, decimals, floats, dates and timestamps.",
+        kind.pair,
+        example="[0, 5000]",
         default=None,
-        metadata=key(
-            "The range values are clamped to, chosen from public knowledge and not from the data. Values "
-            "outside count as the nearer end. For integers, decimals, floats, dates and timestamps.",
-            kind.pair,
-            example="[0, 5000]",
-        ),
     )
-    step: Fraction | None = field(
+    step: Fraction | None = setting(
+        "The grid values are rounded to, so that sums are whole numbers of steps. Integers have 1; a "
+        "decimal or a float without one gets a fine one. Both bounds must be multiples of it.",
+        kind.number(above=0),
+        example='"0.01"',
         default=None,
-        metadata=key(
-            "The grid values are rounded to, so that sums are whole numbers of steps. Integers have 1; a "
-            "decimal or a float without one gets a fine one. Both bounds must be multiples of it.",
-            kind.number(above=0),
-            example='"0.01"',
-        ),
     )
-    typical: Fraction | None = field(
+    typical: Fraction | None = setting(
+        "A usual value, as a public guess. With a declared `clip_rows`, averages over people are measured from it: "
+        "people whose values lie near it fill little of their clip, so a good guess and a small clip make averages "
+        "several times more exact. A bad guess makes them less so, and never less private. Where `clip_rows` is "
+        '`"private"` such a value is found for a small part of the price.',
+        kind.number(),
+        example="40",
         default=None,
-        metadata=key(
-            "A usual value, as a public guess. With a declared `clip_rows`, averages over people are measured from it: "
-            "people whose values lie near it fill little of their clip, so a good guess and a small clip make averages "
-            "several times more exact. A bad guess makes them less so, and never less private.",
-            kind.number(),
-            example="40",
-        ),
     )
-    nullable: bool = field(
+    nullable: bool = setting(
+        "Whether a value may be missing. `false` leaves out rows in which it is, or is NaN.",
+        kind.yes,
+        example="false",
         default=True,
-        metadata=key(
-            "Whether a value may be missing. `false` is a promise.",
-            kind.yes,
-            example="false",
-        ),
     )
-    keys: tuple[Any, ...] | None = field(
+    group_keys: tuple[Any, ...] | None = setting(
+        "All the values this column can have, as known to everybody. Grouping by it shows every one of "
+        "them, also those that nobody has; other values are left out.",
+        kind.points,
+        example='["east", "west"]',
         default=None,
-        metadata=key(
-            "All the values this column can have, as known to everybody. Grouping by it shows every one of "
-            "them, also those that nobody has; other values are left out.",
-            kind.points,
-            example='["east", "west"]',
-        ),
     )
-    hidden: bool = field(
+    hidden: bool = setting("The column cannot be used in a question at all.", kind.yes, example="true", default=False)
+    clip: Fraction | str | None = setting(
+        "The most that one unit adds to a sum of this column, over all groups together, as the length of "
+        "the vector of its sums in each group (in the norm of the noise: l2 for Gaussian, l1 for "
+        'Laplace). More is scaled down. `"private"` finds a good value with a small part of the price of '
+        "each question.",
+        kind.norm,
+        example="8000",
+        default=None,
+    )
+    per_group: tuple[Any, Any] | None = setting(
+        "For use with the table's `max_groups`: the range of one unit's sum of this column in one group.",
+        kind.pair,
+        example="[0, 500]",
+        default=None,
+    )
+    unique: bool = setting(
+        "Of a public table: no value occurs twice in this column, so that a join on it gives a row at most one "
+        "match and tables in which each row is a unit can be joined too. It is not taken on trust: in such a "
+        "join, values that do occur twice match nothing.",
+        kind.yes,
+        example="true",
         default=False,
-        metadata=key(
-            "The column cannot be used in a question at all.",
-            kind.yes,
-            example="true",
-        ),
-    )
-    clip: Fraction | str | None = field(
-        default=None,
-        metadata=key(
-            "The most that one unit adds to a sum of this column, over all groups together, as the length of "
-            "the vector of its sums in each group (in the norm of the noise: l2 for Gaussian, l1 for "
-            'Laplace). More is scaled down. `"private"` finds a good value with a small part of the price of '
-            "each question.",
-            kind.norm,
-            example="8000",
-        ),
-    )
-    per_group: tuple[Any, Any] | None = field(
-        default=None,
-        metadata=key(
-            "For use with the table's `max_groups`: the range of one unit's sum of this column in one group.",
-            kind.pair,
-            example="[0, 500]",
-        ),
-    )
-    unique: bool = field(
-        default=False,
-        metadata=key(
-            "Of a public table: no value occurs twice in this column, so that a join on it gives a row at most one "
-            "match and tables in which each row is a unit can be joined too. It is not taken on trust: in such a "
-            "join, values that do occur twice match nothing.",
-            kind.yes,
-            example="true",
-        ),
     )
     name: str = ""
     table: str = ""
 
+    renamed: ClassVar[Mapping[str, str]] = {"keys": "group_keys"}
     removed: ClassVar[Mapping[str, str]] = {
         "public": "public is not for columns, since nothing can check that a set of values depends on no one person: "
-        "remove it, and list the values as keys = […]; without keys, groups are found privately"
+        "remove it, and list the values as group_keys = […]; without them, groups are found privately"
     }
 
     def known_as(self, name: str) -> "Column":
@@ -134,8 +111,8 @@ class Column(Declaration):
         return Fraction(1) if self.step is None and self.type is ColumnType.INTEGER else self.step
 
     def contradictions(self) -> Iterator[Problem]:
-        if self.hidden and self.keys is not None:
-            yield Problem(("hidden",), "hidden = true contradicts keys: keep one of them")
+        if self.hidden and self.group_keys is not None:
+            yield Problem(("hidden",), "hidden = true contradicts group_keys: keep one of them")
         if self.hidden and self.unique:
             yield Problem(("hidden",), "hidden = true contradicts unique = true: keep one of them")
         if self.unique and self.type is None:
@@ -164,7 +141,7 @@ class Column(Declaration):
         if self.type is None:
             yield Problem((word,), f"{written} need a type to go with them: add type = …")
         elif self.type in (ColumnType.TEXT, ColumnType.BOOLEAN):
-            keys = ", or list the values as keys" if self.type is ColumnType.TEXT else ""
+            keys = ", or list the values as group_keys" if self.type is ColumnType.TEXT else ""
             yield Problem((word,), f"{written} are not for {self.type} columns: remove them{keys}")
         elif not all(self._suits(end) for end in pair):
             yield Problem((word,), f"{written} do not suit type = {quoted(self.type)}: write {EXAMPLES[self.type]}")
@@ -191,22 +168,24 @@ class Column(Declaration):
                 return
 
     def _suiting_keys(self) -> Iterator[Problem]:
-        if self.keys is None:
+        if self.group_keys is None:
             return
+        written = f"group_keys = {shown(self.group_keys)}"
         if self.type is None:
-            yield Problem(("keys",), "keys need a type to go with them: add type = …")
+            yield Problem(("group_keys",), "group_keys need a type to go with them: add type = …")
         elif self.type in (ColumnType.FLOAT, ColumnType.TIMESTAMP):
-            yield Problem(("keys",), f"keys are not for {self.type} columns, whose values hardly repeat: use bounds")
-        elif not all(self._suits(item) for item in self.keys):
-            yield Problem(("keys",), f"keys = {shown(self.keys)} do not suit type = {quoted(self.type)}")
-        elif len(set(self.keys)) < len(self.keys):
-            yield Problem(("keys",), "keys name a value twice")
-        elif self.bounds is not None and all(map(self._suits, self.bounds)) and any(map(self._cut, self.keys)):
-            yield Problem(("keys",), f"keys = {shown(self.keys)} lie outside bounds = {shown(self.bounds)}: widen them")
-        elif self.grid is not None and any(_off(item, self.grid) for item in self.keys):
+            told = f"group_keys are not for {self.type} columns, whose values hardly repeat: use bounds"
+            yield Problem(("group_keys",), told)
+        elif not all(self._suits(item) for item in self.group_keys):
+            yield Problem(("group_keys",), f"{written} do not suit type = {quoted(self.type)}")
+        elif len(set(self.group_keys)) < len(self.group_keys):
+            yield Problem(("group_keys",), "group_keys name a value twice")
+        elif self.bounds is not None and all(map(self._suits, self.bounds)) and any(map(self._cut, self.group_keys)):
+            yield Problem(("group_keys",), f"{written} lie outside bounds = {shown(self.bounds)}: widen them")
+        elif self.grid is not None and any(_off(item, self.grid) for item in self.group_keys):
             yield Problem(
-                ("keys",),
-                f"keys = {shown(self.keys)} are not on the grid of step = {number(self.grid)}: write a finer step",
+                ("group_keys",),
+                f"{written} are not on the grid of step = {number(self.grid)}: write a finer step",
             )
 
     def _cut(self, value: Any) -> bool:
@@ -250,7 +229,7 @@ class Column(Declaration):
 
     def _missing(self, what: str, question: str, so: str, fix: str) -> PolicyError:
         verb = "have" if what == "bounds" else "has"
-        argument = f'pass {what if what in ("bounds", "keys") else what + "s"}={{"{self.name}": …}}'
+        argument = f'pass {what if what in ("bounds", "group_keys") else what + "s"}={{"{self.name}": …}}'
         return PolicyError(
             f"{self.place}: {what} {verb} not been declared, so {question} {so}: "
             + declare(f"declare {fix} in the policy", argument)

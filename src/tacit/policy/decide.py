@@ -13,17 +13,27 @@ from typing import TYPE_CHECKING
 from tacit.base import Denied, InputError, LossError, Relation
 from tacit.base.number import short
 from tacit.loss import Cost, cost_at
-from tacit.policy.account import DATASET, Account, Amount, Limit, Terms, analyst_holder, group_holder
+from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, Terms, analyst_holder, group_holder
 from tacit.policy.declaration import instead, quoted
 from tacit.policy.privacy import ANYBODY, Analyst, name_of
 from tacit.program import Program
 
-__all__ = ["Grant", "decide", "holder_of", "least_price", "limits_of", "terms"]
+__all__ = [
+    "CURATOR",
+    "Grant",
+    "askable_tables",
+    "decide",
+    "decide_for_curator",
+    "holder_of",
+    "least_price",
+    "limits_of",
+    "terms",
+]
 
 if TYPE_CHECKING:
     from tacit.policy.model import Policy
 
-
+CURATOR = "(curator)"  # whom the dataset's own releases are charged to; nobody may ask under this name
 LOOKS = 1000  # questions that the smallest limit allows, where no least price was declared
 
 
@@ -72,10 +82,6 @@ def _dataset(policy: "Policy") -> Limit:
     return Limit(holder=DATASET, total=privacy.total, each=each)
 
 
-if TYPE_CHECKING:
-    from tacit.policy.model import Policy
-
-
 @dataclass(frozen=True, kw_only=True)
 class Grant:
     """Leave to run one program: the account that pays, the amount, and the policy it rests on."""
@@ -105,6 +111,18 @@ def decide(policy: "Policy", analyst: str, program: Program, cost: Cost | None =
     return Grant(account=account, amount=amount, cost=price, program=program.hash, policy=policy.hash)
 
 
+def decide_for_curator(policy: "Policy", program: Program) -> Grant:
+    """Leave for a release that the dataset itself pays for, such as a profile: its limit binds, and no analyst's."""
+    _neighbours(policy, program)
+    price = _price(program, None)
+    amount = Amount.of(price, policy.privacy.currency)
+    whole = _dataset(policy)
+    _alone(policy, amount, whole)
+    limits = (whole, Limit(holder=analyst_holder(CURATOR), total=whole.total))
+    account = Account(people=policy.dataset.identity, analyst=CURATOR, limits=limits, policy=policy.hash)
+    return Grant(account=account, amount=amount, cost=price, program=program.hash, policy=policy.hash)
+
+
 def holder_of(policy: "Policy", analyst: str) -> tuple[str, Analyst]:
     """The one spelling of an analyst's name, and what is declared of them; `Denied` if that is nothing."""
     try:
@@ -113,6 +131,8 @@ def holder_of(policy: "Policy", analyst: str) -> tuple[str, Analyst]:
         raise Denied(f"the analyst's name {error}") from None
     if name == ANYBODY:
         raise Denied('"*" stands for anybody and is nobody: ask under a name')
+    if name == CURATOR:
+        raise Denied(f"{quoted(CURATOR)} is the dataset itself and asks nothing: ask under another name")
     holder = policy.analysts.get(name) or policy.analysts.get(ANYBODY)
     if holder is None:
         raise Denied(
@@ -122,13 +142,18 @@ def holder_of(policy: "Policy", analyst: str) -> tuple[str, Analyst]:
     return name, holder
 
 
-def _tables(policy: "Policy", name: str, analyst: Analyst, program: Program) -> None:
-    if not program.tables:
-        raise Denied("the program does not name the tables it reads: state tables=(…) in it")
+def askable_tables(policy: "Policy", analyst: Analyst) -> set[str]:
+    """The tables on the lists of an analyst and of their groups, or all where there is no list; and public ones."""
     lists = [holder.tables for holder in (analyst, *(policy.groups[group] for group in analyst.groups))]
     given = [tables for tables in lists if tables is not None]
     allowed = {table for tables in given for table in tables} if given else set(policy.tables)
-    allowed |= {key for key, table in policy.tables.items() if table.public}
+    return allowed | {name for name, table in policy.tables.items() if table.public}
+
+
+def _tables(policy: "Policy", name: str, analyst: Analyst, program: Program) -> None:
+    if not program.tables:
+        raise Denied("the program does not name the tables it reads: state tables=(…) in it")
+    allowed = askable_tables(policy, analyst)
     for table in program.tables:
         if table not in policy.tables:
             hint = instead(table, sorted(allowed), those="tables you may ask")
@@ -142,10 +167,10 @@ def _tables(policy: "Policy", name: str, analyst: Analyst, program: Program) -> 
         return
     for table in program.tables:
         declared = policy.tables[table]
-        if not (declared.public or declared.unit or declared.each_row_is_a_unit):
+        if not (declared.public or declared.unit_column or declared.each_row_is_a_unit):
             raise Denied(
                 f"table {quoted(table)} does not say whose rows they are, so nobody would be protected: the curator "
-                "must declare its unit"
+                "must declare its unit_column"
             )
 
 
@@ -172,7 +197,7 @@ def _price(program: Program, cost: Cost | None) -> Cost:
         raise Denied(
             "the cost speaks of another relation or unit than the program: take it from the program's own loss"
         )
-    if not all(_proven(cost, program, word) for word in ("epsilon", "rho") if getattr(cost, word) is not None):
+    if not all(_proven(cost, program, word) for word in Currency if getattr(cost, word) is not None):
         raise Denied(
             "the cost is less than what the program is known to cost: leave it out, or use cost_at(program.loss, delta)"
         )

@@ -5,20 +5,21 @@ are driven by these fields, so a key exists in all of them or in none.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from enum import Enum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from tacit.base import InputError, PolicyError, Problem
 from tacit.policy.kind import Kind, text
 
 __all__ = [
     "Declaration",
+    "declared",
     "duration",
     "instead",
     "key",
@@ -30,9 +31,11 @@ __all__ = [
     "read_values",
     "required",
     "section",
+    "setting",
     "shown",
 ]
 
+T = TypeVar("T")
 WIDE = 60
 
 
@@ -120,6 +123,17 @@ def key(words: str, kind: Kind, *, example: str = "") -> dict[str, Any]:
     return {"words": words, "kind": kind, "example": example}
 
 
+def setting(words: str, kind: Kind, *, example: str, default: Any = MISSING) -> Any:
+    """The field of such a key; without a default it must be in the file."""
+    return field(default=default, metadata=key(words, kind, example=example))
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field, setting))
+def declared(part: type[T]) -> type[T]:
+    """A frozen dataclass with named arguments, whose fields may be a `setting`."""
+    return dataclass(frozen=True, kw_only=True)(part)
+
+
 def section(words: str, part: type) -> dict[str, Any]:
     """Metadata of a table of the file that is a declaration of its own."""
     return {"words": words, "part": part, "many": False}
@@ -166,10 +180,12 @@ def read_values(part: type, given: Mapping[str, object]) -> tuple[dict[str, Any]
 class Declaration:
     """A part of a policy, checked when it is made: each value by its kind, then `contradictions` between them.
 
-    `removed` holds keys that older files may have, each with what to write instead.
+    `removed` holds keys that older files may have, each with what to write instead; `renamed` those that are still
+    read, each with its name now.
     """
 
     removed: ClassVar[Mapping[str, str]] = {}
+    renamed: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         good, problems = read_values(type(self), {item.name: getattr(self, item.name) for item in keys(type(self))})

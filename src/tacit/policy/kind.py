@@ -198,20 +198,22 @@ def _norm(value: object) -> Fraction | str:
     return found
 
 
-def _time(value: object, example: str) -> timedelta:
-    if isinstance(value, timedelta):
-        return value
-    matched = SPAN.fullmatch(value) if isinstance(value, str) else None
-    if matched is None:
-        raise InputError(f'must be a span such as "{example}": a number of seconds, minutes, hours, days or weeks')
-    return int(matched[1]) * timedelta(**{f"{matched[2]}s": 1})
+def _spans(example: str, *, step: str, most: timedelta, limits: str) -> Kind:
+    """Whole numbers of a step, up to the most; `limits` says both."""
 
+    def read(value: object) -> timedelta:
+        matched = SPAN.fullmatch(value if isinstance(value, str) else "")
+        if isinstance(value, timedelta):
+            found = value
+        elif matched is not None:
+            found = int(matched[1]) * timedelta(**{f"{matched[2]}s": 1})
+        else:
+            raise InputError(f'must be a span such as "{example}": a number of seconds, minutes, hours, days or weeks')
+        if not timedelta(0) < found <= most or found % timedelta(**{step: 1}):
+            raise InputError(f"must be whole {limits}")
+        return found
 
-def _span(value: object) -> timedelta:
-    found = _time(value, "90 days")
-    if not timedelta(0) < found <= timedelta(days=36_525) or found % timedelta(minutes=1):
-        raise InputError("must be whole minutes, at least one and at most a hundred years")
-    return found
+    return Kind(f'span such as "{example}"', read)
 
 
 def sign(*, absent: bool = False) -> Kind:
@@ -246,13 +248,6 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _short(value: object) -> timedelta:
-    found = _time(value, "30 seconds")
-    if not timedelta(0) < found <= timedelta(days=1) or found % timedelta(seconds=1):
-        raise InputError("must be whole seconds, at least one and at most a day")
-    return found
-
-
 whole = Kind("whole number", _whole)
 yes = Kind("true or false", _yes)
 text = Kind("text", _text)
@@ -262,10 +257,12 @@ labels = Kind("list of text", _list(_name))
 pair = Kind("[lower, upper]", _pair)
 points = Kind("list of values", _points)
 norm = Kind('number or "private"', _norm)
-span = Kind('span such as "90 days"', _span)
+span = _spans(
+    "90 days", step="minutes", most=timedelta(days=36_525), limits="minutes, at least one and at most a hundred years"
+)
+short = _spans("30 seconds", step="seconds", most=timedelta(days=1), limits="seconds, at least one and at most a day")
 texts = Kind("text or list of text", _texts)
 titles = Kind("true or list of text", _titles)
-short = Kind('span such as "30 seconds"', _short)
 
 
 class ColumnType(StrEnum):

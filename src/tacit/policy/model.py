@@ -1,24 +1,80 @@
-"""A policy: everything a curator declares about one dataset. In Python, or read from `tacit.toml`."""
+"""A policy: everything a curator declares about one dataset. In Python, or read from `tacit.toml`.
+
+The dataset itself is here too: its name, the people in it, and where it lies.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
-from tacit.base import PolicyError, Problem, warn_of_delta
+from tacit.base import PolicyError, Problem, cached_property, warn_of_delta
 from tacit.loss import Cost
+from tacit.policy import kind
 from tacit.policy.account import Terms
-from tacit.policy.dataset import Dataset
 from tacit.policy.decide import Grant, decide, terms
-from tacit.policy.declaration import Declaration, instead, listing, quoted, section
+from tacit.policy.declaration import Declaration, declared, instead, listing, quoted, section, setting
 from tacit.policy.privacy import Analyst, Group, Privacy
-from tacit.policy.source import filled, is_file, is_url, located
+from tacit.policy.source import VARIABLE, filled, is_file, is_url, located
 from tacit.policy.table import Table, alike
 from tacit.policy.write import content, written
 from tacit.program import Program, canonical
 
-__all__ = ["Policy", "Where", "references"]
+__all__ = ["Dataset", "EngineName", "Policy", "Where", "references"]
+
+
+class EngineName(StrEnum):
+    """What runs the questions."""
+
+    DUCKDB = "duckdb"
+    POSTGRES = "postgres"
+    SPARK = "spark"
+
+
+@declared
+class Dataset(Declaration):
+    """One body of data about one set of people."""
+
+    name: str = setting("What the dataset is called.", kind.name, example='"clinic"')
+    people: str | None = setting(
+        "The people the budget belongs to. Two datasets about the same people name the same `people` and "
+        "share one budget. Default: the dataset's name.",
+        kind.name,
+        example='"patients of the clinic"',
+        default=None,
+    )
+    engine: EngineName = setting(
+        "What runs the questions.", kind.choice(EngineName), example='"duckdb"', default=EngineName.DUCKDB
+    )
+    source: str | None = setting(
+        "Where the data is: a file or folder, relative to the policy file, or a URL for postgres and "
+        "spark. `${NAME}` is filled from the environment, so that no password stands in the file.",
+        kind.text,
+        example='"clinic.duckdb"',
+        default=None,
+    )
+    ledger: str = setting(
+        "Where spending is written down: a file, relative to the policy file, or a postgresql:// URL.",
+        kind.text,
+        example='"clinic.ledger"',
+        default="tacit.ledger",
+    )
+
+    @property
+    def identity(self) -> str:
+        """Whose budget it is."""
+        return self.people or self.name
+
+    def contradictions(self) -> Iterator[Problem]:
+        if self.engine is EngineName.POSTGRES and self.source and not VARIABLE.search(self.source):
+            if not is_url(self.source) or not self.source.startswith("postgres"):
+                yield Problem(
+                    ("source",),
+                    f'source = {quoted(self.source)} must be a URL for engine = "postgres": postgresql://user@host/name',
+                )
+        elif self.engine is EngineName.DUCKDB and self.source and self.source.startswith("postgres"):
+            yield Problem(("source",), 'source is a PostgreSQL URL: write engine = "postgres"')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +86,7 @@ class Where:
     name: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@declared
 class Policy(Declaration):
     """One dataset, what its people are promised, and who may ask. Made whole or not at all.
 
@@ -39,41 +95,21 @@ class Policy(Declaration):
     for a question.
     """
 
-    dataset: Dataset = field(
-        metadata=section(
-            "The data, and the people in it.",
-            Dataset,
-        )
-    )
-    privacy: Privacy = field(
-        metadata=section(
-            "What the people are promised.",
-            Privacy,
-        )
-    )
+    dataset: Dataset = field(metadata=section("The data, and the people in it.", Dataset))
+    privacy: Privacy = field(metadata=section("What the people are promised.", Privacy))
     tables: Mapping[str, Table] = field(
         default_factory=dict,
-        metadata=listing(
-            "The tables that questions may use, by name.",
-            Table,
-            "table",
-        ),
+        metadata=listing("The tables that questions may use, by name.", Table, "table"),
     )
     analysts: Mapping[str, Analyst] = field(
         default_factory=dict,
         metadata=listing(
-            'Who may ask, by name. `[analysts."*"]` is anybody else; without it nobody else may.',
-            Analyst,
-            "analyst",
+            'Who may ask, by name. `[analysts."*"]` is anybody else; without it nobody else may.', Analyst, "analyst"
         ),
     )
     groups: Mapping[str, Group] = field(
         default_factory=dict,
-        metadata=listing(
-            "Limits that several analysts share, by name.",
-            Group,
-            "group",
-        ),
+        metadata=listing("Limits that several analysts share, by name.", Group, "group"),
     )
     file: str = field(default="", compare=False)  # how messages call it
     folder: Path | None = field(default=None, compare=False)  # what relative paths are relative to

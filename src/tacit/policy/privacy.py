@@ -1,15 +1,14 @@
 """What is promised to the people of a dataset, and how much of it may ever be spent."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from fractions import Fraction
 
 from tacit.base import Problem, Relation
-from tacit.loss import ZCDP, Approx, Loss, Pure
+from tacit.loss import Loss
 from tacit.policy import kind
 from tacit.policy.account import Amount, Currency, Limit
-from tacit.policy.declaration import Declaration, key, number
+from tacit.policy.declaration import Declaration, declared, number, setting
 
 __all__ = ["ANYBODY", "LEAST", "MONEY", "Analyst", "Group", "Privacy", "name_of"]
 
@@ -17,123 +16,83 @@ MONEY = kind.number(above=0, most=10**6)
 LEAST = kind.number(least=0, most=10**6)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declared
 class Privacy(Declaration):
     """The unit, the currency, and the total."""
 
-    currency: Currency = field(
-        metadata=key(
-            "What questions are paid in. `rho` (zero-concentrated DP) suits Gaussian noise and many "
-            "questions; `epsilon` suits Laplace noise and few. It cannot be changed once the ledger is "
-            "opened.",
-            kind.choice(Currency),
-            example='"rho"',
-        )
+    currency: Currency = setting(
+        "What questions are paid in. `rho` (zero-concentrated DP) suits Gaussian noise and many "
+        "questions, and everything that tacit does has one; `mu_squared` (Gaussian DP, μ²) holds about 15 % more of "
+        "the same questions, and has no room for sampled or adaptive programs; `epsilon` suits Laplace noise "
+        "and a few numbers in all (about a dozen). It cannot be changed once the ledger is opened.",
+        kind.choice(Currency),
+        example='"rho"',
     )
-    budget: Fraction = field(
-        metadata=key(
-            "The most that all analysts together may spend, in the currency.",
-            MONEY,
-            example="0.5",
-        )
-    )
-    delta: Fraction = field(
+    budget: Fraction = setting("The most that all analysts together may spend, in the currency.", MONEY, example="0.5")
+    delta: Fraction = setting(
+        "The δ of the promise (ε, δ): the chance that it fails. Far below 1 divided by the number of "
+        "people. `rho` and `mu_squared` need one; `epsilon` does without unless a mechanism has its own.",
+        kind.number(least=0, below=1),
+        example="1e-6",
         default=Fraction(0),
-        metadata=key(
-            "The δ of the promise (ε, δ): the chance that it fails. Far below 1 divided by the number of "
-            "people. `rho` needs one; `epsilon` does without unless a mechanism has its own.",
-            kind.number(least=0, below=1),
-            example="1e-6",
-        ),
     )
-    slack: Fraction | None = field(
+    slack: Fraction | None = setting(
+        "The part of `delta` that questions may spend as their own δ (finding groups privately does). "
+        "Default: half of `delta` for rho and mu_squared, which need the rest to be stated as (ε, δ); all of it for "
+        "epsilon.",
+        kind.number(least=0, below=1),
+        example="5e-7",
         default=None,
-        metadata=key(
-            "The part of `delta` that questions may spend as their own δ (finding groups privately does). "
-            "Default: half of `delta` for rho, which needs the rest to be stated as (ε, δ); all of it for "
-            "epsilon.",
-            kind.number(least=0, below=1),
-            example="5e-7",
-        ),
     )
-    unit: str = field(
-        default="person",
-        metadata=key(
-            "One protected person, as a noun for people to read.",
-            kind.name,
-            example='"patient"',
-        ),
+    unit: str = setting(
+        "One protected person, as a noun for people to read.", kind.name, example='"patient"', default="person"
     )
-    relation: Relation = field(
+    relation: Relation = setting(
+        "What is hidden: that a unit is there at all (`add_remove`), or what its data says, the number of"
+        " units being public (`replace`).",
+        kind.choice(Relation),
+        example='"add_remove"',
         default=Relation.ADD_REMOVE,
-        metadata=key(
-            "What is hidden: that a unit is there at all (`add_remove`), or what its data says, the number of"
-            " units being public (`replace`).",
-            kind.choice(Relation),
-            example='"add_remove"',
-        ),
     )
-    each: Fraction | None = field(
+    each: Fraction | None = setting("The most that one question may cost.", MONEY, example="0.05", default=None)
+    least: Fraction | None = setting(
+        "The least that one question costs. A cheaper one is raised to it and has the smaller noise. It limits how "
+        "many questions there can be, not what one of them shows. 0 is no such limit. Default: a thousandth of the "
+        "smallest limit that binds the analyst.",
+        LEAST,
+        example="0.001",
         default=None,
-        metadata=key(
-            "The most that one question may cost.",
-            MONEY,
-            example="0.05",
-        ),
     )
-    least: Fraction | None = field(
+    population: int | None = setting(
+        "About how many units there are, if that is public. Only used to warn of a `delta` that is too large.",
+        kind.whole,
+        example="10000",
         default=None,
-        metadata=key(
-            "The least that one question costs. A cheaper one is raised to it and has the smaller noise. It limits how "
-            "many questions there can be, not what one of them shows. 0 is no such limit. Default: a thousandth of the "
-            "smallest limit that binds the analyst.",
-            LEAST,
-            example="0.001",
-        ),
     )
-    population: int | None = field(
+    reset: timedelta | None = setting(
+        "Give everybody a fresh budget after this time. The people are the same, so they pay again: the "
+        "promise is then about each window, and `lifetime` about all of them.",
+        kind.span,
+        example='"90 days"',
         default=None,
-        metadata=key(
-            "About how many units there are, if that is public. Only used to warn of a `delta` that is too large.",
-            kind.whole,
-            example="10000",
-        ),
     )
-    reset: timedelta | None = field(
-        default=None,
-        metadata=key(
-            "Give everybody a fresh budget after this time. The people are the same, so they pay again: the "
-            "promise is then about each window, and `lifetime` about all of them.",
-            kind.span,
-            example='"90 days"',
-        ),
+    lifetime: Fraction | None = setting(
+        "With `reset`: the most that may be spent over all windows together.", MONEY, example="2", default=None
     )
-    lifetime: Fraction | None = field(
+    lifetime_slack: Fraction | None = setting(
+        "With `lifetime`: the most δ of their own that questions may spend over all windows together. "
+        "Default: `slack` × `lifetime` ÷ `budget`.",
+        kind.number(least=0, below=1),
+        example="2e-6",
         default=None,
-        metadata=key(
-            "With `reset`: the most that may be spent over all windows together.",
-            MONEY,
-            example="2",
-        ),
     )
-    lifetime_slack: Fraction | None = field(
+    deadline: timedelta | None = setting(
+        "Answer on a clock: every new question is answered this long after it was charged, at that moment and no "
+        "other, so that the time of an answer says nothing. What is not finished by then fails at the same moment, "
+        "and is paid for. Default: as soon as an answer is there.",
+        kind.short,
+        example='"30 seconds"',
         default=None,
-        metadata=key(
-            "With `lifetime`: the most δ of their own that questions may spend over all windows together. "
-            "Default: `slack` × `lifetime` ÷ `budget`.",
-            kind.number(least=0, below=1),
-            example="2e-6",
-        ),
-    )
-    deadline: timedelta | None = field(
-        default=None,
-        metadata=key(
-            "Answer on a clock: every new question is answered this long after it was charged, at that moment and no "
-            "other, so that the time of an answer says nothing. What is not finished by then fails at the same moment, "
-            "and is paid for. Default: as soon as an answer is there.",
-            kind.short,
-            example='"30 seconds"',
-        ),
     )
 
     @property
@@ -141,7 +100,7 @@ class Privacy(Declaration):
         """The δ that programs may spend themselves."""
         if self.slack is not None:
             return self.slack
-        return self.delta / 2 if self.currency is Currency.RHO else self.delta
+        return self.delta / 2 if self.currency.concentrated else self.delta
 
     @property
     def own_delta_ever(self) -> Fraction:
@@ -172,19 +131,16 @@ class Privacy(Declaration):
         return self._loss(self.lifetime, self.own_delta_ever), self.delta - self.own_delta + self.own_delta_ever
 
     def _loss(self, amount: Fraction, slack: Fraction) -> Loss:
-        if self.currency is Currency.RHO:
-            return ZCDP(amount, delta=slack, relation=self.relation, unit=self.unit)
-        if slack:
-            return Approx(amount, slack, relation=self.relation, unit=self.unit)
-        return Pure(amount, relation=self.relation, unit=self.unit)
+        return self.currency.loss(amount, slack, relation=self.relation, unit=self.unit)
 
     def contradictions(self) -> Iterator[Problem]:
-        rho = self.currency is Currency.RHO
-        if rho and not self.delta:
-            told = "delta is missing: rho is stated as (ε, δ) at a delta above 0. Write one far below 1 divided by the "
+        rest = self.currency.concentrated  # of δ, beside what programs spend themselves
+        if rest and not self.delta:
+            told = f"delta is missing: {self.currency} is stated as (ε, δ) at a delta above 0. Write one far below 1 "
+            told += "divided by the "
             yield Problem(("delta",), f"{told}number of people, such as delta = 1e-6")
-        elif self.own_delta > self.delta or (rho and self.own_delta == self.delta):
-            most = "less than" if rho else "at most"
+        elif self.own_delta > self.delta or (rest and self.own_delta == self.delta):
+            most = "less than" if rest else "at most"
             yield Problem(("slack",), f"slack = {number(self.own_delta)} must be {most} delta = {number(self.delta)}")
         for word in ("budget", "each", "lifetime"):
             value = getattr(self, word)
@@ -219,50 +175,37 @@ class Privacy(Declaration):
 ANYBODY = "*"
 
 
-@dataclass(frozen=True, kw_only=True)
+@declared
 class Group(Declaration):
     """Analysts who share a limit."""
 
-    limit: Fraction | None = field(
+    limit: Fraction | None = setting(
+        "The most that they may spend, together if it is a group. Default: the dataset's budget.",
+        MONEY,
+        example="0.2",
         default=None,
-        metadata=key(
-            "The most that they may spend, together if it is a group. Default: the dataset's budget.",
-            MONEY,
-            example="0.2",
-        ),
     )
-    each: Fraction | None = field(
-        default=None,
-        metadata=key(
-            "The most that one of their questions may cost.",
-            MONEY,
-            example="0.02",
-        ),
+    each: Fraction | None = setting(
+        "The most that one of their questions may cost.", MONEY, example="0.02", default=None
     )
-    least: Fraction | None = field(
+    least: Fraction | None = setting(
+        "The least that one of their questions costs (see `[privacy]`). Where several apply, the largest does.",
+        LEAST,
+        example="0.001",
         default=None,
-        metadata=key(
-            "The least that one of their questions costs (see `[privacy]`). Where several apply, the largest does.",
-            LEAST,
-            example="0.001",
-        ),
     )
-    slack: Fraction | None = field(
+    slack: Fraction | None = setting(
+        "The most δ of their own that their questions may spend. Default: the dataset's `slack`.",
+        kind.number(least=0, below=1),
+        example="1e-7",
         default=None,
-        metadata=key(
-            "The most δ of their own that their questions may spend. Default: the dataset's `slack`.",
-            kind.number(least=0, below=1),
-            example="1e-7",
-        ),
     )
-    tables: tuple[str, ...] | None = field(
+    tables: tuple[str, ...] | None = setting(
+        "The protected tables they may ask. An analyst has their own list and those of their groups; where "
+        "none of them has a list, all tables. Public tables are everybody's.",
+        kind.names,
+        example='["visits"]',
         default=None,
-        metadata=key(
-            "The protected tables they may ask. An analyst has their own list and those of their groups; where "
-            "none of them has a list, all tables. Public tables are everybody's.",
-            kind.names,
-            example='["visits"]',
-        ),
     )
 
     @classmethod
@@ -278,17 +221,12 @@ class Group(Declaration):
         return Limit(holder=holder, total=total, each=each)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declared
 class Analyst(Group):
     """One analyst; under the name `*`, anybody who is not named, each with such a limit of their own."""
 
-    groups: tuple[str, ...] = field(
-        default=(),
-        metadata=key(
-            "The groups the analyst belongs to; their limits bind too.",
-            kind.labels,
-            example='["research"]',
-        ),
+    groups: tuple[str, ...] = setting(
+        "The groups the analyst belongs to; their limits bind too.", kind.labels, example='["research"]', default=()
     )
 
 

@@ -1,19 +1,21 @@
 """Read a policy from TOML, strictly: everything that is wrong with a file is said at once."""
 
 import tomllib
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from tacit.base import PolicyError, Problem
+from tacit.base import PolicyError, PrivacyWarning, Problem, cached_property
+from tacit.base.former import warn_former
 from tacit.policy.declaration import Declaration, instead, keys, part_of, quoted, read_values, required, shown
 from tacit.policy.model import Policy, references
 
-__all__ = ["PolicyFile", "load", "parse", "read_text", "read_toml", "stamp_of"]
+__all__ = ["PolicyFile", "load", "parse", "quietly", "read_part", "read_text", "read_toml", "stamp_of"]
 
 
 def read_text(path: str | Path, *, what: str, made_by: str, megabytes: int) -> str:
@@ -58,6 +60,15 @@ def load(path: str | Path) -> Policy:
     return parse(text, file=place.name, folder=place.absolute().parent)
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the warnings of a policy, for whoever has seen them or has other places to show them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        warnings.simplefilter("ignore", FutureWarning)  # of keys by their former names
+        yield
+
+
 def stamp_of(path: Path) -> tuple[int, ...]:
     """Differs whenever a file may have changed; empty where there is none."""
     try:
@@ -95,7 +106,7 @@ class PolicyFile:
 def parse(text: str, *, file: str = "tacit.toml", folder: Path | None = None) -> Policy:
     """The policy in this text; `file` is how messages call it. Every problem is in the one `PolicyError`."""
     data = read_toml(text, file)
-    values, problems = _read(Policy, data)
+    values, problems = read_part(Policy, data)
     if not problems:
         try:
             return Policy(**values, file=file, folder=folder)
@@ -121,9 +132,10 @@ def _nfc(name: str) -> str:
     return normalize("NFC", name)
 
 
-def _read(part: type[Declaration], data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+def read_part(part: type[Declaration], data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
     """The values to make a `part` with, and what is wrong with the others."""
     known = {item.name: item for item in keys(part)}
+    data = _renamed(part, data)
     strange = [name for name in data if name not in known]
     problems = [
         Problem((), part.removed.get(name) or f"there is no key {quoted(name)}: {instead(name, known, those='keys')}")
@@ -151,6 +163,14 @@ def _read(part: type[Declaration], data: Mapping[str, Any]) -> tuple[dict[str, A
     return values, problems
 
 
+def _renamed(part: type[Declaration], data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same with the names that keys have now; one that is there under both names is left for the reader to see."""
+    former = {old: new for old, new in part.renamed.items() if old in data and new not in data}
+    for old, new in former.items():
+        warn_former(old, new, where="a policy", level=2)
+    return {former.get(name, name): value for name, value in data.items()} if former else data
+
+
 def _each(
     part: type[Declaration], data: Mapping[str, Any], listing: str, what: str
 ) -> tuple[dict[str, Any], list[Problem]]:
@@ -169,7 +189,7 @@ def _each(
 
 
 def _whole(part: type[Declaration], data: Mapping[str, Any]) -> tuple[Any, list[Problem]]:
-    values, problems = _read(part, data)
+    values, problems = read_part(part, data)
     if problems:
         return None, problems
     try:

@@ -6,10 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.policy.column import Column
-from tacit.policy.dataset import Dataset
 from tacit.policy.declaration import duration, keys, number, part_of, quoted, required, shown
 from tacit.policy.kind import ColumnType
-from tacit.policy.model import Policy
+from tacit.policy.model import Dataset, Policy
 from tacit.policy.privacy import ANYBODY, Analyst, Group, Privacy
 from tacit.policy.source import VARIABLE, with_password
 from tacit.policy.table import Table
@@ -97,22 +96,22 @@ def blanks(policy: Policy) -> list[Blank]:
 
 
 def _table(table: Table) -> Iterator[Blank]:
-    if not table.unit and not table.each_row_is_a_unit:
+    if not table.unit_column and not table.each_row_is_a_unit:
         yield Blank(
-            path=("tables", table.name, "unit"),
+            path=("tables", table.name, "unit_column"),
             place=table.place,
-            what="unit (or each_row_is_a_unit, or public)",
+            what="unit_column (or each_row_is_a_unit, or public)",
             prevents="every question about this table",
         )
-    if table.unit and not any((table.clip_rows, table.max_rows_per_unit, table.max_groups)):
+    if table.unit_column and not any((table.clip_rows, table.max_rows_per_unit, table.max_groups, table.profile)):
         yield Blank(
             path=("tables", table.name, "clip_rows"),
             place=table.place,
-            what="clip_rows (or max_rows_per_unit, or max_groups)",
+            what="clip_rows (or profile, max_rows_per_unit, or max_groups)",
             prevents="COUNT(*), unless the question itself says how much one unit may add",
         )
     for column in table.columns.values():
-        if not column.hidden and column.name != table.unit:
+        if not column.hidden and column.name != table.unit_column:
             yield from _column(column)
 
 
@@ -120,7 +119,7 @@ def _column(column: Column) -> Iterator[Blank]:
     name, path = column.name, ("tables", column.table, "columns", column.name)
     if column.type is None:
         yield Blank(path=(*path, "type"), place=column.place, what="type", prevents=f"every question that uses {name}")
-    elif column.type.numeric and column.keys is None:
+    elif column.type.numeric and column.group_keys is None:
         if column.bounds is None:
             sums = f"SUM({name}), AVG({name}) and quantiles of {name}"
             yield Blank(path=(*path, "bounds"), place=column.place, what="bounds", prevents=sums)
@@ -175,5 +174,5 @@ def _promises(table: Table) -> Iterator[str]:
         yield f"{table.place}: you promise that no two rows are about the same person"
     if table.max_rows_per_unit is not None:
         yield f"{table.place}: you promise that nobody has more than {table.max_rows_per_unit} rows; nothing is cut"
-    if table.unit and table.columns and table.unit not in table.columns:
-        yield f"{table.place}: the unit column {quoted(table.unit)} is not among its columns; that is fine if it exists"
+    if table.unit_column and table.columns and table.unit_column not in table.columns:
+        yield f"{table.place}: the unit column {quoted(table.unit_column)} is not among its columns; fine if it exists"

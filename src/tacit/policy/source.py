@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from tacit.base import PolicyError
 from tacit.policy.declaration import quoted
@@ -72,13 +72,13 @@ def identity(location: str) -> str:
     scheme = url.scheme.lower().partition("+")[0]  # a driver's name may follow
     scheme = "postgresql" if scheme == "postgres" else scheme
     if scheme == "file":
-        return f"file:{os.path.realpath(url.path)}"
+        return f"file:{os.path.realpath(unquote(url.path))}"
     host, port, path = (url.hostname or "").lower(), url.port, url.path
     if scheme == "postgresql":
         query = parse_qs(url.query)
-        host = query.get("host", [host])[-1].lower()
+        host = query.get("host", [unquote(host)])[-1].lower()  # as libpq reads them
         port = int(query["port"][-1]) if query.get("port", [""])[-1].isdigit() else port or 5432
-        path = "/" + query.get("dbname", [path.strip("/") or url.username or ""])[-1]
+        path = "/" + query.get("dbname", [unquote(path.strip("/") or url.username or "")])[-1]
         host = "localhost" if host in HERE or host.startswith("/") else host  # a socket is this machine too
     return f"{scheme}://{host}{'' if port is None else f':{port}'}{path.rstrip('/')}"
 

@@ -1,14 +1,15 @@
 """One table: whose rows they are, and how much one unit may put into an answer."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from fractions import Fraction
+from typing import ClassVar
 
 from tacit.base import PolicyError, Problem
 from tacit.policy import kind
 from tacit.policy.column import Column
-from tacit.policy.declaration import Declaration, instead, key, listing, quoted
+from tacit.policy.declaration import Declaration, declared, instead, listing, quoted, setting
 from tacit.policy.kind import ColumnType
 
 __all__ = ["Encoding", "Table"]
@@ -23,7 +24,7 @@ class Encoding(StrEnum):
     WINDOWS_1252 = "windows-1252"
 
 
-@dataclass(frozen=True, kw_only=True)
+@declared
 class Table(Declaration):
     """What is declared of a table: either it is public, or it says whose rows they are.
 
@@ -31,128 +32,109 @@ class Table(Declaration):
     `PolicyError` that names the table, the question and what to write.
     """
 
-    source: str | None = field(
+    renamed: ClassVar[Mapping[str, str]] = {"unit": "unit_column"}
+
+    source: str | None = setting(
+        "Where this table is, if not in the dataset's source: a file or folder, relative to the policy "
+        "file, or the name it has in the database.",
+        kind.text,
+        example='"visits.parquet"',
         default=None,
-        metadata=key(
-            "Where this table is, if not in the dataset's source: a file or folder, relative to the policy "
-            "file, or the name it has in the database.",
-            kind.text,
-            example='"visits.parquet"',
-        ),
     )
-    unit: str | None = field(
+    unit_column: str | None = setting(
+        "The column that names the protected person. All rows with the same value are hidden together.",
+        kind.text,
+        example='"patient_id"',
         default=None,
-        metadata=key(
-            "The column that names the protected person. All rows with the same value are hidden together.",
-            kind.text,
-            example='"patient_id"',
-        ),
     )
-    each_row_is_a_unit: bool = field(
+    each_row_is_a_unit: bool = setting(
+        "Instead of `unit_column`: every row is a different person. A promise; two rows of one person are not "
+        "protected as one.",
+        kind.yes,
+        example="true",
         default=False,
-        metadata=key(
-            "Instead of `unit`: every row is a different person. A promise; two rows of one person are not "
-            "protected as one.",
-            kind.yes,
-            example="true",
-        ),
     )
-    public: bool = field(
+    public: bool = setting(
+        "Instead of `unit_column`: the table holds nothing about the people (a list of wards, a calendar). It is"
+        " not protected, everybody may use it, and it may be joined on any key.",
+        kind.yes,
+        example="true",
         default=False,
-        metadata=key(
-            "Instead of `unit`: the table holds nothing about the people (a list of wards, a calendar). It is"
-            " not protected, everybody may use it, and it may be joined on any key.",
-            kind.yes,
-            example="true",
-        ),
     )
-    rows: int | None = field(
+    rows: int | None = setting(
+        "Of a public table: the most rows it has. Joined on a key that is not unique, a row has at most so many "
+        "matches; a question in which one unit could have more than a million rows is refused. It is taken on "
+        "trust, and decides nothing but that. Default: 1000.",
+        kind.whole,
+        example="365",
         default=None,
-        metadata=key(
-            "Of a public table: the most rows it has. Joined on a key that is not unique, a row has at most so many "
-            "matches; a question in which one unit could have more than a million rows is refused. It is taken on "
-            "trust, and decides nothing but that. Default: 1000.",
-            kind.whole,
-            example="365",
-        ),
     )
-    max_rows_per_unit: int | None = field(
+    max_rows_per_unit: int | None = setting(
+        "A promise that no unit has more rows than this. Nothing is cut, so if it is broken the guarantee is broken.",
+        kind.whole,
+        example="20",
         default=None,
-        metadata=key(
-            "A promise that no unit has more rows than this. Nothing is cut, so if it is broken the guarantee"
-            " is broken.",
-            kind.whole,
-            example="20",
-        ),
     )
-    clip_rows: Fraction | str | None = field(
+    clip_rows: Fraction | str | None = setting(
+        "The most that one unit adds to counts of rows, over all groups together, as the length of the "
+        'vector of its counts (see a column\'s `clip`). More is scaled down. `"private"` finds a value for'
+        " a small part of the price.",
+        kind.norm,
+        example="20",
         default=None,
-        metadata=key(
-            "The most that one unit adds to counts of rows, over all groups together, as the length of the "
-            'vector of its counts (see a column\'s `clip`). More is scaled down. `"private"` finds a value for'
-            " a small part of the price.",
-            kind.norm,
-            example="20",
-        ),
     )
-    max_groups: int | None = field(
+    profile: Fraction | None = setting(
+        "What the profile of this table costs, in the currency: a noisy histogram of how many rows units have, and of "
+        "their sums of each number column with bounds. `tacit profile` makes it once, from the dataset's budget. "
+        'Clips that are `"private"` are then chosen by it, for nothing, and intervals cover what clipping takes.',
+        kind.number(above=0, most=10**6),
+        example="0.01",
         default=None,
-        metadata=key(
-            "The form BigQuery has instead of clipping: one unit counts in at most so many groups of an answer.",
-            kind.whole,
-            example="5",
-        ),
     )
-    rows_per_group: int | None = field(
+    max_groups: int | None = setting(
+        "The form BigQuery has instead of clipping: one unit counts in at most so many groups of an answer.",
+        kind.whole,
+        example="5",
         default=None,
-        metadata=key(
-            "For use with `max_groups`: the most rows of one unit that count in one group.",
-            kind.whole,
-            example="3",
-        ),
     )
-    delimiter: str | None = field(
+    rows_per_group: int | None = setting(
+        "For use with `max_groups`: the most rows of one unit that count in one group.",
+        kind.whole,
+        example="3",
         default=None,
-        metadata=key(
-            "Of a CSV or TSV file: what stands between two cells. Default: a tab in .tsv files, else a comma.",
-            kind.sign(),
-            example='";"',
-        ),
     )
-    quote: str = field(
+    delimiter: str | None = setting(
+        "Of a CSV or TSV file: what stands between two cells. Default: a tab in .tsv files, else a comma.",
+        kind.sign(),
+        example='";"',
+        default=None,
+    )
+    quote: str = setting(
+        "Of a CSV or TSV file: what stands around a cell that holds a delimiter or a line break; inside, it is "
+        'doubled. `""` for files without quotes.',
+        kind.sign(absent=True),
+        example='"\'"',
         default='"',
-        metadata=key(
-            "Of a CSV or TSV file: what stands around a cell that holds a delimiter or a line break; inside, it is "
-            'doubled. `""` for files without quotes.',
-            kind.sign(absent=True),
-            example='"\'"',
-        ),
     )
-    header: bool | tuple[str, ...] = field(
+    header: bool | tuple[str, ...] = setting(
+        "Of a CSV or TSV file: `true` if its first line names the columns; else their names, in the order of the "
+        "cells of a line.",
+        kind.titles,
+        example='["patient_id", "age", "ward"]',
         default=True,
-        metadata=key(
-            "Of a CSV or TSV file: `true` if its first line names the columns; else their names, in the order of the "
-            "cells of a line.",
-            kind.titles,
-            example='["patient_id", "age", "ward"]',
-        ),
     )
-    encoding: Encoding = field(
+    encoding: Encoding = setting(
+        "Of a CSV or TSV file: how its characters are written as bytes.",
+        kind.choice(Encoding),
+        example='"windows-1252"',
         default=Encoding.UTF_8,
-        metadata=key(
-            "Of a CSV or TSV file: how its characters are written as bytes.",
-            kind.choice(Encoding),
-            example='"windows-1252"',
-        ),
     )
-    null: tuple[str, ...] = field(
+    null: tuple[str, ...] = setting(
+        "Of a CSV or TSV file: the text of a cell without a value. A cell that does not suit its column's type has "
+        "none either.",
+        kind.texts,
+        example='["", "NA"]',
         default=("",),
-        metadata=key(
-            "Of a CSV or TSV file: the text of a cell without a value. A cell that does not suit its column's type has "
-            "none either.",
-            kind.texts,
-            example='["", "NA"]',
-        ),
     )
     columns: Mapping[str, Column] = field(
         default_factory=dict,
@@ -177,15 +159,20 @@ class Table(Declaration):
         return not self.public
 
     def contradictions(self) -> Iterator[Problem]:
-        whose = [word for word in ("unit", "each_row_is_a_unit", "public") if getattr(self, word)]
+        whose = [word for word in ("unit_column", "each_row_is_a_unit", "public") if getattr(self, word)]
         if len(whose) > 1:
             yield Problem((whose[0],), f"{' and '.join(whose)} exclude each other: keep the one that is true")
-        contributions = ("max_rows_per_unit", "clip_rows", "max_groups", "rows_per_group")
+        contributions = ("max_rows_per_unit", "clip_rows", "profile", "max_groups", "rows_per_group")
         used = [word for word in contributions if getattr(self, word) is not None]
         if used and self.public:
             yield Problem((used[0],), f"{used[0]} is for protected tables, and this one is public: remove one of them")
         elif used and self.each_row_is_a_unit:
             yield Problem((used[0],), f"{used[0]} says nothing where each row is a unit of its own: remove it")
+        if self.profile is not None and self.max_rows_per_unit is not None:
+            yield Problem(
+                ("profile",),
+                "profile says nothing where max_rows_per_unit promises how many rows a unit has: remove one",
+            )
         if self.rows is not None and not self.public:
             yield Problem(
                 ("rows",),
@@ -207,9 +194,9 @@ class Table(Declaration):
         yield from alike(self.columns, "column")
         for name, column in self.columns.items():
             path, place = ("columns", name), f"column {quoted(name)}"
-            if self.unit == name and column.keys is not None:
-                yield Problem(path, "it names the people, so its values are the secret: remove keys", place)
-            if self.unit == name and column.type is ColumnType.FLOAT:
+            if self.unit_column == name and column.group_keys is not None:
+                yield Problem(path, "it names the people, so its values are the secret: remove group_keys", place)
+            if self.unit_column == name and column.type is ColumnType.FLOAT:
                 told = "it names the people, and two of them can have the same float: store it as an integer or a text"
                 yield Problem(path, f"{told}, and declare that", place)
             if column.unique and not self.public:
@@ -233,15 +220,15 @@ class Table(Declaration):
 
     def require_unit(self, question: str) -> str | None:
         """The column that names the unit; None where each row is one. A public table has none to give."""
-        if self.unit is None and not self.each_row_is_a_unit:
+        if self.unit_column is None and not self.each_row_is_a_unit:
             what = "is public" if self.public else "does not say whose rows they are"
             fix = (
                 "ask it together with a protected table"
                 if self.public
-                else 'declare unit = "…" (the column naming the person), each_row_is_a_unit = true, or public = true'
+                else 'declare unit_column = "…" (naming the person), each_row_is_a_unit = true, or public = true'
             )
             raise PolicyError(f"{self.place}: {what}, so {question} has nobody to protect: {fix}")
-        return self.unit
+        return self.unit_column
 
     def require_clip_rows(self, question: str) -> Fraction | str:
         if self.clip_rows is None:

@@ -17,7 +17,10 @@ VERSION = 1
 
 
 def content(policy: Declaration) -> dict[str, Any]:
-    """What a policy says, as data without floats; keys left at their default are left out."""
+    """What a policy says, as data without floats; keys left at their default are left out.
+
+    Hashes are taken of it, so a key that was renamed stands here under the name it had.
+    """
     return {"version": VERSION, "policy": _plain(policy)}
 
 
@@ -32,7 +35,8 @@ def _given(part: Declaration) -> Iterator[tuple[str, Any]]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Declaration):
         parts = {item.name: getattr(value, item.name) for item in keys(type(value)) if part_of(item)}
-        return {name: _plain(each) for name, each in [*_given(value), *parts.items()]}
+        former = {new: old for old, new in value.renamed.items()}
+        return {former.get(name, name): _plain(each) for name, each in [*_given(value), *parts.items()]}
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, tuple):
@@ -141,53 +145,54 @@ def starter(
     engine: str = "duckdb",
     source: str | None = None,
     sources: Mapping[str, str] | None = None,
-    unit: str | None = None,
+    unit_column: str | None = None,
     texts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The text of a policy file for tables of these columns, each with the engine's name of its type ("" if unknown).
 
-    `source` is where all tables are, `sources` where single ones are. `unit` is the column that names the person.
+    `source` is where all tables are, `sources` where single ones are. `unit_column` names the person.
     `texts` are tables whose types were read from their values, each with the keys that say how it is written. Nothing
     but names and types goes in, so nothing else can come out.
     """
     columns = sorted({column for table in schema.values() for column in table})
-    if unit is not None and unit not in columns:
-        raise InputError(f"there is no column {quoted(unit)}: {instead(unit, columns, those='columns')}")
+    if unit_column is not None and unit_column not in columns:
+        raise InputError(f"there is no column {quoted(unit_column)}: {instead(unit_column, columns, those='columns')}")
     for table, types in schema.items():
-        if unit is not None and unit in types and understood(types[unit]) is ColumnType.FLOAT:
+        if unit_column is not None and unit_column in types and understood(types[unit_column]) is ColumnType.FLOAT:
             raise InputError(
-                f"table {quoted(table)}, column {quoted(unit)}: is stored as {types[unit]}, in which two people can "
-                "have the same number: store it as an integer or a text"
+                f"table {quoted(table)}, column {quoted(unit_column)}: is stored as {types[unit_column]}, in which two "
+                "people can have the same number: store it as an integer or a text"
             )
     head = HEAD.format(name=quote(name), engine=quote(engine), source=quote(source or "?"))
     if source is None:
         head = head.replace('source = "?"\n', "")
     lines = [head]
     for table, types in schema.items():
-        lines += _table(table, types, unit, (sources or {}).get(table), (texts or {}).get(table))
+        lines += _table(table, types, unit_column, (sources or {}).get(table), (texts or {}).get(table))
     return "\n".join(lines) + "\n" + CLOSE
 
 
 def _table(
-    table: str, types: Mapping[str, str], unit: str | None, source: str | None, form: Mapping[str, str] | None
+    table: str, types: Mapping[str, str], unit_column: str | None, source: str | None, form: Mapping[str, str] | None
 ) -> Iterator[str]:
     yield f"[tables.{bare(table)}]"
     if source is not None:
         yield f"source = {quote(source)}"
     yield from (f"{key} = {quote(value)}" for key, value in (form or {}).items())
-    if unit in types:
-        yield f"unit = {quote(str(unit))}"
+    if unit_column in types:
+        yield f"unit_column = {quote(str(unit_column))}"
     else:
-        yield '# unit = "…"               # to fill: the column that names the person. Or, if it is true, one of these:'
+        yield '# unit_column = "…"        # to fill: the column that names the person. Or, if it is true, one of these:'
         yield "# each_row_is_a_unit = true   #   every row is a different person"
         yield "# public = true               #   the table is not about people at all"
     if form is not None:
         yield from READ_TYPES
-    yield "# clip_rows = …             # to fill: the most rows of one person that should count in an answer"
+    yield "# clip_rows = …             # to fill: the most rows of one person that should count in an answer. Or,"
+    yield "# profile = …               #   instead: what `tacit profile` may cost, once, to find it; about a tenth"
     yield ""
     for column, native in types.items():
         yield f"[tables.{bare(table)}.columns.{bare(column)}]"
-        yield from _column(column, native, column == unit, form is not None)
+        yield from _column(column, native, column == unit_column, form is not None)
         yield ""
 
 
@@ -217,6 +222,6 @@ def _column(column: str, native: str, is_unit: bool, was_read: bool) -> Iterator
         else:
             yield f"step = {quote('1' if not digits else '0.' + '1'.rjust(digits, '0'))}"
     if found in (ColumnType.TEXT, ColumnType.INTEGER):
-        yield "# keys = […]                # if everybody knows the possible values: list them; all groups are shown"
+        yield "# group_keys = […]          # if everybody knows the possible values: list them; all groups are shown"
     if found is ColumnType.TEXT:
         yield "# hidden = true             # if nobody should ask about it (names, notes)"

@@ -1,6 +1,5 @@
 """What will run, fixed before it reads data: steps, what each is for, and the whole as a program."""
 
-from tacit.program.program import Program, canonical
-from tacit.program.step import Adaptive, AnyStep, Step, Task
+from tacit.program.program import Adaptive, AnyStep, Program, Step, Task, canonical, step_from_json
 
-__all__ = ["Adaptive", "AnyStep", "Program", "Step", "Task", "canonical"]
+__all__ = ["Adaptive", "AnyStep", "Program", "Step", "Task", "canonical", "step_from_json"]

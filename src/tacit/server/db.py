@@ -8,64 +8,28 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import time_ns
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Connection,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Select,
-    Table,
-    Text,
-    UniqueConstraint,
-    create_engine,
-    event,
-    insert,
-    inspect,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoneFree
 
 from tacit.base import InputError, TacitError
 from tacit.base.private_file import open_private
 
-__all__ = [
-    "SCHEMA",
-    "State",
-    "StateSchema",
-    "Unavailable",
-    "browsers",
-    "jobs",
-    "keys",
-    "links",
-    "locked",
-    "metadata",
-    "now",
-    "people",
-    "private_database",
-    "releases",
-    "subjects",
-    "tokens",
-    "versions",
-]
+__all__ = ["SCHEMA", "State", "StateSchema", "Unavailable", "locked", "metadata", "now", "versions"]
+__all__ += ["browsers", "jobs", "keys", "links", "people", "releases", "subjects", "tokens"]
 
-versions = Table(
+versions = sa.Table(
     "tacit_schema",
-    MetaData(),
-    Column("part", Text, primary_key=True),
-    Column("version", Integer, nullable=False),
+    sa.MetaData(),
+    sa.Column("part", sa.Text, primary_key=True),
+    sa.Column("version", sa.Integer, nullable=False),
 )
 LOCK = 0x7AC1_7000  # of PostgreSQL's advisory locks: while tables are made or changed
 
@@ -79,15 +43,15 @@ class StateSchema:
     """
 
     part: str
-    metadata: MetaData
+    metadata: sa.MetaData
     known_by: str  # a table that every version has
-    steps: Sequence[Callable[[Connection], None]] = ()
+    steps: Sequence[Callable[[sa.Connection], None]] = ()
 
     @property
     def version(self) -> int:
         return 1 + len(self.steps)
 
-    def prepare(self, connection: Connection) -> None:
+    def prepare(self, connection: sa.Connection) -> None:
         """Make the tables current, inside the caller's transaction: all of it is done, or nothing."""
         locked(connection, LOCK)
         before = self.known(connection)
@@ -95,146 +59,143 @@ class StateSchema:
         self.metadata.create_all(connection)
         for step in self.steps[before - 1 :] if before is not None else ():
             step(connection)
-        if self._written(connection) != self.version:
-            self._write(connection)
+        if before != self.version:
+            connection.execute(sa.delete(versions).where(versions.c.part == self.part))
+            connection.execute(sa.insert(versions).values(part=self.part, version=self.version))
 
-    def known(self, connection: Connection) -> int | None:
+    def known(self, connection: sa.Connection) -> int | None:
         """The version of the tables that are there, None if there are none; an `InputError` if it is a later one."""
-        found = self._written(connection)
+        there, found = sa.inspect(connection), None
+        if there.has_table(versions.name):
+            query = sa.select(versions.c.version).where(versions.c.part == self.part)
+            found = connection.execute(query).scalar_one_or_none()
         if found is None:
-            return 1 if inspect(connection).has_table(self.known_by) else None
+            return 1 if there.has_table(self.known_by) else None
         if found > self.version:
             raise InputError(
                 f"the service's database was written by a newer release of tacit ({self.part}, version {found}; this "
                 f"release knows version {self.version}): install that release"
             )
-        return found
-
-    def _written(self, connection: Connection) -> int | None:
-        if not inspect(connection).has_table(versions.name):
-            return None
-        query = select(versions.c.version).where(versions.c.part == self.part)
-        return connection.execute(query).scalar_one_or_none()
-
-    def _write(self, connection: Connection) -> None:
-        mine = update(versions).where(versions.c.part == self.part).values(version=self.version)
-        if not connection.execute(mine).rowcount:
-            connection.execute(insert(versions).values(part=self.part, version=self.version))
+        return int(found)
 
 
-def locked(connection: Connection, *names: int) -> None:
+def locked(connection: sa.Connection, *names: int) -> None:
     """Let one transaction after another through. In SQLite whoever writes is alone already."""
     if connection.dialect.name == "postgresql":
         for name in names:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:name)"), {"name": name})
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:name)"), {"name": name})
 
 
-metadata = MetaData()
-Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what it calls INTEGER
+metadata = sa.MetaData()
+Number = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite counts up only what it calls INTEGER
 
-people = Table(
+people = sa.Table(
     "tacit_people",
     metadata,
-    Column("name", Text, primary_key=True),
-    Column("role", Text, nullable=False),
-    Column("created", BigInteger, nullable=False),
-    Column("barred", BigInteger),  # since when; a person is never deleted, since the ledger knows the name
-    Column("salt", LargeBinary, nullable=False),  # of SCRAM, one for all of a person's tokens
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("barred", sa.BigInteger),  # since when; a person is never deleted, since the ledger knows the name
+    sa.Column("salt", sa.LargeBinary, nullable=False),  # of SCRAM, one for all of a person's tokens
 )
-tokens = Table(
+tokens = sa.Table(
     "tacit_tokens",
     metadata,
-    Column("prefix", Text, primary_key=True),
-    Column("person", ForeignKey("tacit_people.name"), nullable=False, index=True),
-    Column("digest", LargeBinary, nullable=False),
-    Column("label", Text, nullable=False),
-    Column("created", BigInteger, nullable=False),
-    Column("expires", BigInteger, nullable=False),
-    Column("revoked", BigInteger),
-    Column("iterations", Integer, nullable=False),
-    Column("stored_key", LargeBinary, nullable=False),
-    Column("server_key", LargeBinary, nullable=False),
+    sa.Column("prefix", sa.Text, primary_key=True),
+    sa.Column("person", sa.ForeignKey("tacit_people.name"), nullable=False, index=True),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Column("revoked", sa.BigInteger),
+    sa.Column("iterations", sa.Integer, nullable=False),
+    sa.Column("stored_key", sa.LargeBinary, nullable=False),
+    sa.Column("server_key", sa.LargeBinary, nullable=False),
 )
-links = Table(
+links = sa.Table(
     "tacit_links",
     metadata,
-    Column("digest", LargeBinary, primary_key=True),
-    Column("person", ForeignKey("tacit_people.name"), nullable=False),
-    Column("expires", BigInteger, nullable=False),
-    Column("used", BigInteger),
+    sa.Column("digest", sa.LargeBinary, primary_key=True),
+    sa.Column("person", sa.ForeignKey("tacit_people.name"), nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Column("used", sa.BigInteger),
 )
-browsers = Table(
+browsers = sa.Table(
     "tacit_browsers",
     metadata,
-    Column("digest", LargeBinary, primary_key=True),
-    Column("person", ForeignKey("tacit_people.name"), nullable=False, index=True),
-    Column("created", BigInteger, nullable=False),
-    Column("expires", BigInteger, nullable=False),
+    sa.Column("digest", sa.LargeBinary, primary_key=True),
+    sa.Column("person", sa.ForeignKey("tacit_people.name"), nullable=False, index=True),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
 )
-subjects = Table(
+subjects = sa.Table(
     "tacit_subjects",
     metadata,
-    Column("issuer", Text, primary_key=True),
-    Column("subject", Text, primary_key=True),  # the identity provider's own name for somebody, which it never reuses
-    Column("person", ForeignKey("tacit_people.name"), nullable=False),
-    Column("created", BigInteger, nullable=False),
-    UniqueConstraint("issuer", "person"),
+    sa.Column("issuer", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, primary_key=True),  # the provider's own name for somebody, which it never reuses
+    sa.Column("person", sa.ForeignKey("tacit_people.name"), nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("issuer", "person"),
 )
-releases = Table(
+releases = sa.Table(
     "tacit_releases",
     metadata,
-    Column("number", Number, primary_key=True, autoincrement=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("owner", Text, nullable=False),
-    Column("dataset", Text, nullable=False),
-    Column("entry", BigInteger, nullable=False),  # of the charge, in the chain of the dataset's people
-    Column("time", BigInteger, nullable=False),
-    Column("sql", Text, nullable=False),
-    Column("content", LargeBinary, nullable=False),
-    Column("shared", Boolean, nullable=False),
-    Column("tables", Text, nullable=False),  # JSON: what a reader must be allowed to ask, once it is shared
-    Index("tacit_releases_owner", "owner", "number"),
+    sa.Column("number", Number, primary_key=True, autoincrement=True),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("entry", sa.BigInteger, nullable=False),  # of the charge, in the chain of the dataset's people
+    sa.Column("time", sa.BigInteger, nullable=False),
+    sa.Column("sql", sa.Text, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("shared", sa.Boolean, nullable=False),
+    sa.Column("tables", sa.Text, nullable=False),  # JSON: what a reader must be allowed to ask, once it is shared
+    sa.Index("tacit_releases_owner", "owner", "number"),
 )
-jobs = Table(
+jobs = sa.Table(
     "tacit_jobs",
     metadata,
-    Column("number", Number, primary_key=True, autoincrement=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("owner", Text, nullable=False, index=True),
-    Column("dataset", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("process", Text, nullable=False),
-    Column("created", BigInteger, nullable=False),
-    Column("release", Text),
-    Column("problem", Text),
-    Column("key", Text),  # names the charge: asked again under it, the question is not paid for twice
-    Column("seen", BigInteger),  # the last sign of life of the worker that has it
-    Column("share", Float),  # how far it was then, where that is told
+    sa.Column("number", Number, primary_key=True, autoincrement=True),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("owner", sa.Text, nullable=False, index=True),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("process", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("release", sa.Text),
+    sa.Column("problem", sa.Text),
+    sa.Column("key", sa.Text),  # names the charge: asked again under it, the question is not paid for twice
+    sa.Column("seen", sa.BigInteger),  # the last sign of life of the worker that has it
+    sa.Column("share", sa.Float),  # how far it was then, where that is told
 )
-keys = Table(
+keys = sa.Table(
     "tacit_keys",
     metadata,
-    Column("owner", Text, primary_key=True),
-    Column("dataset", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("question", LargeBinary, nullable=False),  # a hash of what the key was first used for
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("dataset", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("question", sa.LargeBinary, nullable=False),  # a hash of what the key was first used for
 )
 
 
-def _jobs_have_keys(connection: Connection) -> None:
-    connection.execute(text("ALTER TABLE tacit_jobs ADD COLUMN key TEXT"))
-    connection.execute(text("ALTER TABLE tacit_jobs ADD COLUMN seen BIGINT"))
+def _more(connection: sa.Connection, *columns: str) -> None:
+    for column in columns:
+        connection.execute(sa.text(f"ALTER TABLE tacit_jobs ADD COLUMN {column}"))
 
 
-def _jobs_have_progress(connection: Connection) -> None:
-    connection.execute(text("ALTER TABLE tacit_jobs ADD COLUMN share FLOAT"))
-
-
-SCHEMA = StateSchema("service", metadata, "tacit_people", steps=(_jobs_have_keys, _jobs_have_progress))
+STEPS = (lambda connection: _more(connection, "key TEXT", "seen BIGINT"), lambda base: _more(base, "share FLOAT"))
+SCHEMA = StateSchema("service", metadata, "tacit_people", steps=STEPS)
 
 
 class Unavailable(TacitError):  # noqa: N818 - says what is the case, as Denied does
     """The service cannot do this now; nothing was charged for it."""
+
+
+ELSEWHERE = "the database of the service cannot be opened: check that its server runs, and the address in `database`"
+DAMAGED = (
+    'the service\'s database "{}" cannot be opened: it is damaged, another program holds it, or it is not ours: '
+    "restore it from a backup, or choose another folder with --state"
+)
 
 
 def now() -> int:
@@ -243,64 +204,73 @@ def now() -> int:
 
 
 class State:
-    """One database, shared by all threads and workers."""
+    """One database, shared by all threads and workers. In SQLite, `synchronous` FULL has a commit wait for the disk."""
 
-    def __init__(self, where: str | Path) -> None:
+    def __init__(self, where: str | Path, schema: StateSchema = SCHEMA, *, synchronous: str = "NORMAL") -> None:
         on_server = isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://"))
         try:
             url = make_url(str(where)).set(drivername="postgresql+psycopg") if on_server else f"sqlite:///{where}"
-            self.engine = create_engine(url, pool_pre_ping=on_server, pool_size=20, max_overflow=40)
+            self.engine = sa.create_engine(url, pool_pre_ping=on_server, pool_size=20, max_overflow=40)
         except (ArgumentError, ValueError):
             raise InputError("database is no address: write postgresql://user@host/name") from None
         self.on_server = on_server  # PostgreSQL, which several machines share
+        self.insert = postgresql.insert if on_server else sqlite.insert  # which can do without what is there
         self._writer = self.engine.execution_options(writing=True)
         if not on_server:
-            event.listen(self.engine, "connect", _settings)
-            event.listen(self.engine, "begin", _begin)
-            private_database(Path(where))
+            sa.event.listen(self.engine, "connect", partial(_settings, synchronous))
+            sa.event.listen(self.engine, "begin", _begin)
+            try:  # for its owner alone, before SQLite makes it; the files beside it take its rights
+                os.close(open_private(Path(where), os.O_RDWR))
+            except OSError as error:
+                raise InputError(f'the service\'s database "{where}" cannot be opened: {error.strerror}') from None
         try:
             with self.writing() as connection:
-                SCHEMA.prepare(connection)
+                schema.prepare(connection)
         except Unavailable:
             self.close()
-            raise _not_opened(where, on_server=on_server) from None
+            raise Unavailable(ELSEWHERE if on_server else DAMAGED.format(where)) from None
         except BaseException:
             self.close()
             raise
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[sa.Connection]:
         """A connection to look something up with."""
         with _failing_plainly(), self.engine.connect() as connection:
             yield connection
 
-    def look(self, query: Select[Any], **values: Any) -> Sequence[Sequence[Any]]:
+    def look(self, query: sa.Select[Any], **values: Any) -> Sequence[sa.Row[Any]]:
         """The rows of a query, as they are now."""
         with self.reading() as connection:
             return connection.execute(query, values).all()
 
+    def find(self, query: sa.Select[Any], **values: Any) -> sa.Row[Any] | None:
+        """The row of a query that has one at most."""
+        with self.reading() as connection:
+            return connection.execute(query, values).one_or_none()
+
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[sa.Connection]:
         """A transaction, committed when the block ends and undone if it raises. In SQLite it is the only one that
         writes, from its beginning: what it reads is still so when it writes."""
         with _failing_plainly(), self._writer.begin() as connection:
             yield connection
 
-    def insert_once(self, table: Table, **values: Any) -> bool:
+    def change(self, order: sa.Insert | sa.Update | sa.Delete) -> int:
+        """A transaction of one statement; how many rows it changed."""
+        with self.writing() as connection:
+            return connection.execute(order).rowcount
+
+    def insert_once(self, table: sa.Table, **values: Any) -> bool:
         """Add a row unless one of its name is there; whether it was added."""
-        with _failing_plainly():
-            try:
-                with self._writer.begin() as connection:
-                    connection.execute(insert(table).values(**values))
-            except IntegrityError:
-                return False
-        return True
+        order = self.insert(table).values(**values).on_conflict_do_nothing().returning(sa.literal(1))
+        with self.writing() as connection:
+            return connection.execute(order).first() is not None
 
     def ready(self) -> bool:
         """Whether the database answers."""
         try:
-            with self.reading() as connection:
-                return bool(connection.execute(select(1)).scalar_one() == 1)
+            return self.find(sa.select(1)) is not None
         except Unavailable:
             return False
 
@@ -313,38 +283,15 @@ def _failing_plainly() -> Iterator[None]:
     """Errors of the database, which can hold values and addresses, become one sentence."""
     try:
         yield
-    except DBAPIError:
-        raise _unusable() from None
+    except (DBAPIError, NoneFree):  # or every connection is in use for long
+        raise Unavailable("the service's own database cannot be used now: try again later") from None
 
 
-def _not_opened(where: str | Path, *, on_server: bool) -> Unavailable:
-    if on_server:
-        return Unavailable(
-            "the database of the service cannot be opened: check that its server runs, and the address in `database`"
-        )
-    return Unavailable(
-        f'the service\'s database "{where}" cannot be opened: it is damaged, another program holds it, or it is not '
-        "ours: restore it from a backup, or choose another folder with --state"
-    )
-
-
-def _unusable() -> Unavailable:
-    return Unavailable("the service's own database cannot be used now: try again later")
-
-
-def private_database(path: Path) -> None:
-    """Make the file, for its owner alone, before SQLite does; the files beside it take its rights."""
-    try:
-        os.close(open_private(path, os.O_RDWR))
-    except OSError as error:
-        raise InputError(f'the service\'s database "{path}" cannot be opened: {error.strerror}') from None
-
-
-def _begin(connection: Connection) -> None:
+def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
 
 
-def _settings(connection: Any, _: Any) -> None:
+def _settings(synchronous: str, connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say so, and hold changes of tables too
-    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "busy_timeout = 10000"):
+    for setting in ("journal_mode = WAL", f"synchronous = {synchronous}", "foreign_keys = ON", "busy_timeout = 20000"):
         connection.execute(f"PRAGMA {setting}")

@@ -4,16 +4,19 @@ A policy that was given as a file is read again when the file changes: a limit t
 """
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
 from tacit.base import InputError, PolicyError
-from tacit.desk import ChargeKey, Desk, Job, OwnJob, Quote, Release, Run, TableRelease
+from tacit.base.bar import progress_bar
+from tacit.base.former import former_names
+from tacit.desk import Desk, IdempotencyKey, Job, OwnJob, Quote, Release, Run, TableRelease
 from tacit.desk.certificate.certificate import Certificate
 from tacit.engine import Engine, Limits, Watch, open_engine
-from tacit.engine.check import check_units
+from tacit.engine.connect import check_units
 from tacit.engine.watch import Progress
 from tacit.ledger import Ledger, Standing
 from tacit.ledger.charge import remaining_budget
@@ -25,10 +28,10 @@ from tacit.policy.decide import holder_of, least_price, limits_of
 from tacit.policy.read import PolicyFile
 from tacit.program import Program
 from tacit.sql import Catalog
-from tacit.sql.constants import sql_text
-from tacit.sql.job import Query
+from tacit.sql.job import Plans, Query
 from tacit.sql.offer import Offer, OfferTerms
-from tacit.sql.plans import Plans
+from tacit.sql.parse import sql_text
+from tacit.sql.profile import ProfileJob, profile_jobs, profiles_in
 
 __all__ = ["Session"]
 
@@ -38,8 +41,8 @@ REMEMBERED = 1000  # jobs whose grants are
 class Session:
     """Questions of one analyst. Thread safe as far as its engine is; close it, or use it as a context.
 
-    `limits` are of each question, for the engine that is opened here. `progress` is told how far a query is that takes
-    more than two seconds.
+    `limits` are of each question, for the engine that is opened here. `progress` is told how far a job is that takes
+    more than two seconds; True shows a bar on standard error, where that is a terminal.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Session:
         ledger: Ledger | None = None,
         engine: Engine | None = None,
         limits: Limits | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool = False,
     ) -> None:
         self._file: PolicyFile | None = None
         if not isinstance(policy, Policy):
@@ -58,6 +61,7 @@ class Session:
             policy = self._file.policy
         self.policy = policy
         self._catalog = Catalog.from_policy(self.policy)
+        self._profile_jobs = profile_jobs(self.policy, self._catalog)
         self._plans = Plans()
         self._progress = progress
         self._grants: dict[int, tuple[Job, Policy, Grant]] = {}  # of the newest jobs
@@ -96,11 +100,12 @@ class Session:
         other.desk = self.desk.for_analysts()
         return other
 
+    @former_names(key="signing_key")
     def certificate(
-        self, release: Release, *, key: Signer | Path | str | None = None, sql: str | None = None
+        self, release: Release, *, signing_key: Signer | Path | str | None = None, sql: str | None = None
     ) -> Certificate:
-        """How a release of this dataset was made, with its place in the ledger; signed with `key`, if there is one."""
-        return release.certificate(ledger=self.ledger, key=key, sql=sql)
+        """How a release of this dataset was made, with its place in the ledger; signed, if there is a key."""
+        return release.certificate(ledger=self.ledger, signing_key=signing_key, sql=sql)
 
     def __enter__(self) -> Self:
         return self
@@ -127,6 +132,7 @@ class Session:
             check_units(fresh.policy, self.engine)
             self.desk.open_account(fresh.policy)  # its units may have changed
             self.policy, self._catalog, self._file = fresh.policy, Catalog.from_policy(fresh.policy), fresh
+            self._profile_jobs = profile_jobs(self.policy, self._catalog)
         return self.policy, self._catalog
 
     def scan(self, table: str, columns: Collection[str] | None = None) -> Scan:
@@ -142,7 +148,20 @@ class Session:
     def _query(self, sql: str, dialect: str | None, offer: Offer) -> Query:
         policy, catalog = self._current()
         least = least_price(policy, holder_of(policy, self.analyst)[1])
-        return self._plans.plan(sql, dialect, offer, policy, catalog, least=least)
+        profiles = profiles_in(self.ledger, self._profile_jobs) if self._profile_jobs else {}
+        return self._plans.plan(sql, dialect, offer, policy, catalog, least=least, profiles=profiles)
+
+    def profile_job(self, table: str) -> ProfileJob:
+        """The profile of a table, to be quoted and spent. It is the curator's, and the dataset's budget pays."""
+        self._current()
+        return self._profile_jobs.get(table) or ProfileJob(self.policy, self._catalog, table)
+
+    def profile(self, table: str, *, watch: Watch | None = None) -> TableRelease:
+        """Make the profile of a table that declares what one may cost: how many units have how many rows, and sums how
+        large, with noise. Of the same data it is made once. Questions about the table then use it."""
+        found = self.spend(self.profile_job(table), watch=watch)
+        assert isinstance(found, TableRelease)
+        return found
 
     def _decided(self, job: Job) -> tuple[Job, Policy, Grant]:
         """The job under the policy as it is now, and leave to run it; decided once for each job."""
@@ -153,7 +172,8 @@ class Session:
         if known is None or known[0] is not job or known[1] is not policy:
             if len(self._grants) >= REMEMBERED:
                 self._grants.clear()
-            known = self._grants[id(job)] = (job, policy, policy.decide(self.analyst, job.program))
+            grant = job.grant(policy) or policy.decide(self.analyst, job.program)
+            known = self._grants[id(job)] = (job, policy, grant)
         return known
 
     @overload
@@ -180,22 +200,24 @@ class Session:
         )
 
     @overload
-    def key(self, what: Job) -> ChargeKey: ...
+    def idempotency_key(self, what: Job) -> IdempotencyKey: ...
 
     @overload
-    def key(self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> ChargeKey: ...
+    def idempotency_key(
+        self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]
+    ) -> IdempotencyKey: ...
 
-    def key(self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> ChargeKey:
-        """The name that the charge would have without a key. Given as `key`, it lets a job that was cut off be asked
-        for again without paying again, also where the data have no version."""
+    def idempotency_key(self, what: Any, *, dialect: str | None = None, **terms: Unpack[OfferTerms]) -> IdempotencyKey:
+        """The key that the charge would have if none is given. Given, it lets a job that was cut off be asked for
+        again without paying again, also where the data have no version."""
         job, _, grant = self._decided(what if isinstance(what, Job) else self.job(what, dialect=dialect, **terms))
-        return self.desk.key(job.program, grant)
+        return self.desk.idempotency_key(job.program, grant)
 
     @overload
-    def spend(self, what: Query, *, key: str | None = None, watch: Watch | None = None) -> TableRelease: ...
+    def spend(self, what: Query, *, idempotency_key: str | None = None, watch: Watch | None = None) -> TableRelease: ...
 
     @overload
-    def spend(self, what: Job, *, key: str | None = None, watch: Watch | None = None) -> Release: ...
+    def spend(self, what: Job, *, idempotency_key: str | None = None, watch: Watch | None = None) -> Release: ...
 
     @overload
     def spend(
@@ -204,17 +226,18 @@ class Session:
         run: Callable[[Run], Any],
         *,
         kind: str | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         watch: Watch | None = None,
     ) -> Release: ...
 
+    @former_names(key="idempotency_key")
     def spend(
         self,
         what: Job | Program,
         run: Callable[[Run], Any] | None = None,
         *,
         kind: str | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         watch: Watch | None = None,
     ) -> Release:
         """The release of a job, after it is paid for. Jobs come from `job`, from a trade, or are a program with code of
@@ -228,13 +251,15 @@ class Session:
                 raise InputError("a program runs by code: spend(program, run), or session.job(sql) for a question")
             what = OwnJob(what, run, kind=kind)
         job, policy, grant = self._decided(what)
-        return self.desk.spend(job, policy, grant, key=key, watch=watch or Watch(progress=self._progress))
+        with progress_bar("asking") if self._progress is True else nullcontext(self._progress or None) as tell:
+            return self.desk.spend(job, policy, grant, key=idempotency_key, watch=watch or Watch(progress=tell))
 
+    @former_names(key="idempotency_key")
     def ask(
         self,
         sql: Any,
         *,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         dialect: str | None = None,
         watch: Watch | None = None,
         **terms: Unpack[OfferTerms],
@@ -242,12 +267,12 @@ class Session:
         """The answer, after it is paid for. The same program on the same data is answered from the store, free, also
         with another confidence, which only touches what was released.
 
-        `key` names the charge: the same key never pays twice. Left out, it follows from the question and the version
-        of the data, so that a retry after a crash is free too; data without a version (PostgreSQL, tables of a Spark
-        catalog) have a new one at each look, and there a retry is free only with a key. `watch` can stop the question
-        from another thread; it then ends with `Stopped`.
+        `idempotency_key` names the charge: the same key never pays twice. Left out, it follows from the question and
+        the version of the data, so that a retry after a crash is free too; data without a version (PostgreSQL, tables
+        of a Spark catalog) have a new one at each look, and there a retry is free only with a key. `watch` can stop the
+        question from another thread; it then ends with `Stopped`.
         """
-        return self.spend(self.job(sql, dialect=dialect, **terms), key=key, watch=watch)
+        return self.spend(self.job(sql, dialect=dialect, **terms), idempotency_key=idempotency_key, watch=watch)
 
     # --- what was spent
 
@@ -259,6 +284,11 @@ class Session:
     def _rest(self, policy: Policy, limits: Sequence[Limit], amount: Amount) -> tuple[Cost, bool]:
         found = self.ledger.glance(policy.dataset.identity, [limit.holder for limit in limits])
         return remaining_budget(found, limits, amount)
+
+    def left_for_curator(self) -> Cost:
+        """What the whole dataset may still spend, on releases of its own."""
+        policy, _ = self._current()
+        return self._rest(policy, policy.terms().limits[:1], Amount(0))[0]
 
     def standing(self) -> Standing:
         """Where the dataset's account stands, all holders."""

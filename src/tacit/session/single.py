@@ -16,16 +16,17 @@ from tempfile import mkdtemp
 from typing import Any, Unpack
 
 from tacit.base import InputError, Number, exact, positive
-from tacit.base.declare import by_arguments
+from tacit.base.former import former_names
+from tacit.base.problem import by_arguments
 from tacit.desk.release import TableRelease
 from tacit.engine import Limits, claims_of, read_schema
-from tacit.engine.check import check
+from tacit.engine.connect import check
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.source.copies import Copies, state_folder
-from tacit.engine.source.form import TextForm
-from tacit.engine.source.memory import arrow_schema
+from tacit.engine.source.held import arrow_schema
 from tacit.engine.source.reading import propose_types
 from tacit.engine.source.tables import FileSource
+from tacit.engine.source.text import TextForm
 from tacit.engine.watch import Progress
 from tacit.ledger import Ledger
 from tacit.policy import Analyst, Column, ColumnType, Currency, Dataset, EngineName, Policy, Privacy, Table
@@ -46,18 +47,25 @@ LISTED = 20
 _books: dict[int, tuple[Any, Path]] = {}  # ledgers of tables in memory, while they live
 
 
-def open_session(policy: Policy | str | Path, analyst: str, *, limits: Limits | None = None) -> Session:
-    """A session of one analyst with a dataset, as its policy declares it. `limits` are of each question."""
-    return Session(policy, analyst, limits=limits)
+def open_session(
+    policy: Policy | str | Path, analyst: str, *, limits: Limits | None = None, progress: Progress | bool = True
+) -> Session:
+    """A session of one analyst with a dataset, as its policy declares it. `limits` are of each question.
+
+    What takes longer than two seconds shows a bar, on standard error if that is a terminal; `progress=False` shows
+    none, and a function is told how far it is, from 0 to 1.
+    """
+    return Session(policy, analyst, limits=limits, progress=progress)
 
 
+@former_names(unit="unit_column", keys="group_keys", key="idempotency_key")
 def ask(
     data: Any,
     sql: Any,
     *,
-    unit: str | None = None,
+    unit_column: str | None = None,
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
-    keys: Mapping[str, Sequence[Any]] | None = None,
+    group_keys: Mapping[str, Sequence[Any]] | None = None,
     steps: Mapping[str, Number] | None = None,
     types: Mapping[str, str] | None = None,
     table: str | None = None,
@@ -65,32 +73,32 @@ def ask(
     budget: Number = BUDGET,
     clip_rows: Number | str = "private",
     ledger: str | Path | None = None,
-    key: str | None = None,
+    idempotency_key: str | None = None,
     **terms: Unpack[OfferTerms],
 ) -> TableRelease:
     """Ask one file (Parquet, CSV) or table in memory (Arrow, pandas, polars). FROM data names it, and so does a file's
     own name.
 
-    `unit` is the column that names a person, or "each row". `bounds` and `keys` are what you know of the columns
+    `unit_column` names a person, or is "each row". `bounds` and `group_keys` are what you know of the columns
     without looking. Columns of a CSV file get their types when it is first read, and keep them; `types` changes one.
     All that is ever asked of this file adds up, in the ledger beside it, to at most `budget`.
     """
     one = OneTable(
         data=data,
-        unit=unit,
+        unit_column=unit_column,
         bounds=bounds or {},
-        keys=keys or {},
+        group_keys=group_keys or {},
         steps=steps or {},
         types=types or {},
         table=table,
-        currency=Currency.RHO if terms.get("rho") is not None else Currency.EPSILON,
+        currency=next((name for name in Currency if terms.get(name) is not None), Currency.EPSILON),
         delta=delta,
         budget=budget,
         clip_rows=clip_rows,
         ledger=ledger,
     )
     with one.session() as session:
-        return session.ask(sql, key=key, **terms)
+        return session.ask(sql, idempotency_key=idempotency_key, **terms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +106,9 @@ class OneTable:
     """A table and what its owner knows of it, from which a policy is made."""
 
     data: Any = field(repr=False)
-    unit: str | None
+    unit_column: str | None
     bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
-    keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    group_keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     steps: Mapping[str, Number] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
@@ -112,7 +120,7 @@ class OneTable:
     spelled: bool = False  # keys are text that somebody typed, and take on the type of their column
 
     @contextmanager
-    def session(self, progress: Progress | None = None, limits: Limits | None = None) -> Iterator[Session]:
+    def session(self, progress: Progress | bool = True, limits: Limits | None = None) -> Iterator[Session]:
         """Its owner's session, with a ledger and an engine of its own."""
         found, name, source = self._schema()
         place = self._book(source)
@@ -145,13 +153,13 @@ class OneTable:
                 kept = {**propose_types(path, TextForm.of(path)), **kept}
                 copies.keep_types(path, {name: str(kind) for name, kind in kept.items() if name in found})
             kinds = {name: self._text_as(name, ColumnType(kept.get(name, ColumnType.TEXT))) for name in found}
-            if kinds.get(self.unit or "") is ColumnType.FLOAT:
-                kinds[self.unit or ""] = ColumnType.TEXT  # two people may have the same double
+            if kinds.get(self.unit_column or "") is ColumnType.FLOAT:
+                kinds[self.unit_column or ""] = ColumnType.TEXT  # two people may have the same double
         return kinds | {name: _type(given, name) for name, given in self.types.items() if name in found}
 
     def _text_as(self, name: str, kept: ColumnType) -> ColumnType:
         """What a column of text is read as: what was said of its values decides where the type does not suit them."""
-        first = next(iter(self.bounds.get(name) or self.keys.get(name) or ()), None)
+        first = next(iter(self.bounds.get(name) or self.group_keys.get(name) or ()), None)
         match first:
             case None:
                 return kept
@@ -163,20 +171,20 @@ class OneTable:
                 return kept if kept is ColumnType.TIMESTAMP and name in self.bounds else ColumnType.DATE
             case str():
                 return kept if self.spelled else ColumnType.TEXT
-            case _ if kept.numeric and not (kept is ColumnType.FLOAT and name in self.keys):
+            case _ if kept.numeric and not (kept is ColumnType.FLOAT and name in self.group_keys):
                 return kept
             case _:
-                return ColumnType.DECIMAL if name in self.keys else ColumnType.FLOAT
+                return ColumnType.DECIMAL if name in self.group_keys else ColumnType.FLOAT
 
     def _policy(self, found: Mapping[str, ColumnType | None], name: str, source: str | None, place: Path) -> Policy:
-        if self.unit is None:
+        if self.unit_column is None:
             raise InputError(
-                "unit is missing: name the column that says whose row it is, "
-                f'or unit="{EACH_ROW}" if every row is another\'s'
+                "unit_column is missing: name the column that says whose row it is, "
+                f'or unit_column="{EACH_ROW}" if every row is another\'s'
             )
-        each = self.unit == EACH_ROW
-        named: dict[str, Iterable[str]] = {"bounds": self.bounds, "keys": self.keys, "steps": self.steps}
-        named |= {"types": self.types, "unit": () if each else (self.unit,)}
+        each = self.unit_column == EACH_ROW
+        named: dict[str, Iterable[str]] = {"bounds": self.bounds, "group_keys": self.group_keys, "steps": self.steps}
+        named |= {"types": self.types, "unit_column": () if each else (self.unit_column,)}
         for what, given in named.items():
             unknown = sorted(set(given) - set(found))
             if unknown:
@@ -192,7 +200,7 @@ class OneTable:
             tables={
                 name: Table(
                     source=source,
-                    unit=None if each else self.unit,
+                    unit_column=None if each else self.unit_column,
                     each_row_is_a_unit=each,
                     clip_rows=None if each else _clip(self.clip_rows),
                     columns={column: self._column(column, kind) for column, kind in found.items()},
@@ -205,11 +213,11 @@ class OneTable:
         bounds = None if name not in self.bounds else _pair(self.bounds[name], name)
         if kind is None:
             return Column(hidden=True)  # nothing can be asked about it
-        keys = None if name not in self.keys else tuple(self.keys[name])
+        keys = None if name not in self.group_keys else tuple(self.group_keys[name])
         if keys is not None and self.spelled:
             keys = tuple(_spelled(value, kind) for value in keys)
         step = None if name not in self.steps else exact(self.steps[name], f"step of {name}", toward="decimal")
-        return Column(type=kind, bounds=bounds, keys=keys, step=step)
+        return Column(type=kind, bounds=bounds, group_keys=keys, step=step)
 
     def _same_currency(self, book: Ledger, policy: Policy) -> None:
         if policy.dataset.identity not in book.people():

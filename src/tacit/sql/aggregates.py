@@ -7,10 +7,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.base import Refused
-from tacit.sql.constants import number, whole
-from tacit.sql.expressions import literal
-from tacit.sql.options import NAMED
-from tacit.sql.refusals import WITH_ARGUMENTS, place, refused, shown
+from tacit.sql.constants import literal, number, whole
+from tacit.sql.mistake import WITH_ARGUMENTS, place, refused, shown
+from tacit.sql.parse import NAMED
 
 __all__ = ["AggregateCall", "asked", "has_aggregate", "is_aggregate"]
 
@@ -35,6 +34,11 @@ class AggregateCall:
     cap: int | None = None
     group_bounds: tuple[Fraction, Fraction] | None = None
     row_bounds: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def is_list(self) -> bool:
+        """Whether its value in a group is a list: counts, or the most frequent values."""
+        return self.function == "histogram" or self.top is not None
 
 
 PLAIN: dict[type[exp.Expr], str] = {

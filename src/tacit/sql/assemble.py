@@ -1,22 +1,25 @@
 """Stage 9: from noisy measures to the table that was asked for: aggregates, HAVING, ORDER BY, LIMIT."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tacit.base import cached_property
+from tacit.desk.coverage import Coverage
+from tacit.plan.bounded import Recipe
+from tacit.plan.cells import cell_points
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
-from tacit.plan.moments import Recipe
 from tacit.plan.operation import Held, evaluate, held
-from tacit.plan.price import Priced
+from tacit.plan.price import PricedPlan
+from tacit.plan.profiled import Missing, lowest
 from tacit.plan.question import Order
-from tacit.sql.estimate import Array, Noisy, NoisyEstimate, estimate, value_of, width
-from tacit.sql.noise import Released
+from tacit.sql.estimate import NoisyEstimate, estimate, lost_in_all, stretch, value_of, width, with_loss
+from tacit.sql.stored import Array, Noisy, NoisyPart
 
 __all__ = ["LARGEST", "Answer", "Ends", "Frame", "assemble", "plain"]
 
@@ -29,19 +32,22 @@ LARGEST = 2.0**63 - 1024  # the last double that is a 64-bit integer
 class Frame:
     """Columns by name, and how the noise of each measure moves an expression of them."""
 
-    def __init__(self, priced: Priced, released: Sequence[Released], confidence: float) -> None:
-        self.released, self.confidence = released, confidence
+    def __init__(
+        self, priced: PricedPlan, released: Sequence[NoisyPart], confidence: float, missing: Sequence[Missing] = ()
+    ) -> None:
+        self.released, self.confidence, self.priced = released, confidence, priced
+        self.missing = {each.aggregate: each for each in missing}
+        self.coverage: dict[str, Coverage] = {}
         self.groups = released[0].groups
         self.size = len(self.groups)
         self.keys = {key.name: number for number, key in enumerate(priced.question.keys)}
-        self.recipes = {recipe.name: recipe for recipe in priced.planned.recipes}
+        self.recipes = {recipe.name: released[recipe.part].measured(recipe) for recipe in priced.recipes}
         self.estimates = {
-            name: self._quantile(recipe)
-            if recipe.function == "quantile"
-            else estimate(recipe, released[0].measures, confidence=confidence)
+            name: self._quantile(recipe) if recipe.function == "quantile" else self._estimate(recipe)
             for name, recipe in self.recipes.items()
             if recipe.function not in LISTS
         }
+        self.lists = {aggregate.name for aggregate in priced.question.aggregates if aggregate.is_list}
         self._columns: dict[str, list[Any]] = {}
 
     def column(self, name: str) -> list[Any]:
@@ -70,23 +76,48 @@ class Frame:
             return iter([evaluate(expression, {})] * self.size)
         return (evaluate(expression, dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
 
-    def lists(self, expression: Expression) -> bool:
-        """Whether a column holds lists: a histogram, or the most frequent values."""
-        recipe = self.recipes.get(expression.name) if isinstance(expression, Column) else None
-        return recipe is not None and (recipe.function == "histogram" or recipe.top is not None)
+    def _estimate(self, recipe: Recipe) -> NoisyEstimate:
+        """An aggregate and its interval; `coverage` is told what that covers."""
+        measures, part = self.released[0].measures, self.priced.parts[recipe.part]
+        missing = self.missing.get(recipe.name)
+        clip = next(clip for clip in part.clips if recipe.inputs[0] in clip.names)
+        if missing is not None and not missing.grouped:
+            found, self.coverage[recipe.name] = with_loss(recipe, measures, missing, self.confidence)
+            return found
+        low = lowest(recipe, part) if recipe.function in ("count", "sum") else None
+        if clip.exempt:
+            covers = Coverage(of="truth")
+        else:
+            covers = Coverage(of="noise" if low is None or low < 0 else "least", grouped=bool(part.keys))
+        if missing is not None:
+            covers = replace(covers, missing=lost_in_all(missing, self.confidence), given=missing.loss.given)
+        self.coverage[recipe.name] = covers
+        return estimate(recipe, measures, confidence=self.confidence)
+
+    def covers(self, expression: Expression) -> Coverage:
+        """What the interval of an output column covers."""
+        if isinstance(expression, Column) and expression.name in self.coverage:
+            return self.coverage[expression.name]
+        used = {part.name for part in expression.walk() if isinstance(part, Column)} & self.coverage.keys()
+        sure = all(self.coverage[name] == Coverage(of="truth") for name in used)  # clipped ones move together
+        return Coverage(of="truth" if sure else "noise")
 
     def _quantile(self, recipe: Recipe) -> NoisyEstimate:
         """The cell that was drawn, and an interval of its own that covers the true quantile, whatever the data."""
         part = self.released[recipe.part]
+        clip = next(clip for clip in self.priced.parts[recipe.part].clips if recipe.inputs[0] in clip.names)
+        self.coverage[recipe.name] = Coverage(of="truth" if clip.exempt else "noise")
         asked = {found.fraction for found in self.recipes.values() if found.inputs == recipe.inputs}
         place = sorted(order for order in asked if order is not None).index(recipe.fraction or Fraction(0))
         assert recipe.low is not None
         assert recipe.high is not None  # of a bounded value
-        first, step = float(recipe.middle), float(recipe.step)
-        values = first + step * part.quantiles[recipe.inputs[0]][:, place]
-        low, high = (first + step * part.ends[recipe.inputs[0]][:, place, end] for end in (0, 1))
-        low, high = (np.clip(end, float(recipe.low), float(recipe.high)) for end in (low - step / 2, high + step / 2))
-        values = np.clip(values, float(recipe.low), float(recipe.high))
+        (pieces,) = [ranks.pieces for ranks in self.priced.parts[recipe.part].ranks if ranks.name in recipe.inputs]
+        edges, middles = cell_points(pieces)
+        cells, ends = part.quantiles[recipe.inputs[0]][:, place], part.ends[recipe.inputs[0]][:, place]
+        values, low, high = (
+            np.clip(found, float(recipe.low), float(recipe.high))
+            for found in (middles[cells], edges[ends[:, 0]], edges[ends[:, 1] + 1])
+        )
         return NoisyEstimate(values, np.minimum(low, values), np.maximum(high, values))
 
     def _listed(self, recipe: Recipe) -> list[Any]:
@@ -120,7 +151,7 @@ class Frame:
         slopes = []
         for name in sorted({name for aggregate in used for name in self.recipes[aggregate].inputs}):
             up, down = (self._moved(expression, used, measures, name, sign) for sign in (1, -1))
-            slopes.append(np.abs(up - down) / (2 * STEP))
+            slopes.append(np.abs(up - down) / (2 * STEP) * stretch(measures[name], self.confidence))
         half = width(slopes, self._kind, self.confidence)
         base = _array(self.values(expression))
         return base - half, base + half
@@ -157,16 +188,19 @@ Rows = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True)
 class Answer:
-    """The table, and for each column of noisy numbers its interval."""
+    """The table, and for each column of noisy numbers its interval and what that covers."""
 
     table: pa.Table
     intervals: dict[str, tuple[list[float | None], list[float | None]]]
+    coverage: dict[str, Coverage]
 
 
-def assemble(priced: Priced, released: Sequence[Released], *, confidence: float = 0.95) -> Answer:
-    """All of the question that comes after the noise."""
+def assemble(
+    priced: PricedPlan, released: Sequence[NoisyPart], *, confidence: float = 0.95, missing: Sequence[Missing] = ()
+) -> Answer:
+    """All of the question that comes after the noise; `missing` is what clipping took, by profiles of these data."""
     question = priced.question
-    frame = Frame(priced, released, confidence)
+    frame = Frame(priced, released, confidence, missing)
     rows = np.arange(frame.size)
     if question.having is not None:
         rows = rows[[value is True for value in frame.values(question.having)]]
@@ -178,12 +212,13 @@ def assemble(priced: Priced, released: Sequence[Released], *, confidence: float 
     stop = None if question.limit is None else question.offset + question.limit
     rows = rows[question.offset : stop]
     columns = [_column(frame, expression, rows) for _, expression in question.output]
-    intervals = {}
+    intervals, coverage = {}, {}
     for name, expression in question.output:
         ends = frame.ends(expression)
         if ends is not None:
             intervals[name] = (plain(ends[0][rows]), plain(ends[1][rows]))
-    return Answer(pa.table(columns, names=[name for name, _ in question.output]), intervals)
+            coverage[name] = frame.covers(expression)
+    return Answer(pa.table(columns, names=[name for name, _ in question.output]), intervals, coverage)
 
 
 def _ranks(values: list[Any], by: Order) -> Rows:
@@ -198,13 +233,13 @@ def _different(rows: Rows, columns: list[list[Any]]) -> Rows:
     """The first of all rows that look alike."""
     seen: dict[tuple[str, ...], int] = {}
     for row in rows.tolist():
-        seen.setdefault(tuple(str(values[row]) for values in columns), row)
+        seen.setdefault(tuple(repr(values[row]) for values in columns), row)
     return np.fromiter(seen.values(), np.int64, len(seen))
 
 
 def _column(frame: Frame, expression: Expression, rows: Rows) -> pa.Array:
     """An output column, of the type that its expression has."""
-    if frame.lists(expression):
+    if isinstance(expression, Column) and expression.name in frame.lists:
         values = frame.values(expression)
         return pa.array([values[row] for row in rows.tolist()])
     kind = ARROW[expression.facts.type]()

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tacit.base import InputError
-from tacit.base.declare import declare
+from tacit.base.problem import declare
 from tacit.plan.facts import WHOLE, Facts, Type, Value
 from tacit.plan.node import Scan, Source
-from tacit.sql.refusals import quoted
+from tacit.sql.mistake import quoted
 
 if TYPE_CHECKING:
     from tacit.policy.column import Column
@@ -75,7 +75,7 @@ class Catalog:
             raise InputError(f"there is no table {quoted(name)}: {nearest(name, self.tables, 'tables')}")
         known, table = found
         if not table.owned:
-            raise InputError(f"table {quoted(known)} does not say whose rows they are: declare its unit")
+            raise InputError(f"table {quoted(known)} does not say whose rows they are: declare its unit_column")
         wanted = [column for column in table.columns if column != table.unit] if columns is None else list(columns)
         for column in wanted:
             if column not in table.columns:
@@ -108,7 +108,7 @@ def _table(declared: "Declared") -> AskableTable:
     return AskableTable(
         columns={name: _facts(column) for name, column in usable.items() if column.type is not None},
         private=declared.private,
-        unit=declared.unit,
+        unit=declared.unit_column,
         unit_type=_unit_type(declared),
         row_is_unit=declared.each_row_is_a_unit,
         rows_per_unit=declared.max_rows_per_unit,
@@ -120,14 +120,14 @@ def _table(declared: "Declared") -> AskableTable:
 
 
 def _unit_type(declared: "Declared") -> Type | None:
-    column = None if declared.unit is None else declared.columns.get(declared.unit)
+    column = None if declared.unit_column is None else declared.columns.get(declared.unit_column)
     return None if column is None or column.type is None else TYPES[str(column.type)]
 
 
 def _facts(column: "Column") -> Facts:
     kind = TYPES[str(column.type)]
     low, high = column.bounds or (None, None)
-    domain = column.keys
+    domain = column.group_keys
     if kind is Type.INTEGER and any(abs(value) > WHOLE for value in (low or 0, high or 0, *(domain or ()))):
         kind = Type.NUMBER  # whole numbers so large are numbers like any other
     if kind is Type.BOOLEAN and domain is None:
@@ -143,7 +143,7 @@ def _facts(column: "Column") -> Facts:
         # coarser whole numbers are not enforced on reading
         step=Fraction(1) if str(column.type) == "integer" else column.grid,
         domain=None if domain is None else tuple(_value(kind, value) for value in domain),
-        nullable=column.nullable or str(column.type) == "float",  # NaN is read as NULL, whatever was promised
+        nullable=column.nullable,  # rows in which there is none, or NaN, are left out where it cannot be
         why=why,
         typical=column.typical,
     )

@@ -3,15 +3,20 @@
 import re
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any
 
-from tacit.base import InputError, Mistake, Refused
+from sqlglot import exp
 
-__all__ = ["number", "sql_text", "to_date", "to_timestamp", "whole"]
+from tacit.base import Mistake, Refused
+from tacit.plan.expression import Constant, constant
+from tacit.sql.mistake import place, refused, shown
+
+__all__ = ["interval_amount", "interval_unit", "literal", "number", "to_date", "to_timestamp", "whole"]
 
 NUMBER = re.compile(r"(?P<digits>\d*\.?\d*)(?:[eE](?P<power>[+-]?\d{1,4}))?", re.ASCII)
 MOST_DIGITS = 40
 MOST_POWER = 60
+MOST_UNITS = 10**9  # of an interval
+SPELLINGS = {"dayofyear": "doy", "isoweek": "week"}
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
 TIMESTAMP = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?", re.ASCII)
 
@@ -63,12 +68,47 @@ def whole(value: Fraction, what: str, *, least: int = 0, most: int = 10**9) -> i
     return int(value)
 
 
-def sql_text(question: Any) -> str:
-    """SQL as text; an Ibis expression through its own."""
-    if isinstance(question, str):
-        return question
-    if type(question).__module__.split(".")[0] == "ibis":
-        import ibis
+def literal(node: exp.Expr | None) -> Constant | None:
+    """A number, text or truth value as it stands in the query, or NULL; None for anything else."""
+    plain = None if node is None else node.unnest()
+    sign = 1
+    if type(plain) is exp.Neg:
+        plain, sign = plain.this.unnest(), -1
+    if type(plain) is exp.Literal and not plain.is_string:
+        return constant(sign * number(plain.name))
+    if sign == -1 or plain is None:
+        return None
+    match plain:
+        case exp.Literal():
+            return constant(plain.name)
+        case exp.Boolean():
+            return constant(bool(plain.this))
+        case exp.Null():
+            return constant(None)
+    return None
 
-        return str(ibis.to_sql(question, dialect="duckdb"))
-    raise InputError(f"ask in SQL, or with an Ibis expression, not with {type(question).__name__}")
+
+def interval_unit(node: exp.Expr, unit: exp.Expr | None) -> str:
+    """The unit or field that is named, in small letters and without a plural."""
+    if type(unit) not in (exp.Var, exp.Literal, exp.Column) or unit is None or not unit.name:
+        raise refused(shown(node), "its unit is one word", "write 'month', 'day' …", at=node)
+    word = unit.name.lower()
+    singular = word[:-1] if word.endswith("s") and len(word) > 3 else word
+    return SPELLINGS.get(singular, singular)
+
+
+def interval_amount(node: exp.Expr, given: exp.Expr | None) -> int:
+    """How many units an interval has: a number, or a text with one."""
+    plain = None if given is None else given.unnest()
+    sign = 1
+    if type(plain) is exp.Neg:
+        plain, sign = plain.this.unnest(), -1
+    if type(plain) is not exp.Literal:
+        raise refused(shown(node), "an interval is a constant number of one unit", "write INTERVAL 3 DAY", at=node)
+    text = plain.name.strip()
+    if text.startswith("-"):
+        text, sign = text[1:], -sign
+    try:
+        return sign * whole(number(text), "an interval", most=MOST_UNITS)
+    except Refused as error:
+        raise Refused(f"{place(node)}{shown(node)}: {error}; write INTERVAL 3 DAY") from None

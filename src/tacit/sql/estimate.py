@@ -1,30 +1,37 @@
-"""Aggregates from noisy measures, each with an interval that covers the noise: arithmetic on released numbers only."""
+"""Aggregates from noisy measures, each with an interval that covers the noise: arithmetic on released numbers only.
 
-from collections.abc import Callable, Mapping
+How wide that will be is told before anything is paid for, by the same rules.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import log, sqrt
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from tacit.base import InputError
-from tacit.plan.moments import Recipe
+from tacit.desk.coverage import Coverage
+from tacit.desk.quote import Expected
+from tacit.desk.show import margin
+from tacit.mechanism import BinnedQuantiles
+from tacit.plan.bounded import Recipe
+from tacit.plan.expression import Column
+from tacit.plan.price import PricedPlan
+from tacit.plan.profiled import Missing
+from tacit.sql.stored import Array, Noisy
+from tacit.sql.threshold import ROUNDS, depth, edge
 
-__all__ = ["Noisy", "NoisyEstimate", "estimate", "margin_of", "value_of", "width"]
+__all__ = ["NoisyEstimate", "estimate", "expected", "lost_in_all", "stretch", "value_of", "width", "with_loss"]
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-ROUNDS = 32  # of bisection: an end is found to 2^−32 of where it may be, and taken on the wide side
+TYPICAL = 1000  # rows in a group, to give ratios a number
+MOST_SCALES = 12  # of Laplace noises whose sum has a closed form that doubles can hold
+CHERNOFF = np.geomspace(0.01, 0.99, 64)
 
 
-@dataclass(frozen=True)
-class Noisy:
-    """A released measure: one number per group, and the size of the noise in it (σ, or a Laplace scale)."""
-
-    values: Array
-    kind: Literal["gaussian", "laplace"]
-    size: float
+ALONE = 0.8  # of the risk, for the noise of an answer where that of a profile is of another kind
 
 
 @dataclass(frozen=True)
@@ -46,17 +53,118 @@ def estimate(recipe: Recipe, measures: Mapping[str, Noisy], *, confidence: float
         variance = replace(recipe, function=recipe.function.replace("stddev", "var"))
         found = estimate(variance, measures, confidence=confidence)
         return NoisyEstimate(np.sqrt(found.values), np.sqrt(found.low), np.sqrt(found.high))
-    half = margin_of(recipe, width(_slopes(recipe, inputs), inputs[0].kind, confidence))
+    half = _margin(recipe, inputs, confidence)
     centre = np.rint(raw) if recipe.whole else raw
-    return _within(recipe, raw, centre - half, centre + half)
+    return _within(recipe, raw, _lower(recipe, inputs, centre - half, confidence), centre + half)
 
 
-def margin_of(recipe: Recipe, half: Array) -> Array:
+def with_loss(
+    recipe: Recipe, measures: Mapping[str, Noisy], missing: Missing, confidence: float
+) -> tuple[NoisyEstimate, Coverage]:
+    """A total and an interval that covers it also without clipping: its noise, what clipping took, and its uncertainty.
+
+    The truth is the clipped total and a loss between two linear forms of the profile's counts, which are independent
+    of the noise. Each end is off by the noise and by that of its own form.
+    """
+    inputs = [measures[name] for name in recipe.inputs]
+    raw, loss = value_of(recipe, [noisy.values for noisy in inputs]), missing.loss
+    slopes = _slopes(recipe, inputs)
+
+    def far(noise: tuple[float, ...]) -> Array:
+        return _together(slopes, inputs[0].kind, noise, loss.kind, confidence)
+
+    below, above = raw + loss.low - far(loss.low_noise), raw + loss.high + far(loss.high_noise)
+    shown = raw + (loss.low + loss.high) / 2 if missing.shape == "exact" else raw
+    room = 0.5 if recipe.whole else 0.0  # what is shown is rounded, and the truth is whole
+    own = float(np.max(width(slopes, inputs[0].kind, confidence), initial=0.0))
+    covers = Coverage(of="truth", missing=(loss.low, loss.high), noise=own, given=loss.given)
+    return _within(recipe, shown, below - room, above + room), covers
+
+
+def lost_in_all(missing: Missing, confidence: float) -> tuple[float, float]:
+    """What all groups together may be missing."""
+    loss = missing.loss
+    if not loss.high_noise:
+        return min(loss.low, 0.0), loss.high
+    half = float(width([np.array([size]) for size in loss.high_noise], loss.kind, confidence)[0])
+    return (-(loss.high + half) if missing.shape == "either" else 0.0), loss.high + half
+
+
+def _lower(recipe: Recipe, inputs: list[Noisy], low: Array, confidence: float) -> Array:
+    """The lower end of an interval, or a lower one where a number is seen only because it passed a threshold."""
+    if inputs[0].least is None or recipe.function != "count":
+        return low
+    return np.minimum(low, value_of(recipe, [inputs[0].values - depth(inputs[0], confidence)]))
+
+
+def stretch(noisy: Noisy, confidence: float) -> Array:
+    """By how much the threshold that a number passed makes its interval longer."""
+    if noisy.least is None:
+        return np.ones_like(noisy.values)
+    plain = width([np.full_like(noisy.values, noisy.size)], noisy.kind, confidence)
+    return np.maximum(1.0, depth(noisy, confidence) / plain)
+
+
+def _together(slopes: list[Array], kind: str, noise: tuple[float, ...], other: str, confidence: float) -> Array:
+    """How far the noise of an answer and that of a profile go together."""
+    if not noise:
+        return width(slopes, kind, confidence)
+    sizes = [np.full_like(slopes[0], size) for size in noise]
+    if kind == other:
+        return width([*slopes, *sizes], kind, confidence)
+    risk = 1 - confidence
+    return width(slopes, kind, 1 - ALONE * risk) + width(sizes, other, 1 - (1 - ALONE) * risk)
+
+
+def _margin(recipe: Recipe, inputs: list[Noisy], confidence: float) -> Array:
     """The half-width that is shown, before an answer and on it: a whole number is rounded, so it moves by ½ at most."""
+    slopes = _slopes(recipe, inputs)
+    if recipe.function != "count":  # which has a lower end of its own
+        slopes[0] = slopes[0] * stretch(inputs[0], confidence)
+    half = width(slopes, inputs[0].kind, confidence)
     if not recipe.whole:
         return half
     exact = recipe.half == 1 and len(recipe.inputs) == 1  # whole steps with whole noise: nothing is rounded
-    return np.ceil((half if exact else half + 0.5) * (1 - 1e-9))  # slopes are known to some 1e-10
+    return np.ceil((half if exact else half + 0.5) * (1 - 1e-9))  # doubles round too
+
+
+def expected(priced: PricedPlan, confidence: float = 0.95) -> list[Expected]:
+    """The noise in each column of the answer that has any, before anything is paid for."""
+    recipes = {recipe.name: recipe for recipe in priced.recipes}
+    found = []
+    for name, expression in priced.question.output:
+        if isinstance(expression, Column) and expression.name in recipes:
+            error, words = _expected(priced, recipes[expression.name], confidence)
+            found.append(Expected(column=name, error=error, words=words))
+        elif any(isinstance(part, Column) and part.name in recipes for part in expression.walk()):
+            found.append(Expected(column=name, error=None, words="follows from the columns it is made of"))
+    return found
+
+
+def _expected(priced: PricedPlan, recipe: Recipe, confidence: float) -> tuple[float | None, str]:
+    step, clip = priced.noise_in(recipe)
+    mechanism = step.mechanism
+    if isinstance(mechanism, BinnedQuantiles):
+        # each row counts `half` steps; a bound that is chosen privately is its own unit
+        ranks = 2 * float(mechanism.margin) / (recipe.half if clip.bound is not None else 1)
+        return None, f"an interval about {_short(ranks)} rows wide in rank"
+    if clip.bound is None:  # such noise is in units of the bound
+        times = _short(mechanism.half_width(confidence))
+        return None, f"± {times} times what one {priced.program.unit} may count, which is chosen privately"
+    noisy = Noisy(np.zeros(1), mechanism.family, float(mechanism.magnitude))
+    if recipe.function in ("count", "histogram", "mode", "sum"):
+        error = float(_margin(recipe, [noisy] * len(recipe.inputs), confidence)[0])
+        return error, f"± {margin(error)}"
+    if recipe.function == "avg":
+        size = np.array([noisy.size * float(recipe.step)])
+        error = float(width([size, size], noisy.kind, confidence)[0]) / TYPICAL
+        few = margin(error * 10)
+        return None, f"about ± {margin(error)} where a group has {TYPICAL:,} rows, ± {few} for {TYPICAL // 10}"
+    return None, "depends on the number of rows in the group; the answer says how much"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _within(recipe: Recipe, raw: Array, low: Array, high: Array) -> NoisyEstimate:
@@ -113,7 +221,16 @@ def _variance(first: Array, squares: Array, reach: float) -> Array:
 
 
 def _slopes(recipe: Recipe, inputs: list[Noisy]) -> list[Array]:
-    """By how much one size of noise in each measure moves the aggregate, by central differences."""
+    """By how much one size of noise in each measure moves the aggregate: exactly of counts and sums, which are linear,
+    and else by central differences."""
+    each: list[float] = []
+    if recipe.function == "sum":
+        of_rows = [abs(float(recipe.middle)) / recipe.half] if len(inputs) > 1 else []
+        each = [*of_rows, float(recipe.step)]
+    elif recipe.function in ("count", "histogram", "mode"):
+        each = [1 / recipe.half]
+    if each:
+        return [np.full_like(noisy.values, by * noisy.size) for by, noisy in zip(each, inputs, strict=False)]
     values = [noisy.values for noisy in inputs]
     found = []
     for place, noisy in enumerate(inputs):
@@ -138,9 +255,15 @@ def _laplace_width(scales: Array, confidence: float) -> Array:
     """For Laplace noises of different scales α, Pr[|Σ| > t] = Σᵢ e^(−t/αᵢ) Πⱼ αᵢ²/(αᵢ² − αⱼ²), solved by bisection.
 
     The formula is a partial fraction of the characteristic function; equal scales are moved apart by some thousandths,
-    upward, which widens the answer by as little.
+    upward, which widens the answer by as little. Of more than MOST_SCALES the terms would cancel beyond what doubles
+    hold, and Chernoff's bound serves: Pr[|Σ| > t] ≤ 2 e^(−st) Πᵢ 1/(1 − s²αᵢ²) for every s below 1/max α.
     """
     count = len(scales)
+    if count > MOST_SCALES:
+        largest = scales.max(axis=0) + 1e-300
+        shares = scales / largest
+        tried = ((log(2 / (1 - confidence)) - np.log1p(-((s * shares) ** 2)).sum(axis=0)) / s for s in CHERNOFF)
+        return np.asarray(largest * reduce(np.minimum, tried))
     total = np.sqrt((scales**2).sum(axis=0)) + 1e-300
     spaced = np.sort(np.maximum(scales / total, 1e-4), axis=0)
     for i in range(1, count):
@@ -164,40 +287,48 @@ def _laplace_width(scales: Array, confidence: float) -> Array:
 def _ratio(recipe: Recipe, inputs: list[Noisy], raw: Array, confidence: float) -> NoisyEstimate:
     """Fieller's interval: every average t for which the noise explains first − t·count.
 
-    In units of half the range the truth t is in −1..1, and first − t·count has noise of sizes 1 and |t|. Where the
-    count is within reach of its own noise nothing is known, and the interval is the whole range.
+    In units of `reach` the truth t is in −most..most, and first − t·count has noise of sizes 1 and |t|. `most` is 1
+    where values are measured from the middle of their range, and more where they are from a typical value. The noise of
+    a count that passed a threshold counts as so much longer. Where the count is within reach of its own noise nothing
+    is known, and the interval is the whole range.
     """
     count, first = inputs[0].values, inputs[1].values
     size = inputs[0].size
-    if inputs[0].kind == "gaussian":
-        vague, low, high = _gaussian_ratio(count, first, float(ndtri(0.5 + confidence / 2)) * size)
-    else:
-        vague, low, high = _laplace_ratio(count, first, size, confidence)
-    low, high = np.where(vague, -1.0, np.clip(low, -1, 1)), np.where(vague, 1.0, np.clip(high, -1, 1))
     reach, middle = float(recipe.step) * recipe.half, float(recipe.middle)
+    most = max([1.0, *(abs(float(end) - middle) / reach for end in (recipe.low, recipe.high) if end is not None)])
+    longer = stretch(inputs[0], confidence)
+    if inputs[0].kind == "gaussian":
+        vague, low, high = _gaussian_ratio(count, first, float(ndtri(0.5 + confidence / 2)) * size, most, longer)
+    else:
+        vague, low, high = _laplace_ratio(count, first, size, confidence, most, longer)
+    low, high = np.where(vague, -most, np.clip(low, -most, most)), np.where(vague, most, np.clip(high, -most, most))
     return _within(recipe, raw, middle + reach * low, middle + reach * high)
 
 
-def _gaussian_ratio(count: Array, first: Array, far: float) -> tuple[Any, Array, Array]:
-    """The roots of (first − t·count)² = far²·(1 + t²)."""
-    vague = count <= far * sqrt(2)
-    square = np.where(vague, 1.0, count**2 - far**2)
-    spread = far * np.sqrt(np.where(vague, 0.0, first**2 + square))
+def _gaussian_ratio(count: Array, first: Array, far: float, most: float, longer: Array) -> tuple[Any, Array, Array]:
+    """The roots of (first − t·count)² = far²·(1 + t²·longer²)."""
+    vague = count <= far * np.sqrt(longer**2 + 1 / most**2)
+    square = np.where(vague, 1.0, count**2 - (far * longer) ** 2)
+    spread = far * np.sqrt(np.where(vague, 0.0, count**2 + longer**2 * (first**2 - far**2)))
     return vague, (first * count - spread) / square, (first * count + spread) / square
 
 
-def _laplace_ratio(count: Array, first: Array, size: float, confidence: float) -> tuple[Any, Array, Array]:
-    """By bisection, on a table of how far two noises of sizes 1 and |t| go together."""
+def _laplace_ratio(
+    count: Array, first: Array, size: float, confidence: float, most: float, longer: Array
+) -> tuple[Any, Array, Array]:
+    """By bisection, on a table of how far two noises of sizes 1 and |t| go together: t times as far as 1/|t| and 1."""
     grid, reach = _pairs(confidence)
 
-    def far(t: Array) -> Array:
-        return size * np.interp(np.abs(t), grid, reach)
+    def far(t: Any) -> Array:
+        there = np.abs(t) * longer
+        larger = np.maximum(there, 1.0)
+        return np.asarray(size * larger * np.interp(np.minimum(there, 1.0) / larger, grid, reach))
 
-    vague = count <= size * reach[-1]
+    vague = count <= far(most) / most
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre = np.clip(np.where(count > 0, first / count, 0.0), -1, 1)
-    high = _edge(lambda t: t * count - first <= far(t), centre, np.ones_like(centre))
-    low = _edge(lambda t: first - t * count <= far(t), centre, -np.ones_like(centre))
+        centre = np.clip(np.where(count > 0, first / count, 0.0), -most, most)
+    high = edge(lambda t: t * count - first <= far(t), centre, np.full_like(centre, most))
+    low = edge(lambda t: first - t * count <= far(t), centre, np.full_like(centre, -most))
     return vague, low, high
 
 
@@ -206,14 +337,3 @@ def _pairs(confidence: float) -> tuple[Array, Array]:
     """Half-widths for two noises of sizes 1 and t, on a grid of t; lines between them are no lower than the curve."""
     grid = np.linspace(0, 1, 513)
     return grid, width([np.ones_like(grid), grid], "laplace", confidence)
-
-
-def _edge(holds: Callable[[Array], Any], inside: Array, outside: Array) -> Array:
-    """Where a condition that holds at `inside` stops on the way to `outside`, which is kept if it never does."""
-    near, far = inside, outside
-    done = holds(outside)
-    for _ in range(ROUNDS):
-        middle = (near + far) / 2
-        good = holds(middle)
-        near, far = np.where(good, middle, near), np.where(good, far, middle)
-    return np.where(done, outside, far)

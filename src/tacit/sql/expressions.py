@@ -1,23 +1,63 @@
 """Expressions of the query become expressions of the plan, or are refused. Each construct has one rule."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from sqlglot import exp
 
 from tacit.base import InputError, Mistake, Refused
-from tacit.plan.canonical import canonical
 from tacit.plan.describe import SIGNS
 from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
 from tacit.plan.node import MOST_PARTS
-from tacit.sql.constants import number
-from tacit.sql.refusals import place, quoted, refused, shown
+from tacit.plan.operation import canonical_call
+from tacit.sql.allow import FUNCTIONS, SUBQUERY
+from tacit.sql.constants import interval_amount, interval_unit, literal, to_date, to_timestamp
+from tacit.sql.mistake import place, quoted, refused, shown
 from tacit.sql.scope import Scope
 
-__all__ = ["Expressions", "Rule", "alternatives", "conjuncts", "literal"]
+__all__ = ["Expressions", "chain"]
 
 Rule = Callable[["Expressions", exp.Expr], Expression]
 Special = Callable[[exp.Expr], Expression | None]
+
+# the operation of a construct, and the parts that are its arguments: those with a question mark may be missing
+CALLS: Mapping[type[exp.Expr], str] = {
+    exp.Abs: "abs this", exp.Sign: "sign this", exp.Sqrt: "sqrt this", exp.Ln: "ln this", exp.Exp: "exp this",
+    exp.Floor: "floor this", exp.Ceil: "ceil this", exp.Trunc: "trunc this", exp.Round: "round this decimals?",
+    exp.Mul: "multiply this expression", exp.SafeDivide: "divide this expression", exp.IntDiv: "div this expression",
+    exp.Mod: "modulo this expression", exp.Pow: "power this expression",
+    exp.EQ: "eq this expression", exp.NEQ: "ne this expression", exp.LT: "lt this expression",
+    exp.LTE: "le this expression", exp.GT: "gt this expression", exp.GTE: "ge this expression",
+    exp.NullSafeEQ: "is_not_distinct this expression", exp.NullSafeNEQ: "is_distinct this expression",
+    exp.Between: "between this low high", exp.Nullif: "nullif this expression",
+    exp.Lower: "lower this?", exp.Upper: "upper this?", exp.Length: "length this?",
+    exp.Substring: "substr this? start? length?", exp.Left: "left this? expression?",
+    exp.Right: "right this? expression?", exp.Replace: "replace this? expression? replacement?",
+    exp.StartsWith: "starts_with this? expression?", exp.EndsWith: "ends_with this? expression?",
+    exp.Contains: "contains this? expression?", exp.DateDiff: "date_diff this expression",
+}  # fmt: skip
+MANY: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}
+NAMED = {"clamp": ("clamp", 3), "ends_with": ("ends_with", 2), "suffix": ("ends_with", 2), "prefix": ("starts_with", 2)}
+TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+LIKES: Mapping[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike"}
+FIELDS = (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
+INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "INT128", "UTINYINT", "USMALLINT", "UINT", "UBIGINT")
+TYPES = {
+    **dict.fromkeys(INTEGERS, Type.INTEGER),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL", "BIGDECIMAL"), Type.NUMBER),
+    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NVARCHAR"), Type.TEXT),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), Type.TIMESTAMP),
+    "BOOLEAN": Type.BOOLEAN,
+    "DATE": Type.DATE,
+}
+MOST_DIGITS = 15
+REFUSED: Mapping[type[exp.Expr], tuple[str, str, str]] = {
+    exp.Star: ("* in an expression", "a value is one column", "name it"),
+    exp.Interval: ("", "an interval is no value by itself", "add it to a date"),
+    exp.Subquery: SUBQUERY,
+    exp.Select: SUBQUERY,
+}
 
 
 class Expressions:
@@ -38,7 +78,7 @@ class Expressions:
     def _ruled(self, node: exp.Expr) -> Expression:
         if not isinstance(node, exp.Expr):  # the parser leaves out what it did not find
             raise Mistake("a value is missing in this question: complete it")
-        rule = rules().get(type(node))
+        rule = RULES.get(type(node))
         if rule is None:
             raise refused(shown(node), "it has no meaning as a value of one row", at=node)
         return rule(self, node)
@@ -46,7 +86,7 @@ class Expressions:
     def call(self, node: exp.Expr, name: str, *arguments: Expression) -> Expression:
         """The operation on arguments that are lowered; what it does not take is refused at the node's place."""
         try:
-            made = canonical(name, *arguments)
+            made = canonical_call(name, *arguments)
         except InputError as error:
             told = str(error)
             if name in SIGNS and told.startswith(f"{name} "):  # as it is written in SQL
@@ -69,17 +109,8 @@ class Expressions:
         return found
 
 
-def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """What AND joins, in order, however long the chain is."""
-    return _chain(node, exp.And)
-
-
-def alternatives(node: exp.Expr) -> list[exp.Expr]:
-    """What OR joins, in order."""
-    return _chain(node, exp.Or)
-
-
-def _chain(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
+def chain(node: exp.Expr, kind: type[exp.Expr] = exp.And) -> list[exp.Expr]:
+    """What AND joins, or OR, in order, however long the chain is."""
     ahead, found = [node], []
     while ahead:
         at = ahead.pop()
@@ -91,27 +122,7 @@ def _chain(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
     return found
 
 
-def literal(node: exp.Expr | None) -> Constant | None:
-    """A number, text or truth value as it stands in the query, or NULL; None for anything else."""
-    plain = None if node is None else node.unnest()
-    sign = 1
-    if type(plain) is exp.Neg:
-        plain, sign = plain.this.unnest(), -1
-    if type(plain) is exp.Literal and not plain.is_string:
-        return constant(sign * number(plain.name))
-    if sign == -1 or plain is None:
-        return None
-    match plain:
-        case exp.Literal():
-            return constant(plain.name)
-        case exp.Boolean():
-            return constant(bool(plain.this))
-        case exp.Null():
-            return constant(None)
-    return None
-
-
-def column(lower: Expressions, node: exp.Expr) -> Expression:
+def _column(lower: Expressions, node: exp.Expr) -> Expression:
     """A name: the value of the one column it means."""
     assert isinstance(node, exp.Column)  # as the table of rules has it
     if isinstance(node.this, exp.Star):
@@ -122,8 +133,254 @@ def column(lower: Expressions, node: exp.Expr) -> Expression:
     return field.value
 
 
-def rules() -> Mapping[type[exp.Expr], Rule]:
-    """Every rule, by the class of the node."""
-    from tacit.sql.rules import RULES  # the rules are written in terms of Expressions
+def _call(lower: Expressions, node: exp.Expr) -> Expression:
+    name, *parts = CALLS[type(node)].split()
+    given: list[tuple[str, Any]] = [(part, node.args.get(part.rstrip("?"))) for part in parts]
+    asked = (value for part, value in given if value is not None or not part.endswith("?"))
+    return lower.call(node, name, *map(lower.lower, asked))
 
-    return RULES
+
+def _constant(lower: Expressions, node: exp.Expr) -> Expression:
+    try:
+        found = literal(node)
+    except InputError as error:
+        raise Refused(f"{place(node)}{error}") from None
+    if found is None:
+        raise refused(shown(node), "it is not a constant", at=node)
+    return found
+
+
+def _many(lower: Expressions, node: exp.Expr) -> Expression:
+    arguments = [lower.lower(part) for part in (node.this, *node.expressions)]
+    return arguments[0] if len(arguments) == 1 else lower.call(node, MANY[type(node)], *arguments)
+
+
+def _logic(lower: Expressions, node: exp.Expr) -> Expression:
+    name = "and" if type(node) is exp.And else "or"
+    return lower.call(node, name, *(lower.condition(part, name.upper()) for part in chain(node, type(node))))
+
+
+def _not(lower: Expressions, node: exp.Expr) -> Expression:
+    inner = node.this.unnest()
+    if type(inner) is exp.Is and type(inner.args["expression"]) is exp.Null and not inner.args.get("negate"):
+        return lower.call(node, "is_not_null", lower.lower(inner.this))
+    return lower.call(node, "not", lower.condition(node.this, "NOT"))
+
+
+def _is(lower: Expressions, node: exp.Expr) -> Expression:
+    what, negate = node.args["expression"], bool(node.args.get("negate"))
+    value = lower.lower(node.this)
+    if type(what) is exp.Null:
+        return lower.call(node, "is_not_null" if negate else "is_null", value)
+    if type(what) is exp.Boolean:
+        found = lower.call(node, "is_true" if what.this else "is_false", value)
+        return lower.call(node, "not", found) if negate else found
+    raise refused(shown(node), "IS is followed by NULL, TRUE, FALSE or [NOT] DISTINCT FROM", at=node)
+
+
+def _in(lower: Expressions, node: exp.Expr) -> Expression:
+    if not node.expressions:
+        raise Mistake(f"{place(node)}{shown(node)} is refused: its list is empty")
+    return lower.call(node, "in", lower.lower(node.this), *(lower.lower(part) for part in node.expressions))
+
+
+def _case(lower: Expressions, node: exp.Expr) -> Expression:
+    value = node.args.get("this")
+    arguments: list[Expression] = [] if value is None else [lower.lower(value)]
+    for branch in node.args["ifs"]:
+        if type(branch) is not exp.If or branch.args.get("false") is not None:
+            raise refused(shown(node), "CASE is made of WHEN … THEN …", at=node)
+        arguments.append(lower.condition(branch.this, "WHEN") if value is None else lower.lower(branch.this))
+        arguments.append(lower.lower(branch.args["true"]))
+    rest = node.args.get("default")
+    name = "case" if value is None else "switch"
+    return lower.call(node, name, *arguments, constant(None) if rest is None else lower.lower(rest))
+
+
+def _if(lower: Expressions, node: exp.Expr) -> Expression:
+    rest = node.args.get("false")
+    outcomes = lower.lower(node.args["true"]), constant(None) if rest is None else lower.lower(rest)
+    return lower.call(node, "case", lower.condition(node.this, "IF"), *outcomes)
+
+
+def _negate(lower: Expressions, node: exp.Expr) -> Expression:
+    return _constant(lower, node) if literal(node) is not None else lower.call(node, "negate", lower.lower(node.this))
+
+
+def _sum(lower: Expressions, node: exp.Expr) -> Expression:
+    """+ and −, of numbers, or of a date and an interval."""
+    minus = type(node) is exp.Sub
+    left, right = node.this, node.args["expression"]
+    if type(right.unnest()) is exp.Interval:
+        return _later(lower, node, left, right.unnest(), minus=minus)
+    if type(left.unnest()) is exp.Interval and not minus:
+        return _later(lower, node, right, left.unnest(), minus=False)
+    a, b = lower.lower(left), lower.lower(right)
+    if a.facts.type is Type.DATE and b.facts.type is Type.DATE and minus:
+        return lower.call(node, "date_diff", a, b)
+    if a.facts.type is Type.DATE and b.facts.type is Type.INTEGER and (days := literal(right)) is not None:
+        value = days.value
+        assert isinstance(value, int)  # the facts say so
+        return lower.call(node, "date_add", a, constant(-value if minus else value), constant("day"))
+    return lower.call(node, "subtract" if minus else "add", a, b)
+
+
+def _divide(lower: Expressions, node: exp.Expr) -> Expression:
+    """Real division, but whole division of whole numbers where the dialect has it so (PostgreSQL)."""
+    arguments = lower.lower(node.this), lower.lower(node.args["expression"])
+    wholes = node.args.get("typed") and all(argument.facts.type is Type.INTEGER for argument in arguments)
+    return lower.call(node, "div" if wholes else "divide", *arguments)
+
+
+def _log(lower: Expressions, node: exp.Expr) -> Expression:
+    value = node.args.get("expression")
+    if value is None:
+        return lower.call(node, "log10", lower.lower(node.this))
+    known = literal(node.this)
+    name = {10: "log10", 2: "log2"}.get(known.value if known is not None and isinstance(known.value, int) else 0)
+    if name is None:
+        raise refused(shown(node), "its base is neither 2 nor 10", "write LN(x) / LN(base)", at=node)
+    return lower.call(node, name, lower.lower(value))
+
+
+def _named(lower: Expressions, node: exp.Expr) -> Expression:
+    """Functions that the parser knows by name only."""
+    name = node.this.lower() if isinstance(node.this, str) else ""
+    arguments = list(node.expressions)
+    if name == "date_part" and len(arguments) == 2:
+        return _extract(lower, node)
+    if name in NAMED and len(arguments) == NAMED[name][1]:
+        return lower.call(node, NAMED[name][0], *(lower.lower(argument) for argument in arguments))
+    if name in FUNCTIONS:
+        what, why, instead = FUNCTIONS[name]
+        raise refused(f"{what} ({name.upper()})", why, instead, at=node)
+    called = f"the function {quoted(name or shown(node))}"
+    raise refused(called, "it is not among the known functions", "see the SQL reference for those there are", at=node)
+
+
+def _trim(lower: Expressions, node: exp.Expr) -> Expression:
+    name = TRIMS.get(str(node.args.get("position") or "").upper())
+    if name is None:
+        raise refused(shown(node), "a trim is LEADING, TRAILING or BOTH", at=node)
+    return lower.call(node, name, lower.lower(node.this))
+
+
+def _joined(lower: Expressions, node: exp.Expr) -> Expression:
+    """a || b || c, as one."""
+    ahead, parts = [node], []
+    while ahead:
+        at = ahead.pop()
+        if type(at) is exp.DPipe:
+            ahead += [at.args["expression"], at.args["this"]]
+        else:
+            parts.append(lower.lower(at))
+    return lower.call(node, "concat", *parts)
+
+
+def _concat(lower: Expressions, node: exp.Expr) -> Expression:
+    """CONCAT, which in most dialects takes NULL for an empty text."""
+    parts = [lower.lower(part) for part in node.expressions]
+    if node.args.get("coalesce"):
+        parts = [lower.call(node, "coalesce", part, constant("")) if part.facts.nullable else part for part in parts]
+    return lower.call(node, "concat", *parts)
+
+
+def _like(lower: Expressions, node: exp.Expr) -> Expression:
+    mark = None
+    if type(node) is exp.Escape:
+        mark, node = literal(node.args["expression"]), node.this
+        if mark is None or type(node) not in LIKES:
+            raise refused(shown(node), "ESCAPE belongs to LIKE and is one character", at=node)
+    arguments = [lower.lower(node.this), lower.lower(node.args["expression"]), *([] if mark is None else [mark])]
+    found = lower.call(node, LIKES[type(node)], *arguments)
+    return lower.call(node, "not", found) if node.args.get("negate") else found
+
+
+def _cast(lower: Expressions, node: exp.Expr) -> Expression:
+    to = node.args["to"]
+    kind = TYPES.get(getattr(to.this, "value", "")) if type(to) is exp.DataType else None
+    if kind is None or to.args.get("nested"):
+        why = "values are integers, numbers, texts, dates, timestamps and truth values"
+        raise refused(shown(node), why, "cast to one of INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP, BOOLEAN", at=node)
+    given = literal(node.this)
+    if given is not None and isinstance(given.value, str) and kind.temporal:
+        return constant(to_date(given.value) if kind is Type.DATE else to_timestamp(given.value))
+    value = lower.lower(node.this)
+    if isinstance(value, Constant) and value.value is None:
+        return constant(None, kind)
+    digits = _digits(node, to)
+    if value.facts.type is kind and digits is None:
+        return value
+    if digits is None or not value.facts.type.numeric:
+        value = lower.call(node, f"to_{kind.value}", value)
+    return value if digits is None else lower.call(node, "round", value, constant(digits))
+
+
+def _digits(node: exp.Expr, to: exp.Expr) -> int | None:
+    """The decimals of DECIMAL(p, s). Lengths of other types would cut values, which only SUBSTRING does openly."""
+    given = to.expressions
+    if not given:
+        return None
+    numbers = [literal(part.this) for part in given if type(part) is exp.DataTypeParam]
+    scale = numbers[-1].value if len(numbers) == 2 and numbers[-1] is not None else 0
+    if "DECIMAL" not in to.this.value or not isinstance(scale, int) or not 0 <= scale <= MOST_DIGITS:
+        why, instead = "a length or precision would cut values", "cast without it, and use SUBSTRING or ROUND"
+        raise refused(shown(node), why, instead, at=node)
+    return scale
+
+
+def _trunc(lower: Expressions, node: exp.Expr) -> Expression:
+    return lower.call(node, "date_trunc", constant(interval_unit(node, node.args.get("unit"))), lower.lower(node.this))
+
+
+def _extract(lower: Expressions, node: exp.Expr) -> Expression:
+    """EXTRACT(field FROM value), and DATE_PART(field, value)."""
+    field, value = node.expressions if type(node) is exp.Anonymous else (node.this, node.args["expression"])
+    return lower.call(node, "extract", constant(interval_unit(node, field)), lower.lower(value))
+
+
+def _field(lower: Expressions, node: exp.Expr) -> Expression:
+    return lower.call(node, "extract", constant(type(node).__name__.lower()), lower.lower(node.this))
+
+
+def _days(lower: Expressions, node: exp.Expr) -> Expression:
+    unit = node.args.get("unit")
+    if unit is not None and interval_unit(node, unit) != "day":
+        raise refused(shown(node), "differences are counted in days", "use 'day', and divide", at=node)
+    return _call(lower, node)
+
+
+def _moved(lower: Expressions, node: exp.Expr) -> Expression:
+    """DATE_ADD and DATE_SUB."""
+    amount, minus = node.args["expression"], type(node) is exp.DateSub
+    if type(amount) is not exp.Interval:
+        amount = exp.Interval(this=amount.copy(), unit=node.args.get("unit") or exp.Var(this="day"))
+    return _later(lower, node, node.this, amount, minus=minus)
+
+
+def _later(lower: Expressions, node: exp.Expr, moment: exp.Expr, interval: exp.Expr, *, minus: bool) -> Expression:
+    """A date and a constant number of units later, or earlier."""
+    amount = interval_amount(node, interval.args.get("this"))
+    unit = constant(interval_unit(node, interval.args.get("unit")))
+    return lower.call(node, "date_add", lower.lower(moment), constant(-amount if minus else amount), unit)
+
+
+def _paren(lower: Expressions, node: exp.Expr) -> Expression:
+    return lower.lower(node.this)
+
+
+def _refused(lower: Expressions, node: exp.Expr) -> Expression:
+    what, why, instead = REFUSED[type(node)]
+    raise refused(what or shown(node), why, instead, at=node)
+
+
+RULES: Mapping[type[exp.Expr], Rule] = {
+    **dict.fromkeys(CALLS, _call), **dict.fromkeys(MANY, _many), **dict.fromkeys(FIELDS, _field),
+    **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null), _constant), **dict.fromkeys((exp.And, exp.Or), _logic),
+    **dict.fromkeys((exp.Add, exp.Sub), _sum), **dict.fromkeys((exp.Like, exp.ILike, exp.Escape), _like),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _cast), **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _trunc),
+    **dict.fromkeys((exp.DateAdd, exp.DateSub), _moved), **dict.fromkeys(REFUSED, _refused),
+    exp.Column: _column, exp.Paren: _paren, exp.Not: _not, exp.Is: _is,
+    exp.In: _in, exp.Case: _case, exp.If: _if, exp.Neg: _negate, exp.Div: _divide, exp.Log: _log, exp.Trim: _trim,
+    exp.DPipe: _joined, exp.Concat: _concat, exp.Anonymous: _named, exp.Extract: _extract, exp.DateDiff: _days,
+}  # fmt: skip

@@ -9,10 +9,12 @@ from sqlglot import exp
 from tacit.base import Refused
 from tacit.plan.expression import Call, Column, Constant, Expression, constant
 from tacit.plan.facts import Facts, Type
+from tacit.plan.moments import PAIRS
 from tacit.plan.question import Aggregate
 from tacit.sql.aggregates import AggregateCall, asked, has_aggregate, is_aggregate
-from tacit.sql.expressions import Expressions, literal
-from tacit.sql.refusals import quoted, refused, shown
+from tacit.sql.constants import literal
+from tacit.sql.expressions import Expressions
+from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.scope import Scope
 
 __all__ = ["Aggregates", "Grouped", "Item", "group_by", "items_of", "only_where", "uses_rows"]
@@ -148,7 +150,7 @@ class Aggregates:
     def one(self, node: exp.Expr) -> Expression:
         """The released value of an aggregate that gives one."""
         ask = asked(node)
-        if ask.several or ask.function == "histogram" or ask.top is not None:
+        if ask.several or ask.is_list:
             raise refused(
                 f"{shown(node)} inside an expression", "it is a list of values", "select it by itself", at=node
             )
@@ -209,11 +211,7 @@ class Aggregates:
             if function in NUMBERS and not argument.facts.type.numeric:
                 way = "use COUNT_IF(x)" if argument.facts.type is Type.BOOLEAN else "use a number"
                 raise refused(shown(ask.node), f"it needs a number, not a {argument.facts.type}", way, at=ask.node)
-        if (
-            function.startswith("co")
-            and function not in ("count", "count_units", "count_distinct")
-            and len(arguments) != 2
-        ):
+        if function in PAIRS and len(arguments) != 2:
             raise refused(shown(ask.node), "it needs two values", at=ask.node)
         if ask.cap is not None and function != "count_distinct":
             raise refused("max_values_per_unit", "a unit counts once here", "leave it out", at=ask.node)

@@ -1,24 +1,45 @@
-"""A question in SQL as a job for the desk: what it is priced as, how it runs, and how its answer is shown."""
+"""A question in SQL as a job for the desk: what it is priced as, how it runs, and how its answer is shown.
 
-from dataclasses import dataclass
-from functools import cached_property
+A plan depends on the words, the offer and what is declared, and of who asks on their least price; never on data or on
+what was spent. So remembering one changes no price and allows nothing: the policy decides, and the ledger charges, each
+time anew.
+"""
 
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tacit.base import Refused, TacitError, cached_property
 from tacit.desk.job import Job, Run
 from tacit.desk.quote import Expected, Hint
 from tacit.desk.release import TableRelease
-from tacit.engine import Engine, Watch
-from tacit.ledger import Receipt
 from tacit.plan.bounded import Bounded
-from tacit.plan.price import Priced
+from tacit.plan.centre import centre_part, with_centre
+from tacit.plan.price import PricedPlan
+from tacit.plan.profile import TableProfile
+from tacit.plan.profiled import Missing, missing_of
+from tacit.plan.question import LoweredQuestion
 from tacit.policy import Policy
 from tacit.program import Program
 from tacit.sql.assemble import assemble
-from tacit.sql.expect import columns_of, expected
-from tacit.sql.hints import facts_of, hints_of, notes_of, raised
-from tacit.sql.noise import Released, StoredAnswer, choose_bound, release, unmeasured, with_bound
+from tacit.sql.catalog import Catalog
+from tacit.sql.estimate import expected
+from tacit.sql.hints import coverage_notes, facts_of, hints_of, notes_of, profile_hint, raised
+from tacit.sql.lower import lower
+from tacit.sql.noise import centre_steps, choose_bound, choose_centre, declared_groups, release, with_bound
 from tacit.sql.offer import Offer, Purchase
+from tacit.sql.parse import parse
+from tacit.sql.rehearse import OUTSIDE, rehearse
+from tacit.sql.stored import NoisyPart, StoredAnswer
 
-__all__ = ["Query"]
+__all__ = ["Plans", "Query"]
+
+MOST = 2000  # plans that are remembered
+AT_ONCE = 2
+LONGEST = 10_000  # characters of a question that is
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +53,7 @@ class Query(Job):
     purchase: Purchase
 
     @property
-    def priced(self) -> Priced:
+    def priced(self) -> PricedPlan:
         return self.purchase.priced
 
     @property
@@ -54,43 +75,117 @@ class Query(Job):
 
     @cached_property
     def columns(self) -> tuple[tuple[str, str], ...]:
-        return columns_of(self.priced.question)
+        return self.priced.question.columns
 
     def run(self, run: Run) -> bytes:
         """Stages 7 and 8: bound and add up in the engine, choose what was left open, add noise."""
-        parts, bounds = [], {}
-        for number, part in enumerate(self.priced.planned.parts):
-            bounds[number] = _filled(self.priced, number, part, run.engine, run.receipt, run.watch)
-            parts.append(_part(self.priced, number, bounds[number], run))
-        return StoredAnswer(parts=tuple(parts), facts={**run.facts, **facts_of(self.priced, bounds)}).to_bytes()
+        profiles = {name: each for name, each in self.priced.profiles.items() if name in self.program.tables}
+        before = {table: _version(run, table) for table in profiles}
+        filled = [self._filled(number, run) for number in range(len(self.priced.parts))]
+        parts = tuple(self._released(number, part, run) for number, part in enumerate(filled))
+        known = {
+            table: profile
+            for table, profile in profiles.items()
+            if before[table] == profile.version == _version(run, table)
+        }
+        clipping = [missing.json() for missing in missing_of(replace(self.priced, parts=tuple(filled)), known)]
+        facts = {**run.facts, **facts_of(self.priced, filled), "clipping": clipping}
+        return StoredAnswer(parts=parts, facts=facts).to_bytes()
+
+    def _filled(self, number: int, run: Run) -> Bounded:
+        """A part with every centre and bound that was left open chosen, by its own paid step."""
+        part = filled = self.priced.parts[number]
+        for place, (step, centre) in enumerate(centre_steps(self.priced, number)):
+            ranks = run.engine.run(centre_part(part, centre, self.priced.norm), run.watch)
+            part = filled = with_centre(part, place, choose_centre(self.priced, step, centre, ranks, run.receipt))
+        for task, step in self.priced.steps:
+            if task.kind == "choose" and task.part == number and task.clip is not None:
+                units = run.engine.norms(part, task.clip, part.clips[task.clip].edges, run.watch)
+                filled = with_bound(filled, task.clip, choose_bound(self.priced, step, part, units, run.receipt))
+        return filled
+
+    def _released(self, number: int, part: Bounded, run: Run) -> NoisyPart:
+        if not part.measures and not part.ranks and part.presence is None:  # there is nothing to run
+            return NoisyPart(groups=declared_groups(part), measures={}, quantiles={}, ends={})
+        return release(self.priced, number, part, run.engine.run(part, run.watch), run.receipt)
 
     def show(self, kept: bytes, *, cached: bool) -> TableRelease:
         """Stage 9: aggregates, HAVING, ORDER BY, LIMIT and intervals, from noisy measures alone."""
         stored = StoredAnswer.from_bytes(kept)
-        answer = assemble(self.priced, stored.parts, confidence=self.offer.confidence)
-        remarks = [hint.words for hint in raised(self.purchase, self.policy)]  # that it cost more than was offered
+        missing = [Missing.from_json(each) for each in stored.facts.get("clipping", ())]
+        answer = assemble(self.priced, stored.parts, confidence=self.offer.confidence, missing=missing)
+        told = (*raised(self.purchase, self.policy), *profile_hint(self.priced, self.policy))
+        remarks = [hint.words for hint in told]  # that it cost more than was offered, or bought a bound
         return TableRelease(
             table=answer.table,
             intervals=answer.intervals,
             confidence=self.offer.confidence,
-            notes=(*remarks, *notes_of(self.priced, self.policy, stored.parts)),
+            coverage=answer.coverage,
+            notes=(
+                *remarks,
+                *coverage_notes(answer.coverage, self.policy),
+                *notes_of(self.priced, self.policy, stored.parts),
+            ),
             facts=stored.facts,
             cached=cached,
         )
 
 
-def _part(priced: Priced, number: int, bounded: Bounded, run: Run) -> Released:
-    empty = unmeasured(bounded)
-    if empty is not None:
-        return empty
-    return release(priced, number, bounded, run.engine.run(bounded, run.watch), run.receipt)
+def _version(run: Run, table: str) -> str | None:
+    """Of the data as they are now; None if that cannot be told, which is no reason for an answer to fail."""
+    with suppress(Exception):
+        return run.engine.version((table,))
+    return None
 
 
-def _filled(priced: Priced, number: int, part: Bounded, engine: Engine, receipt: Receipt, watch: Watch) -> Bounded:
-    """The part with every bound that was left open chosen, by its own paid step."""
-    filled = part
-    for task, step in priced.steps:
-        if task.kind == "choose" and task.part == number and task.clip is not None:
-            units = engine.norms(part, task.clip, part.clips[task.clip].edges, watch)
-            filled = with_bound(filled, task.clip, choose_bound(priced, step, part, units, receipt))
-    return filled
+def _bought(
+    question: LoweredQuestion, offer: Offer, policy: Policy, least: Fraction, profiles: Mapping[str, TableProfile]
+) -> Purchase:
+    """The question with its price, after a rehearsal; what numbers of these sizes cannot do is refused."""
+    try:
+        purchase = offer.price(question, policy, least=least, profiles=profiles)
+        rehearse(purchase.priced, policy.dataset.engine.value, confidence=offer.confidence)
+    except TacitError:
+        raise
+    except (ArithmeticError, ValueError):
+        raise Refused(OUTSIDE) from None
+    return purchase
+
+
+class Plans:
+    """The newest plans, by everything that they depend on. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._planning = threading.Semaphore(AT_ONCE)
+        self._plans: OrderedDict[tuple[object, ...], tuple[Query, Catalog]] = OrderedDict()
+
+    def plan(
+        self,
+        sql: str,
+        dialect: str | None,
+        offer: Offer,
+        policy: Policy,
+        catalog: Catalog,
+        *,
+        least: Fraction = Fraction(0),
+        profiles: Mapping[str, TableProfile] | None = None,
+    ) -> Query:
+        """The question as a job. One that cannot be planned raises what `lower` and `price` do, every time."""
+        profiles = profiles or {}
+        entries = tuple(sorted((table, profile.entry) for table, profile in profiles.items()))
+        place = (id(policy), id(catalog), sql, dialect, offer, least, entries)
+        with self._lock:
+            found = self._plans.get(place)
+            if found is not None:
+                self._plans.move_to_end(place)
+                return found[0]
+        with self._planning:  # it is all Python: more at once would only keep each other, and everybody else, waiting
+            purchase = _bought(lower(parse(sql, dialect), catalog), offer, policy, least, profiles)
+        made = Query(sql=sql, dialect=dialect, offer=offer, policy=policy, purchase=purchase)
+        if len(sql) <= LONGEST:
+            with self._lock:
+                self._plans[place] = (made, catalog)  # held, so that its number stays its own
+                while len(self._plans) > MOST:
+                    self._plans.popitem(last=False)
+        return made

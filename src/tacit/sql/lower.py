@@ -1,4 +1,4 @@
-"""Stage 2: a syntax tree becomes a Question, or is refused. Deny by default; nothing of the text goes further."""
+"""Stage 2: a syntax tree becomes a question, or is refused. Deny by default; nothing of the text goes further."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,15 +10,14 @@ from tacit.base import Refused
 from tacit.plan.bounded import Key
 from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, check_work
-from tacit.plan.question import Order, Question
+from tacit.plan.question import LoweredQuestion, Order
 from tacit.sql.aggregates import asked, has_aggregate, is_aggregate
 from tacit.sql.allow import check
 from tacit.sql.catalog import Catalog
-from tacit.sql.constants import whole
-from tacit.sql.expressions import literal
+from tacit.sql.constants import literal, whole
 from tacit.sql.grouped import Aggregates, Grouped, group_by, items_of, uses_rows
-from tacit.sql.options import CLAUSE, Clause
-from tacit.sql.refusals import quoted, refused, shown
+from tacit.sql.mistake import quoted, refused, shown
+from tacit.sql.parse import CLAUSE, Clause
 from tacit.sql.scope import Context, Scope
 from tacit.sql.sources import read_from
 from tacit.sql.subquery import nested, where
@@ -26,13 +25,9 @@ from tacit.sql.subquery import nested, where
 __all__ = ["lower", "prune", "used"]
 
 
-def used(expressions: Iterable[Expression | None]) -> set[str]:
+def used(expressions: Iterable[Expression]) -> set[str]:
     """The columns that expressions name."""
-    found = set()
-    for expression in expressions:
-        if expression is not None:
-            found |= {part.name for part in expression.walk() if isinstance(part, Column)}
-    return found
+    return {part.name for expression in expressions for part in expression.walk() if isinstance(part, Column)}
 
 
 def prune(node: Node, needed: set[str]) -> Node:
@@ -42,28 +37,32 @@ def prune(node: Node, needed: set[str]) -> Node:
             keep = tuple(s for s in node.columns if s.name in needed or s.name == node.unit_name)
             return replace(node, columns=keep or node.columns[:1])
         case Filter():
-            return replace(node, below=prune(node.below, needed | used([node.condition])))
+            return replace(node, below=prune(node.below, needed | used(node.expressions)))
         case Project():
             columns = tuple((name, value) for name, value in node.columns if name in needed)
             if all(isinstance(value, Column) and value.name == name for name, value in columns):
                 return prune(node.below, needed)
-            return replace(node, columns=columns, below=prune(node.below, used(value for _, value in columns)))
+            kept = replace(node, columns=columns)
+            return replace(kept, below=prune(node.below, used(kept.expressions)))
         case Group():
-            kept = tuple(aggregate for aggregate in node.aggregates if aggregate.name in needed)
-            below = used([*(value for _, value in node.keys), *(aggregate.argument for aggregate in kept)])
-            return replace(node, aggregates=kept, below=prune(node.below, below))
+            fewer = replace(node, aggregates=tuple(each for each in node.aggregates if each.name in needed))
+            return replace(fewer, below=prune(node.below, used(fewer.expressions)))
         case Join():
-            left = needed | used(a for a, _ in node.on)
-            right = needed | used(b for _, b in node.on)
-            return replace(node, left=prune(node.left, left), right=prune(node.right, right))
+            both = needed | used(node.expressions)
+            return replace(node, left=prune(node.left, both), right=prune(node.right, both))
     raise AssertionError(f"no rule for {type(node).__name__}")
 
 
 MOST_COLUMNS = 200
+NO_AGGREGATE = (
+    "a query without an aggregate",
+    "it would release rows as they are, or groups without a number",
+    "select COUNT(*), AVG(x) …, with GROUP BY",
+)
 OWN_PASS = {"quantile", "min", "max", "mode", "histogram", "count_distinct"}  # for each of which rows are read anew
 
 
-def lower(tree: exp.Select, catalog: Catalog) -> Question:
+def lower(tree: exp.Select, catalog: Catalog) -> LoweredQuestion:
     """The question that a tree of `parse` asks of the tables in `catalog`; what is not understood is `Refused`."""
     if type(tree) is not exp.Select:
         raise Refused("a question is one SELECT, or WITH … SELECT")
@@ -95,7 +94,7 @@ class _Lowered:
         self.output: list[tuple[str, Expression]] = []
         self.positions: list[Expression | None] = []
 
-    def question(self) -> Question:
+    def question(self) -> LoweredQuestion:
         clause = _clause(self.select, self.source, self.scope)
         self._check_items()
         keys = group_by(self.select, self.scope)
@@ -111,17 +110,12 @@ class _Lowered:
         condition = None if having is None else self.grouped.over.condition(having.this, "HAVING")
         order = self._order()
         if not self.aggregates.found:
-            raise refused(
-                "a query without an aggregate",
-                "it would release rows as they are, or groups without a number",
-                "select COUNT(*), AVG(x) …, with GROUP BY",
-                at=self.select,
-            )
+            raise refused(*NO_AGGREGATE, at=self.select)
         arguments = [argument for aggregate in self.aggregates.found for argument in aggregate.arguments]
         computed = [*arguments, *(key.expression for key in self.keys)]
         check_work(self.source, computed, passes=1 + sum(a.function in OWN_PASS for a in self.aggregates.found))
         needed = used(computed)
-        return Question(
+        return LoweredQuestion(
             source=prune(self.source, needed),
             keys=tuple(self.keys),
             aggregates=tuple(self.aggregates.found),
@@ -151,12 +145,7 @@ class _Lowered:
         inside = any(has_aggregate(item) for _, item in items)
         others = [self.select.args.get(name) for name in ("having", "order")]
         if not inside and not any(node is not None and has_aggregate(node) for node in others):
-            raise refused(
-                "a query without an aggregate",
-                "it would release rows as they are, or groups without a number",
-                "select COUNT(*), AVG(x) …, with GROUP BY",
-                at=self.select,
-            )
+            raise refused(*NO_AGGREGATE, at=self.select)
 
     def _key(self, node: exp.Expr) -> None:
         if self.scope.unit(node):
@@ -189,13 +178,14 @@ class _Lowered:
                 self._named(f"{name}_p{_percent(order)}", value)
             self.positions.append(None)
             return
-        listed = ask is not None and (ask.function == "histogram" or ask.top is not None)
-        single: Expression = (
-            self.aggregates.many(ask)[0] if ask is not None and listed else self.grouped.over.lower(item)
-        )
+        if ask is not None and ask.is_list:
+            self._named(name, self.aggregates.many(ask)[0])
+            self.positions.append(None)
+            return
+        single = self.grouped.over.lower(item)
         self._named(name, single)
-        self.positions.append(None if listed else single)
-        if alias is not None and not listed:
+        self.positions.append(single)
+        if alias is not None:
             self.grouped.aliases.setdefault(alias.casefold(), single)
 
     def _named(self, name: str, value: Expression) -> None:

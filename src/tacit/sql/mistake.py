@@ -1,5 +1,5 @@
-"""Typing mistakes, told as a person would: where, what is wrong there, and what to write. The parser's own words, which
-name its classes, go no further than this file.
+"""Mistakes and refusals, told as a person would: where, what is wrong there, and what to write. The parser's own words,
+which name its classes, go no further than this file.
 
 Most mistakes are seen in the tokens, before the parser runs: it passes over some of them in silence, and of others it
 says where it gave up and not where they are.
@@ -9,14 +9,16 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from sqlglot.errors import ParseError
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.base import Mistake
+from tacit.base import Mistake, Refused
 
-__all__ = ["at", "check_tokens", "unread", "unreadable"]
+__all__ = ["WITH_ARGUMENTS", "at", "check_tokens", "place", "quoted", "refused", "shown", "unread", "unreadable"]
 
-LONGEST = 40
+LONGEST = 60
+WITH_ARGUMENTS = "with named arguments"  # a function that nobody can write, since its name has spaces
 KEYWORDS = ("select", "from", "where", "group by", "having", "order by", "limit", "offset", "join", "left", "inner",
             "on", "using", "and", "or", "not", "between", "case", "when", "then", "else", "distinct")  # fmt: skip
 PAIRS = {
@@ -90,9 +92,40 @@ def at(token: Token) -> str:
     return f"line {token.line}, column {token.col - (token.end - token.start)}: "
 
 
-def _quoted(text: str) -> str:
-    plain = " ".join(text.split())
-    return f'"{plain[:LONGEST]}…"' if len(plain) > LONGEST else f'"{plain}"'
+def refused(what: str, why: str, instead: str = "", *, at: exp.Expr | None = None) -> Refused:
+    """The error for one construct. `what` is a noun phrase; `why` a clause; `instead` an order."""
+    way_out = f": {instead}" if instead else ""
+    return Refused(f"{place(at)}{what} is refused, since {why}{way_out}")
+
+
+def place(node: exp.Expr | None) -> str:
+    """Line and column of the first name inside a node, where the parser kept them."""
+    for part in () if node is None else node.find_all(exp.Identifier, exp.Star, exp.Anonymous):
+        meta = part.meta
+        if "line" in meta and "col" in meta:
+            column = meta["col"] - (meta.get("end", 0) - meta.get("start", 0))
+            return f"line {meta['line']}, column {column}: "
+    return ""
+
+
+def quoted(name: str) -> str:
+    """A name in messages, cut when it is long."""
+    return f'"{name[:LONGEST]}…"' if len(name) > LONGEST else f'"{name}"'
+
+
+def shown(node: exp.Expr) -> str:
+    """A piece of the query in messages, on one line, without comments."""
+    if any(part.this == WITH_ARGUMENTS for part in node.find_all(exp.Anonymous)):
+        node = node.transform(_without_arguments)
+    try:
+        text = " ".join(node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE).split())
+    except Exception:  # the generator meets trees that only the parser of another dialect makes
+        text = "a part of it"
+    return f"{text[:LONGEST]}…" if len(text) > LONGEST else text
+
+
+def _without_arguments(node: exp.Expr) -> exp.Expr:
+    return node.expressions[0] if type(node) is exp.Anonymous and node.this == WITH_ARGUMENTS else node
 
 
 def check_tokens(tokens: Sequence[Token]) -> None:
@@ -136,7 +169,7 @@ def _check_pairs(tokens: Sequence[Token]) -> None:
             wanted = PAIRS[token.token_type]
             if wanted is TokenType.CASE and (not opened or opened[-1].token_type is not wanted):
                 continue  # a column may be called so
-            while opened and opened[-1].token_type is TokenType.CASE and wanted is not TokenType.CASE:
+            if opened and opened[-1].token_type is TokenType.CASE and wanted is not TokenType.CASE:
                 raise _unclosed(opened[-1])
             if not opened or opened.pop().token_type is not wanted:
                 raise Mistake(f"{at(token)}this {token.text} closes nothing: remove it, or write what it closes")
@@ -159,7 +192,7 @@ def unreadable(error: ParseError, tokens: Sequence[Token]) -> Mistake:
         where = f"line {line}, column {max(1, end - len(highlight) + 1)}: "
     for pattern, words in SAID:
         if re.search(pattern, description):
-            told = words.format(highlight=_quoted(highlight) if highlight else "the end")
+            told = words.format(highlight=quoted(" ".join(highlight.split())) if highlight else "the end")
             return Mistake(f"{where}this cannot be read as SQL: {told}{_meant(tokens, line, end)}")
     return Mistake(f"{where}this cannot be read as SQL: look at what stands before this place")
 

@@ -1,64 +1,41 @@
 """Stage 8: noise. The only place that opens an `Exact`, and it does so for the receipt of the same program alone."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, log
 from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError
 from tacit.base.exact import Exact
 from tacit.desk.job import open_exact
 from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
-from tacit.mechanism import BinnedQuantiles, Exponential, KeySelection
-from tacit.plan.bounded import LARGEST, Bounded, Clip
+from tacit.mechanism import BinnedQuantiles, Exponential, KeyedCounts, KeySelection, Mechanism
+from tacit.plan.bounded import LARGEST, Bounded, Centre, Clip
 from tacit.plan.facts import Value
-from tacit.plan.price import Priced
+from tacit.plan.price import PricedPlan
 from tacit.program import Step, Task
-from tacit.sql.estimate import Noisy
-from tacit.sql.groups import Codes, Groups
+from tacit.sql.stored import Codes, Groups, Noisy, NoisyPart
 
 __all__ = [
-    "Released",
-    "StoredAnswer",
-    "choose_bound",
-    "drawn_edge",
-    "noisy",
-    "quantiles_of",
-    "release",
-    "unmeasured",
-    "with_bound",
-]
+    "centre_steps", "choose_bound", "choose_centre", "declared_groups", "drawn_edge", "noisy_counts", "noisy_part",
+    "release", "with_bound",
+]  # fmt: skip
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 BLOCK = 2**23  # cells of quantiles at once
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Released:
-    """One part of the answer after noise: the groups, and per group each noisy measure and quantile.
-
-    `quantiles` has, for the name of each `Ranks`, cells of shape (groups, quantiles), and `ends` the two ends of an
-    interval round each, of shape (groups, quantiles, 2).
-    """
-
-    groups: Groups
-    measures: Mapping[str, Noisy]
-    quantiles: Mapping[str, Codes]
-    ends: Mapping[str, Codes]
-
-
-def choose_bound(priced: Priced, step: Step, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
+def choose_bound(priced: PricedPlan, step: Step, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
     """The bound for the clip that this step of the program chooses: an edge with about `target` units above it, or
     half of them. One unit that comes, goes or changes moves the number above by one, and half the difference between
     above and below by one at most.
 
-    Larger edges have less weight from the start, half for each: the many that nobody reaches look all alike, and
-    together they would outweigh the right one. Such a weight knows nothing of the data, so it costs nothing.
+    Larger edges have less weight from the start, an eighth for each: the many that nobody reaches look all alike, and
+    each of them doubles the variance of the noise. Such a weight knows nothing of the data, so it costs nothing.
     """
     return drawn_edge(step, bounded, open_exact(units, priced.program, receipt))
 
@@ -70,35 +47,98 @@ def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     assert task is not None
     assert task.clip is not None  # as of every task to choose
     above = np.cumsum(between[::-1])[::-1][1:]
-    later = ceil(mechanism.scale * log(2))
+    later = ceil(3 * mechanism.scale * log(2))
     everybody = int(between.sum())
-    off = [abs(2 * int(n) - everybody) // 2 if task.target is None else abs(int(n) - task.target) for n in above]
-    scores = [-distance - later * place for place, distance in enumerate(off)]
+    twice = everybody if task.target is None else min(2 * task.target, everybody)
+    # one more unit moves 2n by 2 and `twice` by 1 at most, in the same direction: half of the distance by 1
+    scores = [-(abs(2 * int(n) - twice) // 2) - later * place for place, n in enumerate(above)]
     return bounded.clips[task.clip].edges[mechanism.sample(scores)]
 
 
-def release(priced: Priced, part: int, bounded: Bounded, exact: Exact[Result], receipt: Receipt) -> Released:
-    """Add the noise of the program's steps to one part. `bounded` is the part with every bound filled in."""
+def centre_steps(priced: PricedPlan, number: int) -> list[tuple[Step, Centre]]:
+    """The centres of a part, in their order, each with the step that chooses it."""
+    steps = [(task, step) for task, step in priced.steps if (task.kind, task.part) == ("centre", number)]
+    return [
+        (step, centre) for centre in priced.parts[number].centres for task, step in steps if task.clip == centre.clip
+    ]
+
+
+def choose_centre(
+    priced: PricedPlan, step: Step, centre: Centre, exact: Exact[Result], receipt: Receipt
+) -> tuple[int, int]:
+    """The cells of a centre that this step of the program chooses: of the number that an average is measured from, and
+    of one as far from it as values lie."""
+    mechanism = step.mechanism
+    assert isinstance(mechanism, BinnedQuantiles)
+    table = open_exact(exact, priced.program, receipt).ranks[centre.ranks.name]
+    counts = np.zeros(mechanism.cells, dtype=np.int64)
+    np.add.at(counts, table.columns["cell"].astype(np.int64), table.columns["count"].astype(np.int64))
+    near, far = mechanism.sample(counts).tolist()
+    return near, far
+
+
+def release(priced: PricedPlan, number: int, part: Bounded, exact: Exact[Result], receipt: Receipt) -> NoisyPart:
+    """Add the noise of the program's steps to one part, which has every bound filled in."""
     result = open_exact(exact, priced.program, receipt)
-    steps = [(task, step) for task, step in priced.steps if task.part == part]
-    groups = _groups(bounded, result, steps)
+    groups, known = _groups(priced, number, part, result)
     place = groups.find(result.groups.keys, _length(result))
-    measures: dict[str, Noisy] = {}
-    quantiles: dict[str, Codes] = {}
-    ends: dict[str, Codes] = {}
-    for task, step in steps:
-        if task.kind in ("choose", "select"):
+
+    def sums(clip: Clip) -> Any:
+        columns = [result.groups.columns[name] for name in clip.names]
+        inside = place >= 0
+        truth = np.zeros((len(columns), len(groups)), dtype=np.result_type(*columns))
+        for row, column in zip(truth, columns, strict=True):
+            np.add.at(row, place[inside], column[inside])
+        return truth
+
+    def quantiles(clip: Clip, mechanism: BinnedQuantiles) -> Codes:
+        return _quantiles(clip, mechanism, result, groups)
+
+    return noisy_part(priced, number, part, groups, sums, quantiles, known)
+
+
+def noisy_part(
+    priced: PricedPlan,
+    number: int,
+    part: Bounded,
+    groups: Groups,
+    sums: Callable[[Clip], Any],
+    quantiles: Callable[[Clip, BinnedQuantiles], Codes],
+    known: Mapping[str, Noisy],
+) -> NoisyPart:
+    """The noise of every step of one part: on the `sums` of a clip's measures, one for all groups or one for each,
+    and in the cells that `quantiles` draws. What is `known` was drawn before, to decide on the groups."""
+    measures = dict(known)
+    cells: dict[str, dict[str, Codes]] = {"quantiles": {}, "ends": {}}
+    for task, step in priced.steps:
+        if task.part != number or task.kind in ("choose", "centre", "select"):
             continue
         assert task.clip is not None
-        clip, original = bounded.clips[task.clip], priced.planned.parts[part].clips[task.clip]
-        assert clip.bound is not None  # filled in before the run
-        units = Fraction(1) if original.bound is not None else clip.bound
-        if task.kind == "noise":
-            measures.update(_noised(step, clip, units, result, place, len(groups)))
-        else:
-            drawn = _quantiles(step, clip, units, result, groups)
-            (quantiles if task.kind == "quantiles" else ends)[clip.names[0]] = drawn
-    return Released(groups=groups, measures=measures, quantiles=quantiles, ends=ends)
+        clip = part.clips[task.clip]
+        mechanism = _scaled(part, task, step)
+        if isinstance(mechanism, BinnedQuantiles):
+            cells[task.kind][clip.names[0]] = quantiles(clip, mechanism)
+            continue
+        truth, names = sums(clip), clip.names
+        if isinstance(mechanism, KeyedCounts):  # of the groups that are shown, the rest has the same noise
+            mechanism, truth, names = mechanism.noise, truth[1:], names[1:]
+        for name, drawn in zip(names, mechanism.sample(truth) if names else (), strict=True):
+            values = np.broadcast_to(np.asarray(drawn, np.float64), len(groups))
+            measures[name] = Noisy(values, mechanism.family, float(mechanism.magnitude))
+    centres = {
+        part.clips[centre.clip].names[0]: (centre.middle, centre.row)
+        for centre in part.centres
+        if centre.middle is not None and centre.row is not None
+    }
+    return NoisyPart(groups=groups, measures=measures, centres=centres, **cells)
+
+
+def _scaled(part: Bounded, task: Task, step: Step) -> Mechanism:
+    """The mechanism of a step, in steps of its measures where it is in units of a bound."""
+    assert task.clip is not None
+    most = part.clips[task.clip].bound
+    assert most is not None  # filled in before the run
+    return step.mechanism.scaled(most if task.scaled else 1)
 
 
 def with_bound(part: Bounded, clip: int, chosen: int) -> Bounded:
@@ -117,70 +157,64 @@ def _in_rows(clip: Clip, rows: Fraction) -> Clip:
     return replace(clip, bound=min(Fraction(LARGEST), Fraction(ceil(rows * clip.row))))
 
 
-def unmeasured(bounded: Bounded) -> Released | None:
-    """The groups of a part that measures nothing and whose keys are declared: there is nothing to run."""
-    if bounded.measures or bounded.ranks or bounded.presence is not None:
-        return None
-    return Released(groups=_declared(bounded), measures={}, quantiles={}, ends={})
-
-
 def _length(result: Result) -> int:
     if result.groups.keys:
         return len(result.groups.keys[0])
     return next((len(column) for column in result.groups.columns.values()), 1)
 
 
-def _groups(bounded: Bounded, result: Result, steps: list[tuple[Task, Step]]) -> Groups:
-    """All groups where they are known in advance; else the ones that selection shows, in an order of their values."""
-    if bounded.presence is None:
-        return _declared(bounded)
-    (step,) = [step for task, step in steps if task.kind == "select"]
-    mechanism = step.mechanism
-    assert isinstance(mechanism, KeySelection)
+def _groups(priced: PricedPlan, number: int, part: Bounded, result: Result) -> tuple[Groups, dict[str, Noisy]]:
+    """All groups where they are known in advance; else the ones that may be shown, in an order of their values, and
+    the noisy counts that decided on them, if counts did."""
+    if part.counted is not None:
+        shown, noisy = noisy_counts(priced, number, part, result.groups.columns[part.counted])
+        rows = np.flatnonzero(shown & _allowed(part, result))
+        groups = Groups.sorted(result.groups.keys, rows)
+        values = np.zeros(len(groups))
+        values[groups.find(result.groups.keys, _length(result))[rows]] = noisy.values[rows]
+        return groups, {part.counted: replace(noisy, values=values)}
+    if part.presence is None:
+        return declared_groups(part), {}
+    (step,) = [step for task, step in priced.steps if task.part == number and task.kind == "select"]
+    assert isinstance(step.mechanism, KeySelection)
     assert result.presence is not None  # as it was asked for
-    shown = mechanism.sample(result.presence)
-    for key, column in zip(bounded.keys, result.groups.keys, strict=True):
-        if key.values is not None:  # of other rows nothing was promised
+    shown = step.mechanism.sample(result.presence)
+    return Groups.sorted(result.groups.keys, np.flatnonzero(shown & _allowed(part, result))), {}
+
+
+def noisy_counts(priced: PricedPlan, number: int, part: Bounded, counts: Whole) -> tuple[Flags, Noisy]:
+    """Which groups may be shown by their noisy count, and these counts, of all groups: of hidden ones it is 0."""
+    ((task, step),) = [(t, s) for t, s in priced.steps if t.part == number and isinstance(s.mechanism, KeyedCounts)]
+    mechanism = _scaled(part, task, step)
+    assert isinstance(mechanism, KeyedCounts)
+    drawn = mechanism.sample(counts)
+    values = np.asarray(drawn.filled(0), np.float64)
+    size = float(mechanism.magnitude)
+    return ~np.ma.getmaskarray(drawn), Noisy(values, mechanism.family, size, least=float(mechanism.threshold()))
+
+
+def _allowed(part: Bounded, result: Result) -> Flags:
+    """Groups whose keys are among the declared ones, where there are such: of other rows nothing was promised."""
+    found: Flags = np.ones(_length(result), np.bool_)
+    for key, column in zip(part.keys, result.groups.keys, strict=True):
+        if key.values is not None:
             allowed = {Fraction(float(v)) if isinstance(v, Fraction) else v for v in key.values}
             seen = coded(column)
-            shown = shown & np.array([value in allowed for value in seen.values], np.bool_)[seen.codes]
-    return Groups.sorted(result.groups.keys, np.flatnonzero(shown))
+            found &= np.array([value in allowed for value in seen.values], np.bool_)[seen.codes]
+    return found
 
 
-def _declared(bounded: Bounded) -> Groups:
+def declared_groups(part: Bounded) -> Groups:
+    """Every combination of the declared values of the keys."""
     domains: list[tuple[Value, ...]] = []
-    for key in bounded.keys:
+    for key in part.keys:
         assert key.values is not None  # or there would be a presence
         domains.append(key.values)
     return Groups.every(domains)
 
 
-def _noised(step: Step, clip: Clip, units: Fraction, result: Result, place: Codes, size: int) -> dict[str, Noisy]:
-    columns = [result.groups.columns[name] for name in clip.names]
-    inside = place >= 0
-    truth = np.zeros((len(columns), size), dtype=np.result_type(*columns))
-    for number, column in enumerate(columns):
-        np.add.at(truth[number], place[inside], column[inside])
-    return noisy(step, clip, units, truth)
-
-
-def noisy(step: Step, clip: Clip, units: Fraction, truth: Any) -> dict[str, Noisy]:
-    """Noise of a step on the measures of its clip, in `units` of it: an array for each."""
-    mechanism = step.mechanism.scaled(units)
-    found, law, size = mechanism.sample(truth), mechanism.family, float(mechanism.magnitude)
-    return {name: Noisy(np.asarray(found[number], np.float64), law, size) for number, name in enumerate(clip.names)}
-
-
-def quantiles_of(step: Step, units: Fraction) -> BinnedQuantiles:
-    """The mechanism of a step that draws quantiles, in `units` of its clip's bound."""
-    mechanism = step.mechanism
-    assert isinstance(mechanism, BinnedQuantiles)
-    return mechanism.scaled(units)
-
-
-def _quantiles(step: Step, clip: Clip, units: Fraction, result: Result, groups: Groups) -> Codes:
+def _quantiles(clip: Clip, mechanism: BinnedQuantiles, result: Result, groups: Groups) -> Codes:
     """Groups are independent of each other, so they are drawn some at a time: a table of all cells may be huge."""
-    mechanism = quantiles_of(step, units)
     table = result.ranks[clip.names[0]]
     cells, counts = table.columns["cell"], table.columns["count"]
     place = groups.find(table.keys, len(cells))
@@ -191,97 +225,6 @@ def _quantiles(step: Step, clip: Clip, units: Fraction, result: Result, groups: 
         stop = min(start + block, len(groups))
         some = np.zeros((stop - start, mechanism.cells), dtype=np.int64)
         rows = np.flatnonzero((place >= start) & (place < stop))
-        some[place[rows] - start, cells[rows].astype(np.int64)] = counts[rows]
+        np.add.at(some, (place[rows] - start, cells[rows].astype(np.int64)), counts[rows])
         found[start:stop] = mechanism.sample(some)
     return found
-
-
-VERSION = 1
-HEAD = 8  # bytes that say how long the text before the numbers is
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class StoredAnswer:
-    """Every part of a release after noise, and its facts."""
-
-    parts: tuple[Released, ...]
-    facts: Mapping[str, Any]
-
-    def to_bytes(self) -> bytes:
-        """Text that describes the arrays, then the arrays, little end first."""
-        arrays: list[np.ndarray[Any, np.dtype[Any]]] = []
-        parts = [_described(part, arrays) for part in self.parts]
-        shapes = [[array.dtype.str, list(array.shape)] for array in arrays]
-        head = {"version": VERSION, "facts": dict(self.facts), "parts": parts, "arrays": shapes}
-        text = json.dumps(head, separators=(",", ":")).encode()
-        return b"".join([len(text).to_bytes(HEAD, "little"), text, *(array.tobytes() for array in arrays)])
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "StoredAnswer":
-        """The inverse of `to_bytes`."""
-        at = HEAD + int.from_bytes(data[:HEAD], "little")
-        head = json.loads(data[HEAD:at])
-        if head["version"] != VERSION:
-            raise InputError(f"this stored answer has version {head['version']}, and this release reads {VERSION}")
-        arrays = []
-        for kind, shape in head["arrays"]:
-            count = int(np.prod(shape, dtype=np.int64))
-            array = np.frombuffer(data, dtype=np.dtype(kind), count=count, offset=at).reshape(shape)
-            at += array.nbytes
-            arrays.append(array)
-        return cls(parts=tuple(_read(part, arrays) for part in head["parts"]), facts=head["facts"])
-
-
-def _described(part: Released, arrays: list[np.ndarray[Any, np.dtype[Any]]]) -> dict[str, Any]:
-    """A part in words; its arrays are appended in the order in which `_read` takes them."""
-    groups = part.groups
-    first = len(arrays)
-    if not groups.complete:  # else they follow from the values
-        arrays.extend(code.astype("<i8") for code in groups.codes)
-    arrays.extend(noisy.values.astype("<f8") for noisy in part.measures.values())
-    arrays.extend(cells.astype("<i8") for found in (part.quantiles, part.ends) for cells in found.values())
-    return {
-        "first": first,
-        "size": groups.size,
-        "complete": groups.complete,
-        "values": [[_plain(value) for value in values] for values in groups.values],
-        "measures": [[name, noisy.kind, noisy.size.hex()] for name, noisy in part.measures.items()],
-        "quantiles": list(part.quantiles),
-        "ends": list(part.ends),
-    }
-
-
-def _read(part: dict[str, Any], arrays: Sequence[Any]) -> Released:
-    ahead = iter(arrays[part["first"] :])
-    values = tuple(tuple(_value(value) for value in found) for found in part["values"])
-    if part["complete"]:
-        groups = Groups.every(values)
-    else:
-        groups = Groups(values=values, codes=tuple(next(ahead) for _ in values), size=part["size"])
-    return Released(
-        groups=groups,
-        measures={name: Noisy(next(ahead), kind, float.fromhex(size)) for name, kind, size in part["measures"]},
-        quantiles={name: next(ahead) for name in part["quantiles"]},
-        ends={name: next(ahead) for name in part["ends"]},
-    )
-
-
-def _plain(value: Value) -> Any:
-    """What JSON has is itself; of the rest, a word for the kind and a text."""
-    if isinstance(value, Fraction):
-        return ["number", str(value)]
-    if isinstance(value, datetime):
-        return ["timestamp", value.isoformat()]
-    if isinstance(value, date):
-        return ["date", value.isoformat()]
-    return value
-
-
-def _value(stored: Any) -> Value:
-    if not isinstance(stored, list):
-        plain: Value = stored  # None, a truth value, a whole number or a text
-        return plain
-    kind, text = stored
-    if kind == "number":
-        return Fraction(text)
-    return datetime.fromisoformat(text) if kind == "timestamp" else date.fromisoformat(text)

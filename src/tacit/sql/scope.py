@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from functools import cached_property
 
 from sqlglot import exp
 
-from tacit.base import Mistake, Refused
+from tacit.base import Mistake, Refused, cached_property
 from tacit.plan.expression import Expression
 from tacit.plan.node import Node
 from tacit.sql.catalog import Catalog, nearest
-from tacit.sql.refusals import place, quoted
+from tacit.sql.mistake import place, quoted
 
 __all__ = ["Context", "Derived", "Field", "NamedRelation", "Names", "Scope"]
 

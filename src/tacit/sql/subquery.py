@@ -12,7 +12,7 @@ from tacit.plan.node import Filter, Group, Node, Project, SubAggregate
 from tacit.sql.aggregates import asked, has_aggregate
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
-from tacit.sql.refusals import quoted, refused, shown
+from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import read_from
 

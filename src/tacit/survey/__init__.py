@@ -4,16 +4,14 @@ from tacit.survey.bit_flip import BitFlip
 from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
 from tacit.survey.choose import Candidate, Choice, choose
 from tacit.survey.device import MeanMemo, Memo, device_secret
-from tacit.survey.direct import CoinFlip, DirectResponse
-from tacit.survey.estimate import consistent
+from tacit.survey.direct import CoinFlip, DirectResponse, HadamardResponse
 from tacit.survey.frequency import Frequency
-from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.local_hashing import LocalHashing, PooledHashing
 from tacit.survey.mean import OneBitMean
 from tacit.survey.parts import Marginals, RangeTree
 from tacit.survey.plan import Beside, beside
 from tacit.survey.prefix import PrefixText
-from tacit.survey.protocol import Protocol, Tally
+from tacit.survey.protocol import Protocol, Tally, consistent
 from tacit.survey.rappor import Rappor, RapporDevice, decode
 from tacit.survey.registry import PROTOCOLS
 from tacit.survey.shuffle import Shuffler, local_epsilon, shuffled_loss

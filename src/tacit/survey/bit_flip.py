@@ -1,27 +1,95 @@
-"""Bit flips on a few watched answers: how a histogram of usage is collected with short reports."""
+"""Bits about a few answers, drawn evenly: one option of a respondent's several, or some watched answers of many."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 from math import comb, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number, positive, whole
-from tacit.mechanism.mechanism import Example
-from tacit.mechanism.response import Estimate, shares
+from tacit.base import InputError, Number, cached_property, whole
+from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import NOTHING, Coin, below, keeping
-from tacit.survey.frequency import word
-from tacit.survey.protocol import Array, Law, Protocol, Tally, whole_answers
+from tacit.survey.bits import bit_law
+from tacit.survey.coin import KaryCoin, below
+from tacit.survey.kary import KaryProtocol
+from tacit.survey.protocol import Array, Law, Protocol, Tally, listable, reach, shares_at, telling, whole_answers, word
 
-__all__ = ["BitFlip"]
+__all__ = ["BitFlip", "SeveralResponse"]
 
-MOST = 64
-LISTED = 1 << 20
+MOST_OPTIONS = 60  # so that a set of them is a number
+MOST_WATCHED = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralResponse(KaryProtocol):
+    """A report is one option, drawn evenly whatever the answer, and whether it applies: truly with probability p.
+
+    A value is the set of options that apply, as the number with those bits. The report is 2·option + told.
+
+    Guarantee and coins: those of a `KaryProtocol`, the bit being Warner's randomised response. All of ε goes to one
+    option: with k of them the errors are √k times those of a single question, where splitting ε between all would make
+    them about k times.
+    """
+
+    theory: ClassVar[str] = "local-frequency"
+    kind: ClassVar[str] = "several"
+    in_browser: ClassVar[bool] = True
+    title = "one option of each respondent"
+    folded = True
+    cases = (("1/5", 1), (1, 3), ("5/2", 8))
+
+    options: int
+
+    def __post_init__(self) -> None:
+        self._settle(options=1)
+        if self.options > MOST_OPTIONS:
+            raise InputError(f"options must be at most {MOST_OPTIONS}, not {self.options}: ask about fewer at once")
+        telling(self.p, 1 - self.p)
+
+    @property
+    def device(self) -> Mapping[str, int]:
+        return {"options": self.options, "keep": self._coin.keep.heads}
+
+    @property
+    def probes(self) -> tuple[int, int, int]:
+        every = (1 << self.options) - 1
+        return 0, every, every // 2
+
+    @property
+    def neighbours(self) -> Sequence[tuple[int, int]]:
+        return [(0, other) for other in sorted({1, 2**self.options - 1})]
+
+    @property
+    def drawn(self) -> Mapping[str, int]:
+        return {"option": self.options}
+
+    def _checked(self, values: Array) -> Array:
+        if not values.size:
+            return np.zeros(values.shape, dtype=np.int64)
+        if values.dtype.kind not in "iu" or int(values.min()) < 0 or int(values.max()) >= 1 << self.options:
+            raise InputError(f"an answer is a set of the {self.options} options, as the number with those bits")
+        return values.astype(np.int64, copy=False)
+
+    def _truth(self, value: Any, *drawn: Any) -> Any:
+        return value >> drawn[0] & 1
+
+    def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
+        """The share to whom each option applies. An option is told of by a part of the reports, drawn evenly."""
+        asked = tally.counts.reshape(self.options, 2).sum(axis=1)
+        if not asked.all():
+            raise InputError("there are options that no report is about yet: wait for more reports")
+        return shares_at(tally.counts[1::2], asked, self.p, 1 - self.p, confidence)
+
+    def nearest(self, tally: Tally, estimate: Estimate) -> Array:
+        """Shares that need not add up."""
+        return np.asarray(np.clip(estimate.value, 0.0, 1.0))
+
+    def margin(self, *, answers: int, confidence: Number = 0.95) -> float:
+        """Each option is told of by one report in so many."""
+        return reach(confidence) * sqrt(self.options / (4 * answers)) / float(2 * self.p - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,28 +108,22 @@ class BitFlip(Protocol):
     theory: ClassVar[str] = "sketches"
     kind: ClassVar[str] = "bit_flip"
     chunk: ClassVar[int] = 1 << 13
+    cases = (("1/5", 3, 1), (1, 4, 2), ("5/2", 5, 3), (4, 8, 2))
 
-    epsilon: Fraction
     categories: int
     watched: int = 4
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
-        object.__setattr__(self, "categories", whole(self.categories, "categories", least=2))
-        object.__setattr__(self, "watched", whole(self.watched, "watched", least=1))
-        if self.watched > min(MOST, self.categories) or self.categories > 1 << 16:
-            raise InputError(f"watched must be at most {MOST} and at most the categories, of which 65536 can be")
-        if 2 * self.p <= 1:
-            raise InputError(NOTHING)
+        self._settle(categories=2, watched=1)
+        if self.watched > min(MOST_WATCHED, self.categories) or self.categories > 1 << 16:
+            raise InputError(
+                f"watched must be at most {MOST_WATCHED} and at most the categories, of which 65536 can be"
+            )
+        telling(self.p, 1 - self.p)
 
     @cached_property
-    def _keep(self) -> Coin:
-        return keeping(self.epsilon / min(2, self.watched))
-
-    @property
-    def p(self) -> Fraction:
-        """Probability that what is told of a watched answer is true."""
-        return self._keep.probability
+    def _coin(self) -> KaryCoin:
+        return KaryCoin.at(self.epsilon / min(2, self.watched), 2)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -70,7 +132,7 @@ class BitFlip(Protocol):
     def _checked(self, values: Array) -> Array:
         return whole_answers(values, self.categories)
 
-    def _bytes(self, told: Sequence[int]) -> bytes:
+    def _bytes(self, *told: int) -> bytes:
         return np.array(told, dtype=word(2 * self.categories)).tobytes()
 
     def _one(self, value: int, rng: Rng) -> bytes:
@@ -79,7 +141,7 @@ class BitFlip(Protocol):
             j = i + below(self.categories - i, rng)
             places[i], places[j] = places.get(j, j), places.get(i, i)
         watched = sorted(places[i] for i in range(self.watched))
-        return self._bytes([2 * v + ((v == value) == self._keep.toss(rng)) for v in watched])
+        return self._bytes(*(2 * v + self._coin.told(int(v == value), rng) for v in watched))
 
     def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
         watched = np.full((values.size, self.watched), -1, dtype=np.int64)
@@ -88,20 +150,19 @@ class BitFlip(Protocol):
             taken = (watched[:, :i] == drawn[:, None]).any(axis=1)
             watched[:, i] = np.where(taken, last, drawn)
         watched.sort(axis=1)
-        true = self._keep.tosses(watched.size, rng).reshape(watched.shape)
-        reports["told"] = 2 * watched + ((watched == values[:, None]) == true)
+        told = (watched == values[:, None]).astype(np.int64).ravel()
+        self._coin.tell(told, rng)
+        reports["told"] = 2 * watched + told.reshape(watched.shape)
 
     def law(self, value: Any) -> Law:
-        if comb(self.categories, self.watched) << self.watched > LISTED:
-            raise InputError(f"there are more than {LISTED} reports, too many to list")
-        truth = self._checked(np.asarray(value)).item()
-        each, law = Fraction(1, comb(self.categories, self.watched)), {}
-        for watched in combinations(range(self.categories), self.watched):
-            for told in product((False, True), repeat=self.watched):
-                right = sum(bit == (v == truth) for v, bit in zip(watched, told, strict=True))
-                odds = self.p**right * (1 - self.p) ** (self.watched - right)
-                law[self._bytes([2 * v + bit for v, bit in zip(watched, told, strict=True)])] = each * odds
-        return law
+        sets = comb(self.categories, self.watched)
+        listable(sets << self.watched)
+        truth = self._answer(value)
+        return {
+            self._bytes(*(2 * v + (told >> place & 1) for place, v in enumerate(watched))): chance / sets
+            for watched in combinations(range(self.categories), self.watched)
+            for told, chance in enumerate(bit_law([self._coin.chance(1, v == truth) for v in watched]))
+        }
 
     def _possible(self, reports: Array) -> None:
         answers = reports["told"].astype(np.int64) >> 1
@@ -121,16 +182,7 @@ class BitFlip(Protocol):
 
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """Unbiased shares of all answers, each from the reports that watch it, with Clopper–Pearson intervals."""
-        watching: Any = tally.counts[0]
+        watching, own = tally.counts
         if not np.all(watching > 0):
             raise InputError("some answer is watched by no report yet: wait for more")
-        p, contrast = float(self.p), float(2 * self.p - 1)
-        return shares(
-            tally.counts[1], watching, true_rate=p, false_rate=1 - p, contrast=contrast, confidence=confidence
-        )
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        small = [(Fraction(1, 5), 3, 1), (Fraction(1), 4, 2), (Fraction(5, 2), 5, 3), (Fraction(4), 8, 2)]
-        made = [cls(epsilon=e, categories=k, watched=d) for e, k, d in small]
-        return [Example(m, 0, 1, m.loss()) for m in made]
+        return shares_at(own, watching, self.p, 1 - self.p, confidence)

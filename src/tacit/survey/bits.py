@@ -7,30 +7,66 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
 from math import comb, exp
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, positive, whole
-from tacit.mechanism.mechanism import Example
+from tacit.base import InputError, cached_property, positive, whole
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import ONE, Coin, below, keeping
 from tacit.survey.frequency import Frequency, total_error
-from tacit.survey.protocol import Array, Law, Tally
+from tacit.survey.protocol import Array, Law, Tally, listable
 
-__all__ = ["LISTABLE", "Bits", "OptimizedUnary", "SubsetSelection", "SymmetricUnary", "Unary"]
+__all__ = [
+    "Bits",
+    "OptimizedUnary",
+    "SubsetSelection",
+    "SymmetricUnary",
+    "Unary",
+    "bit_law",
+    "bits_by_row",
+    "packed",
+]
 
 WIDEST = 1 << 16  # answers, so that a report has at most 8 KiB
-LISTABLE = 20  # answers whose sets can be listed
 CHUNK = 1 << 18  # bits drawn at once, each a byte at first
 ADDED = 255  # rows that add up in a byte
 
 
+def packed(bits: Any) -> bytes:
+    """Bits eight a byte, the first the lowest."""
+    return np.packbits(np.array(bits, dtype=bool), bitorder="little").tobytes()
+
+
+def bit_law(ones: Sequence[Fraction]) -> list[Fraction]:
+    """Probabilities of independent bits, by the number that they are, the first the lowest; each is 1 so often."""
+    listable(1 << len(ones))
+    chances = [Fraction(1)]
+    for one in ones:
+        chances = [each * chance for chance in (1 - one, one) for each in chances]
+    return chances
+
+
+def bits_by_row(rows: Array, bits: Array, *, count: int, width: int) -> Array:
+    """For each of `count` rows how many of these `packed` reports have each of `width` bits; last, how many it has."""
+    order = np.argsort(rows, kind="stable")
+    ends = np.searchsorted(rows[order], np.arange(count + 1))
+    counts = np.zeros((count, width + 1), dtype=np.int64)
+    counts[:, -1] = np.diff(ends)
+    for row in np.flatnonzero(counts[:, -1]).tolist():
+        own = bits[order[ends[row] : ends[row + 1]]]
+        counts[row, :-1] = np.unpackbits(own, axis=1, count=width, bitorder="little").sum(axis=0)
+    return counts
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bits(Frequency):
     """A report is the set of answers it speaks for: the field `bits`, a row of bytes."""
+
+    most: ClassVar[int] = WIDEST
+    chunk: ClassVar[int] = CHUNK
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -44,14 +80,12 @@ class Bits(Frequency):
     def _sets(self, values: Array, rng: Rng) -> Array:
         """One row of `categories` bools for each answer."""
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        reports = np.empty(flat.size, dtype=self.dtype)
-        rows = max(1, CHUNK // self.categories)
-        for start in range(0, flat.size, rows):
-            sets = self._sets(flat[start : start + rows], rng)
-            reports["bits"][start : start + rows] = np.packbits(sets, axis=1, bitorder="little")
-        return reports.reshape(values.shape)
+    @property
+    def _tossed(self) -> int:
+        return self.categories
+
+    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+        reports["bits"] = np.packbits(self._sets(values, rng), axis=1, bitorder="little")
 
     def _possible(self, reports: Array) -> None:
         used = self.categories % 8
@@ -69,13 +103,7 @@ class Bits(Frequency):
             counts += sums.sum(axis=0, dtype=np.int64) + part[whole:].sum(axis=0, dtype=np.int64)
         return Tally(counts, len(rows))
 
-    def _listable(self) -> int:
-        """The number of answers, if all sets of them can be listed."""
-        if self.categories > LISTABLE:
-            raise InputError(f"the sets of {self.categories} answers are too many to list: at most those of {LISTABLE}")
-        return self.categories
-
-    def _bytes(self, members: int) -> bytes:
+    def _set(self, members: int) -> bytes:
         """A set, given as the number that its bits are, as a report."""
         return members.to_bytes(self._width, "little")
 
@@ -93,13 +121,7 @@ class Unary(Bits):
     Coins: one toss for each answer 0, …, k − 1 in turn, of p for the true one and of q for the others.
     """
 
-    theory: ClassVar[str] = "local-frequency"
-
-    epsilon: Fraction
-    categories: int
-
-    def __post_init__(self) -> None:
-        self._settle(WIDEST)
+    cases = (("1/5", 2), (1, 3), ("5/2", 5), (4, 6))
 
     @property
     @abstractmethod
@@ -124,7 +146,7 @@ class Unary(Bits):
         members = 0
         for answer in range(self.categories):
             members |= (true if answer == value else other).toss(rng) << answer
-        return self._bytes(members)
+        return self._set(members)
 
     def _sets(self, values: Array, rng: Rng) -> Array:
         true, other = self._coins
@@ -133,20 +155,9 @@ class Unary(Bits):
         return sets
 
     def law(self, value: int) -> Law:
-        truth = self._checked(np.asarray(value)).item()
-        k, p, q = self._listable(), self.p, self.q
-        others = [q**m * (1 - q) ** (k - 1 - m) for m in range(k)]  # how many other answers are said yes to
-        likely = [[(1 - p) * each for each in others], [p * each for each in others]]
-        found = {}
-        for members in range(1 << k):
-            told = members >> truth & 1
-            found[self._bytes(members)] = likely[told][members.bit_count() - told]
-        return found
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [cls(epsilon=Fraction(e), categories=k) for e, k in (("1/5", 2), (1, 3), ("5/2", 5), (4, 6))]
-        return [Example(m, 0, other, m.loss()) for m in made for other in sorted({1, m.categories - 1})]
+        truth = self._answer(value)
+        ones = [self.p if answer == truth else self.q for answer in range(self.categories)]
+        return {self._set(members): chance for members, chance in enumerate(bit_law(ones))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,13 +212,11 @@ class SubsetSelection(Bits):
     number below how many are left, itself included: it is taken if the number is below how many are still to be taken.
     """
 
-    theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "subset"
     in_browser: ClassVar[bool] = True
     title = "subset selection"
+    cases = (("1/5", 2), (1, 3), ("1/2", 8), ("5/2", 12))
 
-    epsilon: Fraction
-    categories: int
     size: int = 0
 
     def __post_init__(self) -> None:
@@ -219,7 +228,7 @@ class SubsetSelection(Bits):
             if chosen >= categories:
                 raise InputError(f"size must be below the number of answers, {categories}, not {chosen}")
         object.__setattr__(self, "size", chosen)
-        self._settle(WIDEST)
+        super().__post_init__()
 
     @cached_property
     def _keep(self) -> Coin:
@@ -251,7 +260,7 @@ class SubsetSelection(Bits):
                 taken = below(left, rng) < take
                 members |= taken << answer
                 take, left = take - taken, left - 1
-        return self._bytes(members)
+        return self._set(members)
 
     def _sets(self, values: Array, rng: Rng) -> Array:
         """Every other answer by a coin of about the right bias: of one size, all sets of others are equally likely."""
@@ -286,10 +295,11 @@ class SubsetSelection(Bits):
             too_many, left, own, base = too_many[more], left[more], own[more], base[more]
 
     def law(self, value: Any) -> Law:
-        truth, k, d = self._checked(np.asarray(value)).item(), self._listable(), self.size
+        truth, k, d = self._answer(value), self.categories, self.size
+        listable(comb(k, d))
         inside, outside = self.p / comb(k - 1, d - 1), (1 - self.p) / comb(k - 1, d)
         return {
-            self._bytes(sum(1 << answer for answer in members)): inside if truth in members else outside
+            self._set(sum(1 << answer for answer in members)): inside if truth in members else outside
             for members in combinations(range(k), d)
         }
 
@@ -297,11 +307,6 @@ class SubsetSelection(Bits):
         super()._possible(reports)
         if reports.size and (np.bitwise_count(reports["bits"]).sum(axis=-1, dtype=np.int64) != self.size).any():
             raise InputError(f"a report must be a set of exactly {self.size} answers")
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [cls(epsilon=Fraction(e), categories=k) for e, k in (("1/5", 2), (1, 3), ("1/2", 8), ("5/2", 12))]
-        return [Example(m, 0, other, m.loss()) for m in made for other in sorted({1, m.categories - 1})]
 
 
 def best_size(epsilon: Fraction, categories: int) -> int:

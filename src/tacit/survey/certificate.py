@@ -10,9 +10,8 @@ import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
-from itertools import groupby
 from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,16 @@ from typing import Any
 import numpy as np
 
 from tacit.base import InputError, LossError, TacitError
-from tacit.desk.certificate.check import Check, Found, looked_at, signature_check
+from tacit.desk.certificate.check import Check, CheckResult, looked_at, signature_check
 from tacit.ledger.checkpoint import Signer
 from tacit.program import canonical
 from tacit.survey.coin import joined
+from tacit.survey.mean import OneBitMean
 from tacit.survey.protocol import Protocol, Tally
 from tacit.survey.registry import PROTOCOLS
-from tacit.survey.results import QuestionResult, Results, meaning
+from tacit.survey.results import QuestionResult, Results, meaning, plain
 from tacit.survey.shuffle import shuffled_loss
+from tacit.survey.square_wave import SquareWave
 
 __all__ = ["FORMAT", "KIND", "SurveyCertificate", "certificate_of", "check_survey", "stated", "when_shuffled"]
 
@@ -55,13 +56,8 @@ def certificate_of(results: Results, tallies: Mapping[str, Tally], *, signer: Si
         "reports": results.reports,
         "questions": [_question(results, finding, tallies[finding.name]) for finding in results.findings],
     }
-    if signer is None:
-        return {"certificate": content}
-    return {
-        "certificate": content,
-        "public_key": signer.public_key,
-        "signature": signer.sign(KIND, content),
-    }
+    signed = {} if signer is None else {"public_key": signer.public_key, "signature": signer.sign(KIND, content)}
+    return {"certificate": content, **signed}
 
 
 def _question(results: Results, finding: QuestionResult, tally: Tally) -> dict[str, Any]:
@@ -103,6 +99,7 @@ def when_shuffled(protocol: Protocol, minimum: int) -> dict[str, str] | None:
 SECTIONS = {"format", "survey", "title", "version", "guarantee", "minimum", "reports", "questions"}
 PARTS = {"name", "ask", "epsilon", "protocol", "reports", "tally_sha256", "shuffled", "confidence", "estimates"}
 NUMBERS = ("value", "lower", "upper", "consistent")
+SHOWN = ("answer", "estimate", "lower", "upper", "consistent")  # an answer and its numbers in a table of results
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -149,31 +146,24 @@ def check_survey(
     """Everything that can be checked with what is given; it is true as far as no check has `ok` False."""
     content: Any = certificate.content
     named, signed = certificate.public_key, certificate.signature
-    table = None if answer is None else _table(answer)
-    looked: list[tuple[str, Callable[[], Found]]] = [
-        ("signature", lambda: signature_check(content, named, signed, public_key, kind=KIND)),
-        ("coins", lambda: _coins(content)),
-        ("promise", lambda: _promise(content)),
-        ("odds", lambda: _odds(content)),
-        ("shuffled", lambda: _shuffled(content)),
-        ("bars", lambda: _bars(content)),
+    looked: list[tuple[str, Callable[[], CheckResult]]] = [
+        ("signature", partial(signature_check, content, named, signed, public_key, kind=KIND)),
+        *((name, partial(check, content)) for name, check in CHECKS.items()),
     ]
-    if table is not None:
-        looked.append(("answer", lambda: _answer(content, table)))
+    if answer is not None:
+        looked.append(("answer", partial(_answer, content, _table(answer))))
     return [Check(name="form", ok=True, words="every section is there, and nothing else"), *map(looked_at, looked)]
 
 
-def _coins(content: Any) -> Found:
+def _coins(content: Any) -> CheckResult:
     unknown = []
     for question in content["questions"]:
         protocol = _protocol(question)
         if protocol is None:
             unknown.append(str(question["name"]))
         elif protocol.epsilon > Fraction(question["epsilon"]) or stated(protocol.terms()) != question["protocol"]:
-            return (
-                False,
-                f'the coins of "{question["name"]}" are not those of its protocol at the epsilon that is stated',
-            )
+            wrong = f'the coins of "{question["name"]}"'
+            return False, f"{wrong} are not those of its protocol at the epsilon that is stated"
     if unknown:
         return None, f"the coins of {', '.join(unknown)[:200]} cannot be worked out again from what it says"
     return True, "the coins that devices toss are those of each protocol at the epsilon that is stated"
@@ -199,7 +189,7 @@ def _number(value: Any) -> Any:
     return Fraction(value) if isinstance(value, str) else joined(value)
 
 
-def _promise(content: Any) -> Found:
+def _promise(content: Any) -> CheckResult:
     total = sum(Fraction(question["epsilon"]) for question in content["questions"])
     promised = Fraction(content["guarantee"]["epsilon"])
     if total > promised or content["guarantee"]["relation"] != "replace":
@@ -207,13 +197,13 @@ def _promise(content: Any) -> Found:
     return True, f"the questions together give away at most epsilon = {content['guarantee']['epsilon']} of a respondent"
 
 
-def _odds(content: Any) -> Found:
+def _odds(content: Any) -> CheckResult:
     if content["guarantee"]["meaning"] != meaning(float(Fraction(content["guarantee"]["epsilon"]))):
         return False, "the odds that it states are not those of its epsilon"
     return True, "the odds that it states are those of its epsilon"
 
 
-def _shuffled(content: Any) -> Found:
+def _shuffled(content: Any) -> CheckResult:
     unknown = False
     for question in content["questions"]:
         protocol = _protocol(question)
@@ -229,16 +219,22 @@ def _shuffled(content: Any) -> Found:
     return True, f"mixing batches of {content['minimum']} hides what it states, if every report of a batch is honest"
 
 
-def _bars(content: Any) -> Found:
+def _bars(content: Any) -> CheckResult:
     for question in content["questions"]:
+        least, most, terms = 0.0, 1.0, question["protocol"]  # of shares, or of the numbers whose mean is told
+        if terms["protocol"] == OneBitMean.kind:
+            least, most = float(terms["device"]["low"]), float(terms["device"]["high"])
         for line in question["estimates"]:
             low, value, high = (float(line[name]) for name in ("lower", "value", "upper"))
-            share = min(1.0, max(0.0, value))  # bars of shares end where shares do
-            if not (low <= value <= high or low <= share <= high) or not all(map(isfinite, (low, value, high))):
+            held = min(most, max(least, value))  # bars end where what is possible does
+            if not (low <= value <= high or low <= held <= high) or not all(map(isfinite, (low, value, high))):
                 return False, f'an estimate of "{question["name"]}" lies outside its bar'
         if not 0 <= question["reports"] <= content["reports"] or not 0 < Fraction(question["confidence"]) < 1:
             return False, f'the reports or the confidence of "{question["name"]}" cannot be so'
     return True, "every estimate lies in its bar; what the reports were is the issuer's word"
+
+
+CHECKS = {"coins": _coins, "promise": _promise, "odds": _odds, "shuffled": _shuffled, "bars": _bars}
 
 
 def _table(path: Path) -> dict[str, list[dict[str, str]]]:
@@ -248,19 +244,20 @@ def _table(path: Path) -> dict[str, list[dict[str, str]]]:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error):
         raise InputError(f"{path} cannot be read as CSV: give the results as the service writes them") from None
-    if not rows or not {"question", "estimate", "lower", "upper", "consistent"} <= set(rows[0]):
+    if not rows or not {"question", *SHOWN} <= set(rows[0]):
         raise InputError(f"{path} holds no results of a survey: give the CSV that the service writes")
-    return {name: list(found) for name, found in groupby(rows, key=lambda row: row["question"])}
+    return {name: [row for row in rows if row["question"] == name] for name in {row["question"] for row in rows}}
 
 
-def _answer(content: Any, table: dict[str, list[dict[str, str]]]) -> Found:
+def _answer(content: Any, table: dict[str, list[dict[str, str]]]) -> CheckResult:
     stated_names = [question["name"] for question in content["questions"] if question["estimates"]]
     if sorted(stated_names) != sorted(table):
         return False, "the table is about other questions"
     for question in content["questions"]:
         rows = table.get(question["name"], [])
-        lines = [[str(line[name]) for name in NUMBERS] for line in question["estimates"]]
-        shown = [[row[name] for name in ("estimate", "lower", "upper", "consistent")] for row in rows]
-        if shown[: len(lines)] != lines or len(shown) > len(lines) + 1:  # a mean may follow, which is not certified
+        if question["protocol"]["protocol"] == SquareWave.kind and rows[-1:] and rows[-1]["answer"] == "mean":
+            rows = rows[:-1]  # beside a distribution, and not certified
+        lines = [[plain(line["answer"]), *(str(line[name]) for name in NUMBERS)] for line in question["estimates"]]
+        if [[row[name] for name in SHOWN] for row in rows] != lines:
             return False, f'the table says something else of "{question["name"]}"'
     return True, "its estimates are those that were certified; a mean beside a distribution is not"

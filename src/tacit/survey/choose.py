@@ -1,14 +1,14 @@
 """Which protocol to ask a question with: the least error for its answers and ε, and then the shortest report."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.base import InputError, Number, positive, show, whole
 from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
-from tacit.survey.direct import DirectResponse
+from tacit.survey.direct import DirectResponse, HadamardResponse
 from tacit.survey.frequency import LISTED, Frequency
-from tacit.survey.hadamard import HadamardResponse
 from tacit.survey.local_hashing import LocalHashing
 
 __all__ = ["Candidate", "Choice", "choose"]
@@ -27,24 +27,27 @@ AS_GOOD = Fraction(102, 100)  # 2 % more in T is 1 % more in error bars, which i
 
 @dataclass(frozen=True)
 class Candidate:
-    """A protocol that could ask the question, its total error T and the bytes of its reports."""
+    """A protocol that could ask the question."""
 
     protocol: Frequency
-    total_error: float
-    report_bytes: int
 
     @property
     def name(self) -> str:
         return self.protocol.kind.replace("_", " ")
 
+    @property
+    def total_error(self) -> float:
+        return self.protocol.total_error
+
+    @property
+    def report_bytes(self) -> int:
+        return self.protocol.dtype.itemsize
+
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Candidate):
     """The protocol to ask with, why in words, and everything it was compared with, best error first."""
 
-    protocol: Frequency
-    total_error: float
-    report_bytes: int
     why: str
     candidates: tuple[Candidate, ...]
 
@@ -75,18 +78,14 @@ def choose(*, categories: int, epsilon: Number, most_bytes: int | None = None) -
         raise InputError(f"no report on {k} answers has at most {limit} bytes: allow most_bytes={least} or more")
     as_good = [each for each in fitting if each.total_error <= float(AS_GOOD) * fitting[0].total_error]
     taken = min(as_good, key=lambda each: each.report_bytes)
-    why = _why(taken, fitting[0], found[0], k, budget, limit)
-    return Choice(taken.protocol, taken.total_error, taken.report_bytes, why, tuple(found))
+    return Choice(taken.protocol, _why(taken, fitting[0], found[0], k, budget, limit), tuple(found))
 
 
 def _candidates(categories: int, epsilon: Fraction) -> list[Candidate]:
     made = []
     for kind in KINDS:
-        try:
-            protocol = kind(epsilon=epsilon, categories=categories)
-        except InputError:
-            continue  # too many answers for this one
-        made.append(Candidate(protocol, protocol.total_error, protocol.dtype.itemsize))
+        with suppress(InputError):  # too many answers for this one
+            made.append(Candidate(kind(epsilon=epsilon, categories=categories)))
     if not made:
         raise InputError(f"no protocol reports on {categories} answers at epsilon {show(epsilon)}: choose a larger one")
     return made

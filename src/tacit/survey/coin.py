@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from tacit.base import InputError
-from tacit.noise import Rng, uniform
-from tacit.noise.logistic import logistic_bounds
+from tacit.mechanism.response import others
+from tacit.noise import Rng
+from tacit.noise.coin import logistic_bounds
 
-__all__ = ["NOTHING", "ONE", "Coin", "KaryCoin", "below", "joined", "keeping", "split", "whole_words"]
+__all__ = ["NOTHING", "ONE", "Coin", "KaryCoin", "below", "joined", "keeping", "split"]
 
 ONE = 1 << 64
 WORD = 1 << 32
@@ -71,18 +72,12 @@ def below(bound: int, rng: Rng) -> int:
             return drawn
 
 
-def whole_words(kind: str, count: int, rng: Rng) -> np.ndarray[Any, np.dtype[Any]]:
-    """`count` uniform words of a numpy type such as "<u4"."""
-    size = np.dtype(kind).itemsize
-    return np.frombuffer(rng.read(count * size), dtype=kind)
-
-
 @dataclass(frozen=True)
 class KaryCoin:
     """k-ary randomised response on a device: one of `answers` = k is told truly if `keep` shows heads, else another.
 
     With p at most e^ε/(e^ε + k − 1) no answer is told more than e^ε times as often for one truth as for another. Coins:
-    keep; if tails, a number below k − 1, which skips the true answer.
+    keep; if tails, a number below k − 1, which skips the true answer. Of a bit (k = 2) that number takes no byte.
     """
 
     answers: int
@@ -103,6 +98,10 @@ class KaryCoin:
         """Probability that one given other answer is told."""
         return (1 - self.p) / (self.answers - 1)
 
+    def chance(self, told: int, truth: int) -> Fraction:
+        """Probability that the one is told of the other."""
+        return self.p if told == truth else self.q
+
     def told(self, value: int, rng: Rng) -> int:
         """What is told of one answer."""
         if self.keep.toss(rng):
@@ -112,9 +111,12 @@ class KaryCoin:
 
     def tell(self, values: np.ndarray[Any, np.dtype[Any]], rng: Rng) -> None:
         """The same for many answers, in place."""
-        lost = np.flatnonzero(~self.keep.tosses(values.size, rng))
-        other = uniform(self.answers - 1, lost.size, rng)
-        values[lost] = other + (other >= values[lost])
+        kept = self.keep.tosses(values.size, rng)
+        if self.answers == 2:
+            values ^= ~kept
+        else:
+            lost = np.flatnonzero(~kept)
+            values[lost] = others(values[lost], self.answers, rng)
 
 
 def split(value: int | float) -> int | float | list[int]:

@@ -7,14 +7,12 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from tacit.base import InputError, whole
+from tacit.base import InputError, cached_property, whole
 from tacit.loss import Loss
+from tacit.mechanism import mechanism_to_json
 from tacit.noise import Rng, SecureRng, rng_or_default
 from tacit.survey.coin import below
 from tacit.survey.mean import OneBitMean
@@ -64,14 +62,9 @@ class Device:
             raise InputError(f'answer every question and no other: "{min(strange)}" is missing or is none of them')
         values = {name: question.encoded(answers[name]) for name, question in self.survey.questions.items()}
         source = rng_or_default(None)
-        made = Submission(
-            survey=self.survey.name,
-            version=self.survey.version,
-            id=bytes(source.read(NAME)),
-            reports=MappingProxyType(
-                {name: self.survey.protocols[name].sample(value, source) for name, value in values.items()}
-            ),
-        )
+        reports = {name: self.survey.protocols[name].sample(value, source) for name, value in values.items()}
+        name = bytes(source.read(NAME))
+        made = Submission(self.survey.name, self.survey.version, name, MappingProxyType(reports))
         self._memory[self.survey.name] = made.json()
         return made
 
@@ -86,7 +79,6 @@ class Device:
 
 
 SECRET = 32
-BLOCK = 32
 
 
 class KeyedRng(Rng):
@@ -99,14 +91,18 @@ class KeyedRng(Rng):
         self._key = hmac.digest(secret, b"tacit memo: " + label, "sha256")
         self._block, self._left = 0, b""
 
+    @classmethod
+    def of(cls, secret: bytes, protocol: Protocol, *parts: str) -> "KeyedRng":
+        """The coins of one protocol with these parameters: the same coins under another ε would tell more than both."""
+        stored = json.dumps(mechanism_to_json(protocol), sort_keys=True, separators=(",", ":"))
+        return cls(secret, json.dumps([stored, *parts]).encode())
+
     def read(self, count: int) -> bytes:
-        parts, have = [self._left], len(self._left)
-        while have < count:
-            parts.append(hmac.digest(self._key, self._block.to_bytes(8, "big"), "sha256"))
-            self._block, have = self._block + 1, have + BLOCK
-        stream = b"".join(parts)
-        self._left = stream[count:]
-        return stream[:count]
+        while len(self._left) < count:
+            self._left += hmac.digest(self._key, self._block.to_bytes(8, "big"), "sha256")
+            self._block += 1
+        stream, self._left = self._left[:count], self._left[count:]
+        return stream
 
 
 def device_secret() -> bytes:
@@ -120,6 +116,9 @@ class Memo:
 
     Guarantee: all reports ever sent on one answer are one report, so together they have the protocol's ε. Answers that
     change have a report each: `loss(answers=d)` is d·ε for d different answers. When the answer changes is not hidden.
+
+    The coins follow from secret, protocol with its parameters, question and answer. So a question that is asked again
+    with another ε has coins of its own, and the two reports cost their ε together.
     """
 
     protocol: Protocol
@@ -130,9 +129,9 @@ class Memo:
         KeyedRng(self.secret, b"")  # refuses a short secret
 
     def report(self, answer: Any) -> bytes:
-        place = self.protocol._checked(np.asarray(answer)).item()
-        label = b"\0".join([self.question.encode(), self.protocol.kind.encode(), repr(place).encode()])
-        report: bytes = self.protocol._one(place, KeyedRng(self.secret, label))
+        place = self.protocol._answer(answer)
+        coins = KeyedRng.of(self.secret, self.protocol, self.question, repr(place))
+        report: bytes = self.protocol._one(place, coins)
         return report
 
     def loss(self, *, answers: int = 1) -> Loss:
@@ -159,15 +158,15 @@ class MeanMemo:
         KeyedRng(self.secret, b"")
 
     def _source(self, what: str) -> KeyedRng:
-        return KeyedRng(self.secret, b"\0".join([self.question.encode(), b"mean", what.encode()]))
+        return KeyedRng.of(self.secret, self.protocol, self.question, "mean", what)
 
     @cached_property
     def _point(self) -> int:
         return below(self.protocol.steps, self._source("point"))
 
     def report(self, answer: float) -> bytes:
-        bit = self._point < self.protocol._checked(np.asarray(answer)).item()
-        return bytes([bit if self.protocol._keep.toss(self._source(f"bit {int(bit)}")) else not bit])
+        bit = int(self._point < self.protocol._answer(answer))
+        return bytes([self.protocol._coin.told(bit, self._source(f"bit {bit}"))])
 
     def loss(self, *, crossed: bool = False) -> Loss:
         return (2 if crossed else 1) * self.protocol.loss()

@@ -1,44 +1,37 @@
-"""Reports that are one answer: the coin-flip survey, and direct response (k-ary randomised response)."""
+"""Reports that are one number: direct response (k-ary randomised response), coin-flip survey, Hadamard response."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, between
+from tacit.base import InputError, between, cached_property
 from tacit.loss import shuffled
 from tacit.loss.shuffle import ShuffledLoss
-from tacit.mechanism.mechanism import Example
 from tacit.mechanism.randomized_response import CoinFlipSurvey
 from tacit.noise import Rng, uniform
 from tacit.survey.coin import ONE, Coin, KaryCoin, below
-from tacit.survey.frequency import Frequency, word
+from tacit.survey.frequency import Frequency
+from tacit.survey.kary import KaryProtocol
 from tacit.survey.protocol import Array, Law, Tally
 
-__all__ = ["CoinFlip", "DirectResponse"]
+__all__ = ["CoinFlip", "DirectResponse", "HadamardResponse", "sign", "walsh_hadamard"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DirectResponse(Frequency):
-    """A report is one answer, told by a `KaryCoin`: the true one with probability p, each other with (1 − p)/(k − 1).
+class DirectResponse(KaryProtocol, Frequency):
+    """A report is one answer: the true one with probability p, each other with (1 − p)/(k − 1).
 
-    Guarantee: pure ε between any two answers of one respondent (relation replace): p is e^ε/(e^ε + k − 1) rounded
-    down to a multiple of 2^-64, so p(k − 1)/(1 − p) ≤ e^ε. With two answers it is Warner's randomised response (1965).
+    Guarantee and coins: those of a `KaryProtocol`. With two answers it is Warner's randomised response (1965).
     """
 
-    theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "direct"
     in_browser: ClassVar[bool] = True
     title = "direct response"
-
-    epsilon: Fraction
-    categories: int
-
-    def __post_init__(self) -> None:
-        self._settle()
+    named = "answer"
+    cases = (("1/5", 2), (1, 3), ("5/2", 10), (4, 100))
 
     @cached_property
     def _coin(self) -> KaryCoin:
@@ -47,10 +40,6 @@ class DirectResponse(Frequency):
     @property
     def device(self) -> Mapping[str, int]:
         return {"categories": self.categories, "keep": self._coin.keep.heads}
-
-    @property
-    def p(self) -> Fraction:
-        return self._coin.p
 
     @property
     def q(self) -> Fraction:
@@ -66,33 +55,8 @@ class DirectResponse(Frequency):
         """A report speaks for one answer: the multinomial law."""
         return np.asarray(np.diag(rate) - np.outer(rate, rate))
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return word(self.categories)
-
-    def _one(self, value: int, rng: Rng) -> bytes:
-        return self._coin.told(value, rng).to_bytes(self.dtype.itemsize, "little")
-
-    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
-        reports[:] = values
-        self._coin.tell(reports, rng)
-
-    def law(self, value: Any) -> Law:
-        truth = self._checked(np.asarray(value)).item()
-        size = self.dtype.itemsize
-        return {c.to_bytes(size, "little"): self.p if c == truth else self.q for c in range(self.categories)}
-
-    def _possible(self, reports: Array) -> None:
-        if reports.size and int(reports.max()) >= self.categories:
-            raise InputError(f"a report must be a number from 0 to {self.categories - 1}")
-
-    def tally(self, reports: Array) -> Tally:
-        return Tally(np.bincount(reports.ravel(), minlength=self.categories), reports.size)
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [cls(epsilon=Fraction(e), categories=k) for e, k in (("1/5", 2), (1, 3), ("5/2", 10), (4, 100))]
-        return [Example(m, 0, other, m.loss()) for m in made for other in sorted({1, m.categories - 1})]
+    def _truth(self, value: Any, *drawn: Any) -> Any:
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +69,9 @@ class CoinFlip(Frequency):
     Coins: truth (one toss); if tails, a number below 2, which is the report.
     """
 
-    theory: ClassVar[str] = "local-frequency"
     kind: ClassVar[str] = "coin_flip"
     in_browser: ClassVar[bool] = True
+    cases = (("1/2",), ("1/10",), ("3/4",), ("99/100",))
 
     truth: Fraction = Fraction(1, 2)
     epsilon: Fraction = field(init=False)
@@ -144,8 +108,8 @@ class CoinFlip(Frequency):
         return (1 - self.truth) / 2
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        return word(self.categories)
+    def numbers(self) -> Mapping[str, int]:
+        return {"answer": 2}
 
     def _one(self, value: int, rng: Rng) -> bytes:
         return bytes([value if self._truly.toss(rng) else below(2, rng)])
@@ -155,17 +119,66 @@ class CoinFlip(Frequency):
         reports[:] = np.where(self._truly.tosses(values.size, rng), values, second)
 
     def law(self, value: Any) -> Law:
-        truth = self._checked(np.asarray(value)).item()
+        truth = self._answer(value)
         return {bytes([answer]): self.p if answer == truth else self.q for answer in (0, 1)}
 
-    def _possible(self, reports: Array) -> None:
-        if reports.size and int(reports.max()) > 1:
-            raise InputError("a report must be 0 or 1")
+
+@dataclass(frozen=True, kw_only=True)
+class HadamardResponse(KaryProtocol, Frequency):
+    """A report is a place j, uniform below K, and one bit: the sign of H[j, answer + 1], kept with probability p.
+
+    K is the least power of two above the number of answers, H[j, i] = (−1)^(number of ones that j and i share), and the
+    report is 2j + bit with bit 1 for −1 (Bassily and others 2017). It speaks for every answer that has this sign at j:
+    for a false one with probability exactly 1/2, since two rows of signs agree in half of their places.
+
+    Guarantee and coins: those of a `KaryProtocol`, the bit being Warner's randomised response.
+    """
+
+    kind: ClassVar[str] = "hadamard"
+    in_browser: ClassVar[bool] = True
+    signed: ClassVar[bool] = True
+    title = "Hadamard response"
+    named, folded = "sign", True
+    cases = DirectResponse.cases
+    q = Fraction(1, 2)
+
+    @property
+    def places(self) -> int:
+        """K, the number of signs an answer has."""
+        return 1 << self.categories.bit_length()
+
+    @property
+    def device(self) -> Mapping[str, int]:
+        return {"categories": self.categories, "places": self.places, "keep": self._coin.keep.heads}
+
+    @property
+    def drawn(self) -> Mapping[str, int]:
+        return {"place": self.places}
+
+    def _truth(self, value: Any, *drawn: Any) -> Any:
+        return sign(value + 1, drawn[0])
 
     def tally(self, reports: Array) -> Tally:
-        return Tally(np.bincount(reports.ravel(), minlength=2), reports.size)
+        """For every place, how many more reports had the sign + than −."""
+        counts = np.bincount(reports.ravel(), minlength=2 * self.places)
+        return Tally(counts[0::2] - counts[1::2], reports.size)
 
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [cls(truth=Fraction(t)) for t in ("1/2", "1/10", "3/4", "99/100")]
-        return [Example(m, 0, 1, m.loss()) for m in made]
+    def support(self, tally: Tally) -> Array:
+        agreeing = walsh_hadamard(tally.counts)[1 : self.categories + 1]
+        return (tally.reports + agreeing) // 2
+
+
+def sign(row: Any, place: Any) -> Any:
+    """0 for the sign + of the Hadamard matrix there, 1 for −; also for arrays."""
+    return np.bitwise_count(row & place) & 1
+
+
+def walsh_hadamard(numbers: Array) -> Array:
+    """The sums of `numbers` with the signs of each row of the Hadamard matrix, exactly, in K·log K additions."""
+    found = numbers.astype(np.int64)
+    half = 1
+    while half < found.size:
+        pairs = found.reshape(-1, 2, half)
+        found = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1).ravel()
+        half *= 2
+    return found

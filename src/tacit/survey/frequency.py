@@ -6,42 +6,37 @@ speak for it, with variance [f·p(1−p) + (1−f)·q(1−q)]/(n(p−q)²) at sh
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import inf, sqrt
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number, positive, whole
-from tacit.mechanism.response import Estimate, shares
-from tacit.survey.coin import NOTHING
-from tacit.survey.estimate import reach
-from tacit.survey.protocol import Array, Protocol, Tally, whole_answers
+from tacit.base import InputError, Number, cached_property, whole
+from tacit.mechanism.response import Estimate
+from tacit.survey.protocol import Array, Protocol, Tally, reach, shares_at, telling, whole_answers
 
-__all__ = ["LISTED", "Frequency", "total_error", "word"]
+__all__ = ["LISTED", "Frequency", "total_error"]
 
 LISTED = 1 << 24  # answers that can be counted one by one
 
 
+@dataclass(frozen=True, kw_only=True)
 class Frequency(Protocol):
     """One of the answers 0, …, `categories` − 1. `p` and `q` are the exact rates of this protocol's integer coins."""
 
+    theory: ClassVar[str] = "local-frequency"
+    most: ClassVar[int] = LISTED  # categories
+
     categories: int
 
-    def _settle(self, most: int = LISTED) -> None:
-        """The parameters as exact numbers, or an `InputError`; for the end of a dataclass's construction."""
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
-        object.__setattr__(self, "categories", whole(self.categories, "categories", least=2))
-        if self.categories > most:
-            raise InputError(f"categories must be at most {most}: ask for text to find the common ones among more")
-        if self.p <= self.q:
-            raise InputError(NOTHING)
-
-    @property
-    @abstractmethod
-    def p(self) -> Fraction:
-        """Probability that a report speaks for the true answer."""
+    def __post_init__(self) -> None:
+        self._settle(categories=2)
+        if self.categories > self.most:
+            raise InputError(f"categories must be at most {self.most}: ask for text to find the common ones among more")
+        telling(self.p, self.q)
 
     @property
     @abstractmethod
@@ -55,6 +50,10 @@ class Frequency(Protocol):
     @property
     def probes(self) -> tuple[int, int, int]:
         return 0, self.categories - 1, (self.categories - 1) // 2
+
+    @property
+    def neighbours(self) -> Sequence[tuple[int, int]]:
+        return [(0, other) for other in sorted({1, self.categories - 1})]
 
     @cached_property
     def total_error(self) -> float:
@@ -88,16 +87,7 @@ class Frequency(Protocol):
 
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """Unbiased shares of all answers with Clopper–Pearson intervals; see `Estimate`."""
-        if tally.reports < 1:
-            raise InputError("there are no reports yet, so there is nothing to estimate")
-        return shares(
-            self.support(tally),
-            tally.reports,
-            true_rate=float(self.p),
-            false_rate=float(self.q),
-            contrast=float(self.p - self.q),
-            confidence=confidence,
-        )
+        return shares_at(self.support(tally), tally.required(), self.p, self.q, confidence)
 
     def _checked(self, values: Array) -> Array:
         return whole_answers(values, self.categories)
@@ -106,8 +96,3 @@ class Frequency(Protocol):
 def total_error(p: Fraction, q: Fraction, categories: int) -> float:
     """[p(1 − p) + (k − 1)q(1 − q)]/(p − q)², rounded once; infinite if reports say nothing."""
     return float((p * (1 - p) + (categories - 1) * q * (1 - q)) / (p - q) ** 2) if p > q else inf
-
-
-def word(bound: int) -> np.dtype[Any]:
-    """The smallest little-endian unsigned type for numbers below `bound`."""
-    return next(np.dtype(kind) for kind in ("<u1", "<u2", "<u4", "<u8") if bound <= 1 << (8 * np.dtype(kind).itemsize))

@@ -6,10 +6,15 @@ and its upper 16 bits are uniform whatever a·w + b is, which is itself uniform 
 
 The bucket is (h·g) >> 16 for g buckets. Bucket j holds the h from ⌈j·2^16/g⌉ on, so its weight is a known multiple of
 2^-16, and whether an answer falls into it is one comparison: (a·v + b − start) mod 2^32 < length.
+
+Functions of one text or answer are those that a device computes. They take whole numbers, or arrays of int64 element by
+element: what passes 63 bits wraps round, and the low 32 bits are kept.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +25,13 @@ __all__ = [
     "ANSWERS",
     "BUCKETS",
     "absorbed",
+    "bucket_at",
     "bucket_of",
     "bucket_of_text",
     "bucket_weights",
-    "buckets_at",
-    "buckets_of",
     "encoded",
     "finished",
-    "hash_of_text",
+    "meeting",
     "started",
     "supported",
 ]
@@ -39,19 +43,9 @@ WORD = (1 << 32) - 1
 BLOCK = 1 << 14  # reports that stay in the cache while every answer passes them
 
 
-def bucket_of(a: int, b: int, answer: int, buckets: int) -> int:
-    """The bucket of one answer, as a device computes it."""
-    return (((a * answer + b) & WORD) >> HALF) * buckets >> HALF
-
-
-def buckets_of(a: Array, b: Array, answers: Array, buckets: int) -> Array:
-    """The buckets of many answers, each under a function of its own."""
-    words = a * answers.astype(np.uint32)
-    words += b
-    words >>= np.uint32(HALF)
-    words *= np.uint32(buckets)
-    words >>= np.uint32(HALF)
-    return words
+def bucket_of(a: Any, b: Any, answer: Any, buckets: int) -> Any:
+    """The bucket of an answer under the function (a, b)."""
+    return ((a * answer + b & WORD) >> HALF) * buckets >> HALF
 
 
 def _starts(buckets: int) -> list[int]:
@@ -61,8 +55,13 @@ def _starts(buckets: int) -> list[int]:
 
 def bucket_weights(buckets: int) -> list[Fraction]:
     """The probability of each bucket under a uniform hash function."""
-    starts = _starts(buckets)
-    return [Fraction(end - start, 1 << HALF) for start, end in pairwise(starts)]
+    return [Fraction(end - start, 1 << HALF) for start, end in pairwise(_starts(buckets))]
+
+
+@lru_cache(maxsize=256)
+def meeting(buckets: int) -> Fraction:
+    """The probability that two answers, or two texts, fall into one bucket."""
+    return sum((weight * weight for weight in bucket_weights(buckets)), Fraction(0))
 
 
 def supported(a: Array, b: Array, reported: Array, *, buckets: int, answers: int) -> Array:
@@ -118,46 +117,32 @@ def encoded(values: Array, longest: int = LONGEST) -> Array:
     return texts
 
 
-def hash_of_text(function: int, text: bytes) -> int:
-    """A word of 32 bits, as a device computes it."""
-    state = (function + 1) * START & WORD
-    for byte in text:
-        state = (state ^ byte) * STEP & WORD
-        state ^= state >> 15
-    state ^= state >> 16
-    state = state * FIRST & WORD
-    state ^= state >> 13
-    state = state * SECOND & WORD
+def started(function: Any) -> Any:
+    """The state of a function of texts before the first byte."""
+    return (function + 1) * START & WORD
+
+
+def absorbed(state: Any, byte: Any) -> Any:
+    """The state after one more byte."""
+    state = (state ^ byte) * STEP & WORD
+    return state ^ state >> 15
+
+
+def finished(state: Any) -> Any:
+    """The hash of a text that ends here, a word of 32 bits."""
+    state = (state ^ state >> 16) * FIRST & WORD
+    state = (state ^ state >> 13) * SECOND & WORD
     return state ^ state >> 16
 
 
-def bucket_of_text(function: int, text: bytes, buckets: int) -> int:
-    """One of at most 2^16 buckets, by the upper half of the hash."""
-    return (hash_of_text(function, text) >> HALF) * buckets >> HALF
+def bucket_at(state: Any, buckets: int) -> Any:
+    """The bucket of a text that ends here, one of at most 2^16, by the upper half of its hash."""
+    return (finished(state) >> HALF) * buckets >> HALF
 
 
-def started(functions: Array) -> Array:
-    """The states of many functions before the first byte."""
-    return (functions.astype(np.uint32) + np.uint32(1)) * np.uint32(START)
-
-
-def absorbed(states: Array, byte: Array) -> Array:
-    """The states after one more byte, element by element."""
-    states = (states ^ byte.astype(np.uint32)) * np.uint32(STEP)
-    states ^= states >> np.uint32(15)
-    return states
-
-
-def finished(states: Array) -> Array:
-    """The hashes of texts that end here."""
-    states = states ^ (states >> np.uint32(16))
-    states *= np.uint32(FIRST)
-    states ^= states >> np.uint32(13)
-    states *= np.uint32(SECOND)
-    states ^= states >> np.uint32(16)
-    return states
-
-
-def buckets_at(states: Array, buckets: int) -> Array:
-    """The buckets of texts that end here."""
-    return ((finished(states) >> np.uint32(HALF)) * np.uint32(buckets)) >> np.uint32(HALF)
+def bucket_of_text(function: Any, text: bytes, buckets: int) -> Any:
+    """The bucket of one text under one function, or under each of many."""
+    state = started(function)
+    for byte in text:
+        state = absorbed(state, byte)
+    return bucket_at(state, buckets)

@@ -1,39 +1,40 @@
 """Local hashing (OLH): the answer is hashed into few buckets, everybody by another function (Wang and others 2017)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import shake_256
 from math import exp, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, LossError, Number, between, positive, whole
-from tacit.mechanism.mechanism import Example
+from tacit.base import InputError, LossError, Number, between, cached_property, positive, whole
 from tacit.mechanism.response import Estimate
-from tacit.noise import Rng, uniform
-from tacit.survey.coin import KaryCoin, below, whole_words
-from tacit.survey.frequency import Frequency, total_error, word
-from tacit.survey.hash_family import ANSWERS, BUCKETS, bucket_of, bucket_weights, buckets_of, supported
+from tacit.noise import Rng
+from tacit.survey.coin import KaryCoin
+from tacit.survey.frequency import Frequency, total_error
+from tacit.survey.hash_family import ANSWERS, BUCKETS, bucket_of, meeting, supported
+from tacit.survey.kary import KaryProtocol
 from tacit.survey.protocol import Array, Law, Tally
 
 __all__ = ["HashProtocol", "LocalHashing", "PooledHashing", "best_buckets", "pool", "rates"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HashProtocol(Frequency):
+class HashProtocol(KaryProtocol, Frequency):
     """A report is a hash function, drawn whatever the answer is, and a bucket: the answer's own with probability p.
 
     It speaks for every answer in that bucket. `buckets` is chosen for the least error unless it is given.
+
+    Guarantee and coins: those of a `KaryProtocol`, so nothing about hashing is relied on.
     """
 
-    theory: ClassVar[str] = "local-frequency"
     chunk: ClassVar[int] = 1 << 14
+    most: ClassVar[int] = ANSWERS
+    named = "bucket"
 
-    epsilon: Fraction
-    categories: int
     buckets: int = 0
 
     def __post_init__(self) -> None:
@@ -45,27 +46,16 @@ class HashProtocol(Frequency):
             if chosen > BUCKETS:
                 raise InputError(f"buckets must be at most {BUCKETS}, not {chosen}")
         object.__setattr__(self, "buckets", chosen)
-        self._settle(ANSWERS)
+        super().__post_init__()
 
     @cached_property
     def _coin(self) -> KaryCoin:
         return KaryCoin.at(self.epsilon, self.buckets)
 
     @property
-    def p(self) -> Fraction:
-        return self._coin.p
-
-    @property
     def q(self) -> Fraction:
         """Another answer's bucket is independent of the true one's, and the weights of buckets are known exactly."""
         return rates(self.epsilon, self.buckets)[1]
-
-    def _bucket_kind(self) -> np.dtype[Any]:
-        return word(self.buckets)
-
-    def _known(self, buckets: Array) -> None:
-        if buckets.size and int(buckets.max()) >= self.buckets:
-            raise InputError(f"the bucket of a report must be a number from 0 to {self.buckets - 1}")
 
 
 @lru_cache(maxsize=256)
@@ -76,8 +66,7 @@ def rates(epsilon: Fraction, buckets: int) -> tuple[Fraction, Fraction]:
     w_j·p + (1 − w_j)(1 − p)/(g − 1).
     """
     coin = KaryCoin.at(epsilon, buckets)
-    square = sum((w * w for w in bucket_weights(buckets)), Fraction(0))
-    return coin.p, square * coin.p + (1 - square) * coin.q
+    return coin.p, meeting(buckets) * coin.p + (1 - meeting(buckets)) * coin.q
 
 
 def best_buckets(epsilon: Fraction, categories: int) -> int:
@@ -99,15 +88,7 @@ def best_buckets(epsilon: Fraction, categories: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalHashing(HashProtocol):
-    """A report is a hash function (a, b) of `hash_family` and a bucket: the answer's own with probability p.
-
-    Guarantee: pure ε between any two answers of one respondent (relation replace). The function is drawn without regard
-    to the answer, and given it the report is direct response on g buckets, with p = e^ε/(e^ε + g − 1) rounded down to a
-    multiple of 2^-64. So it holds for every single function, and nothing about hashing is relied on.
-
-    Coins: 4 bytes that are a in the report, 4 that are b, keep (one toss of p); if tails, a number below g − 1, which
-    skips the answer's bucket.
-    """
+    """The hash function is any (a, b) of `hash_family`: 4 bytes that are a in the report, and 4 that are b."""
 
     kind: ClassVar[str] = "local_hashing"
     in_browser: ClassVar[bool] = True
@@ -117,20 +98,15 @@ class LocalHashing(HashProtocol):
         return {"categories": self.categories, "buckets": self.buckets, "keep": self._coin.keep.heads}
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype([("a", "<u4"), ("b", "<u4"), ("bucket", self._bucket_kind())])
+    def drawn(self) -> Mapping[str, int]:
+        return {"a": 1 << 32, "b": 1 << 32}
 
-    def _one(self, value: int, rng: Rng) -> bytes:
-        first, second = bytes(rng.read(4)), bytes(rng.read(4))
-        a, b = int.from_bytes(first, "little"), int.from_bytes(second, "little")
-        told = self._coin.told(bucket_of(a, b, value, self.buckets), rng)
-        return first + second + told.to_bytes(self._bucket_kind().itemsize, "little")
+    def _draw(self, rng: Rng) -> list[int]:
+        return [int.from_bytes(rng.read(4), "little") for _ in range(2)]
 
-    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
-        a, b = whole_words("<u4", values.size, rng), whole_words("<u4", values.size, rng)
-        buckets = buckets_of(a, b, values, self.buckets)
-        self._coin.tell(buckets, rng)
-        reports["a"], reports["b"], reports["bucket"] = a, b, buckets
+    def _truth(self, value: Any, *drawn: Any) -> Any:
+        a, b = drawn
+        return bucket_of(a, b, value, self.buckets)
 
     def law(self, value: Any) -> Law:
         raise LossError("there are 2^64 hash functions, too many to list their reports: law_given lists those of one")
@@ -139,14 +115,8 @@ class LocalHashing(HashProtocol):
         """The exact probability of each report that uses the function (a, b), given that function."""
         if not (0 <= a < 1 << 32 and 0 <= b < 1 << 32):
             raise InputError("a and b must be whole numbers from 0 to 2^32 - 1")
-        own = bucket_of(a, b, self._checked(np.asarray(value)).item(), self.buckets)
-        p, rest = self._coin.p, self._coin.q
-        function = a.to_bytes(4, "little") + b.to_bytes(4, "little")
-        size = self._bucket_kind().itemsize
-        return {function + j.to_bytes(size, "little"): p if j == own else rest for j in range(self.buckets)}
-
-    def _possible(self, reports: Array) -> None:
-        self._known(reports["bucket"])
+        own = self._truth(self._answer(value), a, b)
+        return {self._bytes(a, b, j): self._coin.chance(j, own) for j in range(self.buckets)}
 
     def tally(self, reports: Array) -> Tally:
         flat = reports.ravel()
@@ -155,24 +125,19 @@ class LocalHashing(HashProtocol):
 
 
 MOST = 1 << 16  # functions, so that a report names one in two bytes
-LISTED = 1 << 20  # reports that can be listed
 
 
 @dataclass(frozen=True, kw_only=True)
 class PooledHashing(HashProtocol):
-    """A report is the number of a public hash function and a bucket: the answer's own with probability p.
+    """The hash function is one of `seeds` public ones, of which a report has the number.
 
     All reports of one function are counted together, so n of them cost n additions and `seeds`·k hashes, where local
     hashing costs n·k. What it loses: two answers that the pool puts together too often stay so however many people
     answer. That error is at most about 1/√(seeds·(g − 1)) in an answer's share, and intervals are widened by it.
-
-    Guarantee: as for `LocalHashing`, whose law it has for each function.
-
-    Coins: a number below `seeds`, keep (one toss of p); if tails, a number below g − 1, which skips the answer's
-    bucket.
     """
 
     kind: ClassVar[str] = "pooled_hashing"
+    cases = (("1/5", 2, 0, 8), (1, 3, 0, 16), ("5/2", 10, 0, 32), (4, 100, 0, 16))
 
     seeds: int = MOST
 
@@ -183,54 +148,17 @@ class PooledHashing(HashProtocol):
         super().__post_init__()
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype([("seed", word(self.seeds)), ("bucket", self._bucket_kind())])
+    def drawn(self) -> Mapping[str, int]:
+        return {"seed": self.seeds}
 
-    def _bytes(self, seed: int, bucket: int) -> bytes:
-        first, second = word(self.seeds).itemsize, self._bucket_kind().itemsize
-        return seed.to_bytes(first, "little") + bucket.to_bytes(second, "little")
-
-    def _own(self, seed: int, value: int) -> int:
-        a, b = pool(self.seeds)
-        return bucket_of(int(a[seed]), int(b[seed]), value, self.buckets)
-
-    def _one(self, value: int, rng: Rng) -> bytes:
-        seed = below(self.seeds, rng)
-        return self._bytes(seed, self._coin.told(self._own(seed, value), rng))
-
-    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
-        (a, b), seed = pool(self.seeds), uniform(self.seeds, values.size, rng)
-        buckets = buckets_of(a[seed], b[seed], values, self.buckets)
-        self._coin.tell(buckets, rng)
-        reports["seed"], reports["bucket"] = seed, buckets
-
-    def law(self, value: Any) -> Law:
-        if self.seeds * self.buckets > LISTED:
-            raise InputError(f"{self.seeds * self.buckets} reports are too many to list: at most {LISTED}")
-        truth = self._checked(np.asarray(value)).item()
-        own = [self._own(seed, truth) for seed in range(self.seeds)]
-        kept, lost = self._coin.p / self.seeds, self._coin.q / self.seeds
-        return {
-            self._bytes(seed, bucket): kept if bucket == own[seed] else lost
-            for seed in range(self.seeds)
-            for bucket in range(self.buckets)
-        }
-
-    def _possible(self, reports: Array) -> None:
-        self._known(reports["bucket"])
-        if reports.size and int(reports["seed"].max()) >= self.seeds:
-            raise InputError(f"the function of a report must be a number from 0 to {self.seeds - 1}")
-
-    def tally(self, reports: Array) -> Tally:
-        """How many reports there are of each function and bucket."""
-        flat = reports.ravel()
-        cells = flat["seed"].astype(np.int64) * self.buckets + flat["bucket"]
-        return Tally(np.bincount(cells, minlength=self.seeds * self.buckets), flat.size)
+    def _truth(self, value: Any, *drawn: Any) -> Any:
+        a, b = (words[drawn[0]].astype(np.int64) for words in pool(self.seeds))
+        return bucket_of(a, b, value, self.buckets)
 
     def support(self, tally: Tally) -> Array:
         step, place = pool(self.seeds)
         place = place.copy()
-        cells = tally.counts.ravel()
+        cells = tally.counts
         first = np.arange(self.seeds, dtype=np.int64) * self.buckets
         counts = np.zeros(self.categories, dtype=np.int64)
         for answer in range(self.categories):
@@ -264,16 +192,8 @@ class PooledHashing(HashProtocol):
     @property
     def _pool_spread(self) -> float:
         """The most that the rate at which one function speaks for an answer can deviate, over functions."""
-        same = sum((w * w for w in bucket_weights(self.buckets)), Fraction(0))
+        same = meeting(self.buckets)
         return float(self._coin.p - self._coin.q) * sqrt(float(same * (1 - same)))
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [
-            cls(epsilon=Fraction(e), categories=k, seeds=s)
-            for e, k, s in (("1/5", 2, 8), (1, 3, 16), ("5/2", 10, 32), (4, 100, 16))
-        ]
-        return [Example(m, 0, other, m.loss()) for m in made for other in sorted({1, m.categories - 1})]
 
 
 @lru_cache(maxsize=8)

@@ -6,25 +6,22 @@ of a tree over ordered answers; those of `Marginals` are the tables of every two
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number, positive, whole
-from tacit.mechanism.mechanism import Example
+from tacit.base import InputError, Number, cached_property, whole
 from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
 from tacit.survey.choose import choose
 from tacit.survey.coin import below
-from tacit.survey.estimate import normal, root
-from tacit.survey.frequency import Frequency, word
-from tacit.survey.protocol import Array, Law, Protocol, Tally, whole_answers
+from tacit.survey.frequency import Frequency
+from tacit.survey.protocol import Array, Law, Protocol, Tally, normal, root, whole_answers, word
 
 __all__ = ["Marginals", "PartProtocol", "RangeTree"]
 
@@ -45,18 +42,21 @@ class PartProtocol(Protocol):
     def _of_part(self, values: Array, part: int) -> Array:
         """What checked answers say to a part."""
 
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        return {"part": len(self.parts)}
+
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         size = max(part.dtype.itemsize for part in self.parts)
         return np.dtype([("part", word(len(self.parts))), ("report", "u1", (size,))])
 
-    def _bytes(self, part: int, report: bytes) -> bytes:
-        size = self.dtype["report"].itemsize
-        return part.to_bytes(self.dtype["part"].itemsize, "little") + report.ljust(size, b"\0")
+    def _padded(self, part: int, report: bytes) -> bytes:
+        return self._bytes(part) + report.ljust(self.dtype["report"].itemsize, b"\0")
 
     def _one(self, value: int, rng: Rng) -> bytes:
         part = below(len(self.parts), rng)
-        return self._bytes(part, self.parts[part]._one(self._of_part(np.asarray(value), part).item(), rng))
+        return self._padded(part, self.parts[part]._one(self._of_part(np.asarray(value), part).item(), rng))
 
     def _many(self, values: Array, rng: Rng) -> Array:
         flat = values.reshape(-1)
@@ -70,10 +70,10 @@ class PartProtocol(Protocol):
         return reports.reshape(values.shape)
 
     def law(self, value: Any) -> Law:
-        place = self._checked(np.asarray(value))
+        place = np.asarray(self._answer(value))
         share = Fraction(1, len(self.parts))
         return {
-            self._bytes(number, report): share * p
+            self._padded(number, report): share * p
             for number, part in enumerate(self.parts)
             for report, p in part.law(self._of_part(place, number).item()).items()
         }
@@ -89,16 +89,11 @@ class PartProtocol(Protocol):
         return found
 
     def _possible(self, reports: Array) -> None:
-        if reports.size and int(reports["part"].max()) >= len(self.parts):
-            raise InputError(f"the part of a report must be a number from 0 to {len(self.parts) - 1}")
+        super()._possible(reports)
         for part, own, filling in self._split(reports):
             part._possible(own)
             if filling.any():
                 raise InputError("what fills up a report must be zeros")
-
-    @cached_property
-    def _shapes(self) -> list[tuple[int, ...]]:
-        return [part.tally(np.zeros(0, dtype=part.dtype)).counts.shape for part in self.parts]
 
     def tally(self, reports: Array) -> Tally:
         """The tallies of all parts, one after the other, each followed by its number of reports."""
@@ -111,7 +106,8 @@ class PartProtocol(Protocol):
     def tallies(self, tally: Tally) -> list[Tally]:
         """The tally of each part."""
         found, start = [], 0
-        for shape in self._shapes:
+        for part in self.parts:
+            shape = part.tally(np.zeros(0, dtype=part.dtype)).counts.shape
             end = start + int(np.prod(shape))
             found.append(Tally(tally.counts[start:end].reshape(shape), int(tally.counts[end])))
             start = end + 1
@@ -132,15 +128,13 @@ class RangeTree(PartProtocol):
 
     theory: ClassVar[str] = "local-distributions"
     kind: ClassVar[str] = "range_tree"
+    cases = (("1/5", 2, 2), (1, 5, 2), ("5/2", 9, 3))
 
-    epsilon: Fraction
     categories: int
     branching: int = 4
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
-        object.__setattr__(self, "categories", whole(self.categories, "categories", least=2))
-        object.__setattr__(self, "branching", whole(self.branching, "branching", least=2))
+        self._settle(categories=2, branching=2)
         if self.categories > MOST_ANSWERS:
             raise InputError(f"categories must be at most {MOST_ANSWERS}: put neighbouring answers together")
         assert self.parts  # refuses what the parts refuse
@@ -198,19 +192,17 @@ class RangeTree(PartProtocol):
         """The share of answers from `first` to `last`, both included."""
         low, high = whole(first, "first"), whole(last, "last")
         if not low <= high < self.categories:
-            raise InputError(
-                f"first and last must be answers, the first not above the last, up to {self.categories - 1}"
-            )
+            last = self.categories - 1
+            raise InputError(f"first and last must be answers, the first not above the last, up to {last}")
         shares, noise = self._fitted(tally)
-        found = normal(shares[low : high + 1].sum(), root(noise[low : high + 1, low : high + 1].sum()), confidence)
-        value, error = float(found.value), float(found.standard_error)
-        return Estimate(value, float(found.lower), float(found.upper), error, found.confidence)
+        part = slice(low, high + 1)
+        found = normal(shares[part].sum(), root(noise[part, part].sum()), confidence)
+        value, lower, upper, error = map(float, (found.value, *found.interval, found.standard_error))
+        return Estimate(value, lower, upper, error, found.confidence)
 
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        small = [(Fraction(1, 5), 2, 2), (Fraction(1), 5, 2), (Fraction(5, 2), 9, 3)]
-        made = [cls(epsilon=e, categories=k, branching=b) for e, k, b in small]
-        return [Example(m, 0, m.categories - 1, m.loss()) for m in made]
+    @property
+    def neighbours(self) -> Sequence[tuple[int, int]]:
+        return [(0, self.categories - 1)]
 
 
 MOST_CELLS = 1 << 12
@@ -227,12 +219,12 @@ class Marginals(PartProtocol):
 
     theory: ClassVar[str] = "local-distributions"
     kind: ClassVar[str] = "marginals"
+    cases = (("1/5", (2, 2)), (1, (2, 3, 2)), ("5/2", (3, 4)))
 
-    epsilon: Fraction
     sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
+        self._settle()
         object.__setattr__(self, "sizes", tuple(whole(size, "sizes", least=2) for size in self.sizes))
         if len(self.sizes) < 2 or prod(self.sizes) > MOST_CODES:
             raise InputError("sizes must be those of at least two questions, with at most 2^62 answers in all")
@@ -257,12 +249,10 @@ class Marginals(PartProtocol):
             raise InputError(f"answers must be rows of {len(self.sizes)} whole numbers, one to each question")
         if rows.size and (rows.min() < 0 or np.any(rows >= np.array(self.sizes))):
             raise InputError("each answer must be a whole number below the size of its question")
-        found = np.zeros(rows.shape[:-1], dtype=np.int64)
-        for question, size in enumerate(self.sizes):
-            found = found * size + rows[..., question]
-        return found if found.ndim else int(found)
+        found = np.ravel_multi_index(tuple(np.moveaxis(rows, -1, 0)), self.sizes)
+        return found if rows.ndim > 1 else int(found)
 
-    def _answer(self, values: Array, question: int) -> Array:
+    def _answer_to(self, values: Array, question: int) -> Array:
         return np.asarray(values // prod(self.sizes[question + 1 :]) % self.sizes[question])
 
     def _checked(self, values: Array) -> Array:
@@ -270,7 +260,7 @@ class Marginals(PartProtocol):
 
     def _of_part(self, values: Array, part: int) -> Array:
         a, b = self.pairs[part]
-        return np.asarray(self._answer(values, a) * self.sizes[b] + self._answer(values, b))
+        return np.asarray(self._answer_to(values, a) * self.sizes[b] + self._answer_to(values, b))
 
     # --- estimates
 
@@ -281,11 +271,8 @@ class Marginals(PartProtocol):
             raise InputError(f"first and second must be two different questions from 0 to {len(self.sizes) - 1}")
         part = self.pairs.index((a, b))
         found = self.parts[part].estimate(self.tallies(tally)[part], confidence)
-        shape = (self.sizes[a], self.sizes[b])
-        value, lower, upper, error = (
-            x.reshape(shape) if first == a else x.reshape(shape).T
-            for x in (found.value, found.lower, found.upper, found.standard_error)
-        )
+        shape, parts = (self.sizes[a], self.sizes[b]), (found.value, *found.interval, found.standard_error)
+        value, lower, upper, error = (x.reshape(shape) if first == a else x.reshape(shape).T for x in parts)
         return Estimate(value, lower, upper, error, found.confidence)
 
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
@@ -310,12 +297,6 @@ class Marginals(PartProtocol):
             spreads.append(spread / weight**2)
         return normal(np.concatenate(values), root(np.concatenate(spreads)), confidence)
 
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        small: list[tuple[Fraction, tuple[int, ...]]] = [
-            (Fraction(1, 5), (2, 2)),
-            (Fraction(1), (2, 3, 2)),
-            (Fraction(5, 2), (3, 4)),
-        ]
-        made = [cls(epsilon=e, sizes=sizes) for e, sizes in small]
-        return [Example(m, 0, prod(m.sizes) - 1, m.loss()) for m in made]
+    @property
+    def neighbours(self) -> Sequence[tuple[int, int]]:
+        return [(0, prod(self.sizes) - 1)]

@@ -9,23 +9,19 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number, between, positive, whole
-from tacit.mechanism.mechanism import Example
+from tacit.base import InputError, Number, between, cached_property, whole
 from tacit.mechanism.response import Estimate
-from tacit.noise import Rng, uniform
-from tacit.survey.coin import NOTHING, KaryCoin, below
-from tacit.survey.estimate import AnswerEstimate, hashed_share, normal
-from tacit.survey.frequency import word
-from tacit.survey.hash_family import absorbed, bucket_of_text, buckets_at, encoded, started
+from tacit.survey.coin import KaryCoin
+from tacit.survey.hash_family import absorbed, bucket_at, bucket_of_text, encoded, started
+from tacit.survey.kary import KaryProtocol
 from tacit.survey.local_hashing import best_buckets, rates
-from tacit.survey.protocol import Array, Law, Protocol, Tally
+from tacit.survey.protocol import AnswerEstimate, Array, Tally, hashed_share, normal, telling
 
 __all__ = ["FrequentText", "PrefixCounts", "PrefixText", "search"]
 
@@ -79,7 +75,7 @@ class PrefixCounts:
         states = np.broadcast_to(started(np.arange(functions)), (len(letters), functions))
         for place in range(letters.shape[1]):
             states = absorbed(states, letters[:, place, None])
-        return buckets_at(states, buckets)
+        return np.asarray(bucket_at(states, buckets))
 
     def support(self, level: int, texts: Sequence[bytes]) -> Array:
         """How many reports of the level speak for each of these beginnings."""
@@ -120,7 +116,7 @@ def search(data: PrefixCounts, *, risk: Number, most: int, alphabet: str | None)
         order = order[support[order] > data.threshold(level, len(grown), chance / levels)]
         kept = [grown[i] for i in order]
     texts = [(text.rstrip(b"\0"), *data.share(levels - 1, text)) for text in kept]
-    return [FrequentText(text.decode(), share, error) for text, share, error in texts if _whole(text)]
+    return [FrequentText(text.decode(), share, error) for text, share, error in texts if _begins(text, ended=True)]
 
 
 def _longer(text: bytes, letters: bytes, step: int) -> Iterator[bytes]:
@@ -131,41 +127,33 @@ def _longer(text: bytes, letters: bytes, step: int) -> Iterator[bytes]:
     for more in product(letters, repeat=step):
         longer = text + bytes(more)
         body = longer.rstrip(b"\0")
-        if body and b"\0" not in body and _begins(body, ended=len(body) < len(longer)):
+        if b"\0" not in body and _begins(body, ended=len(body) < len(longer)):
             yield longer
 
 
 def _begins(body: bytes, *, ended: bool) -> bool:
+    """Whether some text begins so; if it has `ended`, whether it is one."""
     decoder: Any = getincrementaldecoder("utf-8")()
     try:
         decoder.decode(body, final=ended)
     except UnicodeDecodeError:
         return False
-    return True
-
-
-def _whole(body: bytes) -> bool:
-    return bool(body) and _begins(body, ended=True)
+    return bool(body)
 
 
 LONGEST = 32
 RISK, CANDIDATES = 0.05, 64 * 190  # of a forecast: finding a text that nobody has; beginnings tried at a level
 MOST_FUNCTIONS = 1 << 16
-LISTED = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrefixText(Protocol):
+class PrefixText(KaryProtocol):
     """A text of at most `longest` bytes of UTF-8. A report is a level, a hash function and a bucket.
 
     Level i stands for the first (i + 1)·`step` bytes of the text, padded with zero bytes. Level and function are drawn
     whatever the text is. The bucket is that of the beginning with probability p, else another one.
 
-    Guarantee: pure ε between any two texts of one respondent (relation replace), by direct response on the `buckets`
-    buckets: p is e^ε/(e^ε + buckets − 1) rounded down to a multiple of 2^-64. It does not rest on the hash functions.
-
-    Coins: a number below the number of levels; a number below `functions`; keep (one toss of p); if tails, a number
-    below buckets − 1, which skips the beginning's own.
+    Guarantee and coins: those of a `KaryProtocol`, which do not rest on the hash functions.
     """
 
     theory: ClassVar[str] = "heavy-hitters"
@@ -173,17 +161,18 @@ class PrefixText(Protocol):
     in_browser: ClassVar[bool] = True
     title = "beginnings of texts"
     margin_unit: ClassVar[str] = "text"
+    named = "bucket"
+    cases = (("1/5", 1, 1, 16), (1, 4, 2, 8), ("5/2", 2, 1, 16))
+    neighbours = (("a", "b"), ("a", "c"))
+    probes = ("a", "Zürich 日", "tea")
 
-    epsilon: Fraction
     longest: int = 16
     step: int = 1
     functions: int = 1024
     buckets: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
-        for name in ("longest", "step", "functions"):
-            object.__setattr__(self, name, whole(getattr(self, name), name, least=1))
+        self._settle(longest=1, step=1, functions=1)
         if self.longest > LONGEST or self.longest % self.step:
             raise InputError(f"longest must be at most {LONGEST} bytes and a multiple of step = {self.step}")
         if self.functions > MOST_FUNCTIONS:
@@ -192,8 +181,7 @@ class PrefixText(Protocol):
         if not 2 <= chosen <= 256:
             raise InputError("buckets must be from 2 to 256, so that a report names one in a byte")
         object.__setattr__(self, "buckets", chosen)
-        if self.p <= self.q:
-            raise InputError(NOTHING)
+        telling(self.p, self.q)
 
     @property
     def levels(self) -> int:
@@ -204,27 +192,18 @@ class PrefixText(Protocol):
         return KaryCoin.at(self.epsilon, self.buckets)
 
     @property
-    def p(self) -> Fraction:
-        return self._coin.p
-
-    @property
     def q(self) -> Fraction:
         """Probability that a report speaks for another given beginning, over random functions."""
         return rates(self.epsilon, self.buckets)[1]
 
     @property
     def device(self) -> Mapping[str, int]:
-        """What a device must know to make reports."""
         sizes = {"longest": self.longest, "step": self.step, "functions": self.functions, "buckets": self.buckets}
         return {**sizes, "keep": self._coin.keep.heads}
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype([("level", "u1"), ("function", word(self.functions)), ("bucket", "u1")])
-
-    @property
-    def probes(self) -> tuple[str, str, str]:
-        return "a", "Zürich 日", "tea"
+    def drawn(self) -> Mapping[str, int]:
+        return {"level": self.levels, "function": self.functions}
 
     # --- on the device
 
@@ -237,55 +216,21 @@ class PrefixText(Protocol):
             raise InputError("answers must be texts without zero bytes, which stand for their end")
         return padded
 
-    def _bytes(self, level: int, function: int, bucket: int) -> bytes:
-        return bytes([level]) + function.to_bytes(self.dtype["function"].itemsize, "little") + bytes([bucket])
+    def _truth(self, value: Any, *drawn: Any) -> Any:
+        level, function = drawn
+        beginning = value.ljust(self.longest, b"\0")[: (level + 1) * self.step]
+        return bucket_of_text(function, beginning, self.buckets)
 
-    def _beginning(self, text: bytes, level: int) -> bytes:
-        return text.ljust(self.longest, b"\0")[: (level + 1) * self.step]
-
-    def _one(self, value: bytes, rng: Rng) -> bytes:
-        level, function = below(self.levels, rng), below(self.functions, rng)
-        bucket = bucket_of_text(function, self._beginning(value, level), self.buckets)
-        return self._bytes(level, function, self._coin.told(bucket, rng))
-
-    def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
+    def _truths(self, values: Array, *drawn: Array) -> Any:
         letters = np.ascontiguousarray(values).view(np.uint8).reshape(values.size, self.longest)
-        level, function = uniform(self.levels, values.size, rng), uniform(self.functions, values.size, rng)
+        level, function = drawn
         states = started(function)
         for place in range(self.longest):
             reads = np.flatnonzero((level + 1) * self.step > place)
             states[reads] = absorbed(states[reads], letters[reads, place])
-        bucket = buckets_at(states, self.buckets).astype(np.int64)
-        self._coin.tell(bucket, rng)
-        reports["level"], reports["function"], reports["bucket"] = level, function, bucket
-
-    def law(self, value: Any) -> Law:
-        if self.levels * self.functions * self.buckets > LISTED:
-            raise InputError(f"there are more than {LISTED} reports, too many to list")
-        text = self._checked(np.asarray(value)).item()
-        public = Fraction(1, self.levels * self.functions)
-        kept, lost = public * self._coin.p, public * self._coin.q
-        law = {}
-        for level in range(self.levels):
-            for function in range(self.functions):
-                own = bucket_of_text(function, self._beginning(text, level), self.buckets)
-                for bucket in range(self.buckets):
-                    law[self._bytes(level, function, bucket)] = kept if bucket == own else lost
-        return law
+        return bucket_at(states, self.buckets)
 
     # --- at the collector
-
-    def _possible(self, reports: Array) -> None:
-        for field, bound in (("level", self.levels), ("function", self.functions), ("bucket", self.buckets)):
-            if reports.size and int(reports[field].max()) >= bound:
-                raise InputError(f"the {field} of a report must be a number from 0 to {bound - 1}")
-
-    def tally(self, reports: Array) -> Tally:
-        """How many reports there are of each level, function and bucket."""
-        flat = reports.ravel()
-        cell = flat["level"].astype(np.int64) * self.functions + flat["function"]
-        cell = cell * self.buckets + flat["bucket"]
-        return Tally(np.bincount(cell, minlength=self.levels * self.functions * self.buckets), flat.size)
 
     def find(
         self, tally: Tally, *, risk: Number = 0.05, most: int = 64, alphabet: str | None = None
@@ -313,9 +258,3 @@ class PrefixText(Protocol):
         q = float(self.q)
         tail = log(self.levels * CANDIDATES / RISK)
         return sqrt(2 * tail * q * (1 - q) * self.levels) / float(self.p - self.q) / sqrt(answers)
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        small = [(Fraction(1, 5), 1, 1, 16), (Fraction(1), 4, 2, 8), (Fraction(5, 2), 2, 1, 16)]
-        made = [cls(epsilon=e, longest=n, step=s, functions=f) for e, n, s, f in small]
-        return [Example(m, "a", other, m.loss()) for m in made for other in ("b", "c")]

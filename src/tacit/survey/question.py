@@ -1,7 +1,7 @@
 """One question of a survey: what is asked, what may be answered, and how much one answer may give away."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -10,21 +10,21 @@ from typing import Any
 from tacit.base import InputError, PolicyError, Problem
 from tacit.policy.declaration import Declaration, key
 from tacit.policy.kind import choice, labels, number, pair, text, whole
+from tacit.survey.bit_flip import SeveralResponse
 from tacit.survey.choose import choose
 from tacit.survey.mean import OneBitMean
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
-from tacit.survey.several import SeveralResponse
 from tacit.survey.square_wave import SquareWave
 
-__all__ = ["EPSILON", "Asked", "Question", "Shown", "plain_name", "protocol_for"]
+__all__ = ["EPSILON", "NumberSummary", "Question", "QuestionKind", "plain_name", "protocol_for"]
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MOST_OPTIONS, MOST_SEVERAL, MOST_BINS, LONGEST = 4096, 60, 256, 32
 EPSILON = number(above=0, most=20)
 
 
-class Asked(StrEnum):
+class QuestionKind(StrEnum):
     """The kinds of questions."""
 
     YES_NO = "yes-no"
@@ -34,7 +34,7 @@ class Asked(StrEnum):
     TEXT = "text"
 
 
-class Shown(StrEnum):
+class NumberSummary(StrEnum):
     """What is learned about a number."""
 
     MEAN = "mean"
@@ -55,10 +55,10 @@ class Question(Declaration):
     ask: str = field(
         metadata=key("The question, as respondents read it.", text, example='"Did you sleep well last night?"')
     )
-    kind: Asked = field(
+    kind: QuestionKind = field(
         metadata=key(
             "What is answered: yes or no, one option, any number of options, a number in a range, or a short text.",
-            choice(Asked),
+            choice(QuestionKind),
             example='"choice"',
         )
     )
@@ -79,11 +79,11 @@ class Question(Declaration):
             example="[0, 24]",
         ),
     )
-    show: Shown = field(
-        default=Shown.MEAN,
+    show: NumberSummary = field(
+        default=NumberSummary.MEAN,
         metadata=key(
             "What is learned about a number: its mean, or the whole distribution, which takes more answers.",
-            choice(Shown),
+            choice(NumberSummary),
             example='"distribution"',
         ),
     )
@@ -113,28 +113,25 @@ class Question(Declaration):
         return plain_name(name)
 
     def contradictions(self) -> Iterator[Problem]:
-        listed, ranged = self.kind in (Asked.CHOICE, Asked.SEVERAL), self.kind is Asked.NUMBER
-        if listed and not 2 <= len(self.options) <= (MOST_SEVERAL if self.kind is Asked.SEVERAL else MOST_OPTIONS):
-            most = MOST_SEVERAL if self.kind is Asked.SEVERAL else MOST_OPTIONS
-            yield Problem(
-                ("options",), f'options must be 2 to {most:,} texts for kind = "{self.kind}", not {len(self.options)}'
-            )
+        listed, ranged = self.kind in (QuestionKind.CHOICE, QuestionKind.SEVERAL), self.kind is QuestionKind.NUMBER
+        most = MOST_SEVERAL if self.kind is QuestionKind.SEVERAL else MOST_OPTIONS
+        if listed and not 2 <= len(self.options) <= most:
+            told = f'options must be 2 to {most:,} texts for kind = "{self.kind}", not {len(self.options)}'
+            yield Problem(("options",), told)
         if self.options and not listed:
-            yield Problem(
-                ("options",), f'options do not go with kind = "{self.kind}": leave them out, or write kind = "choice"'
-            )
+            told = f'options do not go with kind = "{self.kind}": leave them out, or write kind = "choice"'
+            yield Problem(("options",), told)
         if ranged and self.range is None:
             told = 'range is missing: kind = "number" needs range = [least, greatest]'
             yield Problem(("range",), told, short="is needed")
         if self.range is not None and not ranged:
-            yield Problem(
-                ("range",), f'range does not go with kind = "{self.kind}": leave it out, or write kind = "number"'
-            )
+            told = f'range does not go with kind = "{self.kind}": leave it out, or write kind = "number"'
+            yield Problem(("range",), told)
         if ranged and self.range is not None:
             low, high = self.range
             if not (isinstance(low, Fraction) and isinstance(high, Fraction) and low < high):
                 yield Problem(("range",), "range must be two numbers, [least, greatest], the second larger")
-        if self.show is Shown.DISTRIBUTION and not ranged:
+        if self.show is NumberSummary.DISTRIBUTION and not ranged:
             told = f'does not go with kind = "{self.kind}": it is for kind = "number"'
             yield Problem(("show",), f'show = "distribution" {told}', short=told)
         if not 4 <= self.bins <= MOST_BINS:
@@ -147,9 +144,9 @@ class Question(Declaration):
     @property
     def answers(self) -> tuple[str, ...]:
         """What its results are about, by name, where the question itself says so."""
-        if self.kind is Asked.NUMBER:
+        if self.kind is QuestionKind.NUMBER:
             return ("mean",)
-        return ("no", "yes") if self.kind is Asked.YES_NO else self.options
+        return ("no", "yes") if self.kind is QuestionKind.YES_NO else self.options
 
     @property
     def moved(self) -> float:
@@ -158,60 +155,42 @@ class Question(Declaration):
         One count of a yes or no, two counts of a choice, a bin or a text, every count where several apply, and the sum
         of numbers by the width of the range.
         """
-        if self.range is not None and self.show is Shown.MEAN:
+        if self.range is not None and self.show is NumberSummary.MEAN:
             return float(self.range[1] - self.range[0])
-        return float({Asked.YES_NO: 1, Asked.SEVERAL: len(self.options)}.get(self.kind, 2))
+        return float({QuestionKind.YES_NO: 1, QuestionKind.SEVERAL: len(self.options)}.get(self.kind, 2))
 
     def encoded(self, answer: Any) -> Any:
         """An answer as the protocol computes with it; anything that is no answer to this question is an `InputError`.
 
         A yes or no is True or False, a choice its text, several a list of texts, a number a number, a text a text.
         """
-        return ENCODERS[self.kind](self, answer)
+        kinds, words = ANSWERS[self.kind]
+        if not isinstance(answer, kinds) or (isinstance(answer, bool) and self.kind is QuestionKind.NUMBER):
+            raise InputError(f"the answer must be {words}")
+        if self.kind is QuestionKind.CHOICE:
+            return self._place(answer)
+        if self.kind is QuestionKind.SEVERAL:
+            return sum({1 << self._place(each) for each in answer})
+        if self.range is not None:
+            low, high = self.range
+            if not low <= answer <= high:  # NaN is in no range
+                raise InputError("the answer must lie in the range")
+            return min(max(float(answer), float(low)), float(high))
+        return int(answer) if self.kind is QuestionKind.YES_NO else answer
+
+    def _place(self, option: Any) -> int:
+        if option not in self.options:
+            raise InputError(f"the answer must be one of the {len(self.options)} options, as text")
+        return self.options.index(option)
 
 
-def _yes(_: Question, answer: Any) -> int:
-    if not isinstance(answer, bool):
-        raise InputError("the answer must be True or False")
-    return int(answer)
-
-
-def _place(question: Question, answer: Any) -> int:
-    if not isinstance(answer, str) or answer not in question.options:
-        raise InputError(f"the answer must be one of the {len(question.options)} options, as text")
-    return question.options.index(answer)
-
-
-def _set(question: Question, answer: Any) -> int:
-    if isinstance(answer, str) or not isinstance(answer, list | tuple | set | frozenset):
-        raise InputError("the answer must be a list of options, which may be empty")
-    return sum({1 << _place(question, each) for each in answer})
-
-
-def _number(question: Question, answer: Any) -> float:
-    if isinstance(answer, bool) or not isinstance(answer, int | float | Fraction) or question.range is None:
-        raise InputError("the answer must be a number")
-    low, high = question.range
-    if not low <= answer <= high:  # NaN is in no range
-        raise InputError("the answer must lie in the range")
-    return min(max(float(answer), float(low)), float(high))
-
-
-def _written(_: Question, answer: Any) -> str:
-    if not isinstance(answer, str):
-        raise InputError("the answer must be text")
-    return answer
-
-
-ENCODERS = {
-    Asked.YES_NO: _yes,
-    Asked.CHOICE: _place,
-    Asked.SEVERAL: _set,
-    Asked.NUMBER: _number,
-    Asked.TEXT: _written,
+ANSWERS: Mapping[QuestionKind, tuple[Any, str]] = {
+    QuestionKind.YES_NO: (bool, "True or False"),
+    QuestionKind.CHOICE: (object, "an option"),
+    QuestionKind.SEVERAL: (list | tuple | set | frozenset, "a list of options, which may be empty"),
+    QuestionKind.NUMBER: (int | float | Fraction, "a number"),
+    QuestionKind.TEXT: (str, "text"),
 }
-
-
 FUNCTIONS = 256  # of texts; few, so that a tally stays small
 
 
@@ -224,13 +203,13 @@ def protocol_for(question: Question, epsilon: Fraction) -> Protocol:
 
 
 def _protocol(question: Question, epsilon: Fraction) -> Protocol:
-    if question.kind is Asked.SEVERAL:
+    if question.kind is QuestionKind.SEVERAL:
         return SeveralResponse(epsilon=epsilon, options=len(question.options))
-    if question.kind is Asked.TEXT:
+    if question.kind is QuestionKind.TEXT:
         return PrefixText(epsilon=epsilon, longest=question.longest, functions=FUNCTIONS)
     if question.range is not None:
         low, high = question.range
-        if question.show is Shown.DISTRIBUTION:
+        if question.show is NumberSummary.DISTRIBUTION:
             return SquareWave(epsilon=epsilon, low=low, high=high, bins=question.bins)
         return OneBitMean(epsilon=epsilon, low=low, high=high)
     return choose(categories=max(2, len(question.options)), epsilon=epsilon).protocol

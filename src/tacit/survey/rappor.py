@@ -4,34 +4,31 @@ Erlingsson, Pihur and Korolova (2014). The permanent answer bounds what all repo
 instantaneous one keeps reports from being recognised as the same device's, and bounds what a single report tells (ε₁).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
-from itertools import product
 from math import log, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.base import InputError, Number, Relation, between, round_up, whole
+from tacit.base import InputError, Number, Relation, between, cached_property, round_up, whole
 from tacit.loss import Pure
 from tacit.mechanism.mechanism import Example
-from tacit.mechanism.response import Estimate, shares
+from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, rng_or_default, uniform
+from tacit.survey.bits import bit_law, bits_by_row, packed
 from tacit.survey.coin import ONE, Coin, below
 from tacit.survey.device import KeyedRng
-from tacit.survey.frequency import word
 from tacit.survey.hash_family import bucket_of_text, encoded
-from tacit.survey.protocol import Array, Law, Protocol, Tally
+from tacit.survey.protocol import Array, Law, Protocol, Tally, listable, reach, shares_at, word
 
 __all__ = ["CandidateShare", "Rappor", "RapporDevice", "decode"]
 
 DIGITS = 40
-MOST_BITS, LISTED = 1024, 1 << 16
-CHUNK = 1 << 10
+MOST_BITS = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +51,9 @@ class Rappor(Protocol):
 
     theory: ClassVar[str] = "rappor"
     kind: ClassVar[str] = "rappor"
+    chunk: ClassVar[int] = 1 << 10
+    cases = ((8, 1, 2, "1/2"), (8, 2, 2, "1/2"), (8, 2, 2, "1/4"))
+    neighbours = (("a", "b"), ("a", "d"))
 
     epsilon: Fraction = field(init=False)
     bits: int = 128
@@ -100,9 +100,12 @@ class Rappor(Protocol):
     def once(self) -> Pure:
         """What one report tells, to somebody who has no other of this device."""
         high, low = self.rates
-        return Pure(
-            self.hashes * _log(high * (1 - low) / (low * (1 - high))), relation=Relation.REPLACE, unit="respondent"
-        )
+        epsilon = self.hashes * _log(high * (1 - low) / (low * (1 - high)))
+        return Pure(epsilon, relation=Relation.REPLACE, unit="respondent")
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        return {"cohort": self.cohorts}
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -121,50 +124,37 @@ class Rappor(Protocol):
         return marks
 
     def _permanent(self, text: bytes, cohort: int, rng: Rng) -> Array:
-        drawn = [int.from_bytes(rng.read(8), "big") for _ in range(self.bits)]
-        truth = self.bloom(text, cohort)
-        return np.array(
-            [d < self._half or (d >= 2 * self._half and bool(t)) for d, t in zip(drawn, truth, strict=True)]
-        )
+        drawn = np.array([int.from_bytes(rng.read(8), "big") for _ in range(self.bits)], dtype=np.uint64)
+        return (drawn < self._half) | (self.bloom(text, cohort) & (drawn >= 2 * self._half))
 
     def _report(self, cohort: int, permanent: Array, rng: Rng) -> bytes:
-        told = np.array([(self._set if bit else self._unset).toss(rng) for bit in permanent])
-        packed = np.packbits(told, bitorder="little").tobytes()
-        return cohort.to_bytes(self.dtype["cohort"].itemsize, "little") + packed
+        return self._bytes(cohort) + packed([(self._set if bit else self._unset).toss(rng) for bit in permanent])
 
     def _one(self, value: bytes, rng: Rng) -> bytes:
         cohort = below(self.cohorts, rng)
         return self._report(cohort, self._permanent(value, cohort, rng), rng)
 
     def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        texts, which = np.unique(flat, return_inverse=True)
+        texts, which = np.unique(values, return_inverse=True)
         blooms = np.array([[self.bloom(text, c) for c in range(self.cohorts)] for text in texts.tolist()])
-        reports = np.empty(flat.size, dtype=self.dtype)
-        either, stays = Coin(2 * self._half), Coin(ONE // 2)
-        for start in range(0, flat.size, CHUNK):
-            part = reports[start : start + CHUNK]
-            cohort = uniform(self.cohorts, part.size, rng)
-            truth = blooms[which[start : start + CHUNK], cohort]
-            noise, fair = (coin.tosses(truth.size, rng).reshape(truth.shape) for coin in (either, stays))
-            permanent = np.where(noise, fair, truth)
-            high, low = (coin.tosses(truth.size, rng).reshape(truth.shape) for coin in (self._set, self._unset))
-            part["cohort"] = cohort
-            part["bits"] = np.packbits(np.where(permanent, high, low), axis=1, bitorder="little")
-        return reports.reshape(values.shape)
+        coins = Coin(2 * self._half), Coin(ONE // 2), self._set, self._unset
+
+        def fill(reports: Array, part: Array, rng: Rng) -> None:
+            cohort = reports["cohort"] = uniform(self.cohorts, part.size, rng)
+            truth = blooms[part, cohort]
+            noise, fair, high, low = (coin.tosses(truth.size, rng).reshape(truth.shape) for coin in coins)
+            told = np.where(np.where(noise, fair, truth), high, low)
+            reports["bits"] = np.packbits(told, axis=1, bitorder="little")
+
+        return self._filled(which.reshape(values.shape), fill, rng)
 
     def _law(self, value: Any, high: Fraction, low: Fraction) -> Law:
-        if self.cohorts << self.bits > LISTED:
-            raise InputError(f"there are more than {LISTED} reports, too many to list")
-        text, law = self._checked(np.asarray(value)).item(), {}
+        listable(self.cohorts << self.bits)
+        text, law = self._answer(value), {}
         for cohort in range(self.cohorts):
             ones = [high if bit else low for bit in self.bloom(text, cohort)]
-            start = cohort.to_bytes(self.dtype["cohort"].itemsize, "little")
-            for told in product((0, 1), repeat=self.bits):
-                chance = Fraction(1, self.cohorts)
-                for bit, one in zip(told, ones, strict=True):
-                    chance *= one if bit else 1 - one
-                law[start + np.packbits(np.array(told, dtype=bool), bitorder="little").tobytes()] = chance
+            for told, chance in enumerate(bit_law(ones)):
+                law[self._bytes(cohort) + told.to_bytes(self.bits // 8, "little")] = chance / self.cohorts
         return law
 
     def law(self, value: Any) -> Law:
@@ -178,50 +168,41 @@ class Rappor(Protocol):
 
     # --- at the collector
 
-    def _possible(self, reports: Array) -> None:
-        if reports.size and int(reports["cohort"].max()) >= self.cohorts:
-            raise InputError(f"the cohort of a report must be a number from 0 to {self.cohorts - 1}")
-
     def tally(self, reports: Array) -> Tally:
         """For each cohort how many reports have each bit, and in the last column how many there are."""
         flat = reports.reshape(-1)
-        counts = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
-        for cohort in np.unique(flat["cohort"]).tolist():
-            told = np.unpackbits(flat["bits"][flat["cohort"] == cohort], axis=1, bitorder="little")
-            counts[cohort, :-1], counts[cohort, -1] = told.sum(axis=0), len(told)
-        return Tally(counts, flat.size)
+        return Tally(bits_by_row(flat["cohort"], flat["bits"], count=self.cohorts, width=self.bits), flat.size)
 
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """For each cohort and bit the share of texts that set it, without bias; `decode` tells which texts do."""
-        each: Any = tally.counts[:, -1:]
+        each = tally.counts[:, -1:]
         if not np.all(each > 0):
             raise InputError("some cohort has no report yet: wait for more")
-        high, low = self.rates
-        rates = {"true_rate": float(high), "false_rate": float(low), "contrast": float(high - low)}
-        return shares(tally.counts[:, :-1], each, **rates, confidence=confidence)
+        return shares_at(tally.counts[:, :-1], each, *self.rates, confidence)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
-        small = [(1, "1/2"), (2, "1/2"), (2, "1/4")]
-        made = [cls(bits=8, hashes=h, cohorts=2, f=Fraction(f)) for h, f in small]
-        return [Example(m, "a", other, m.once()) for m in made for other in ("b", "d")]
+        """Of one report by itself."""
+        return [replace(each, claim=cast(Rappor, each.mechanism).once()) for each in super().examples()]
 
 
 @dataclass(frozen=True)
 class RapporDevice:
-    """One device: its cohort and its permanent answer to each text come from its secret, by HMAC-SHA-256."""
+    """One device: its cohort and its permanent answer to each text come from its secret and the protocol with its
+    parameters, by HMAC-SHA-256."""
 
     protocol: Rappor
     secret: bytes = field(repr=False)
 
     @cached_property
     def cohort(self) -> int:
-        return below(self.protocol.cohorts, KeyedRng(self.secret, b"rappor cohort"))
+        return below(self.protocol.cohorts, KeyedRng.of(self.secret, self.protocol, "cohort"))
 
     def permanent(self, text: str) -> Array:
         """The permanent answer: never to leave the device."""
-        value = self.protocol._checked(np.asarray(text)).item()
-        return self.protocol._permanent(value, self.cohort, KeyedRng(self.secret, b"rappor text " + value))
+        value = self.protocol._answer(text)
+        coins = KeyedRng.of(self.secret, self.protocol, "text", value.hex())
+        return self.protocol._permanent(value, self.cohort, coins)
 
     def report(self, text: str) -> bytes:
         return self.protocol._report(self.cohort, self.permanent(text), rng_or_default(None))
@@ -259,14 +240,15 @@ def decode(
     not shrunk. Texts that are not candidates set bits too: one more column, of bits set evenly, takes them up. `risk`
     is shared by all candidates. Intervals are normal and hold for candidates that were chosen beforehand.
     """
-    level, chance = float(between(confidence, "confidence", 0, 1)), float(between(risk, "risk", 0, 1))
+    level, chance = between(confidence, "confidence", 0, 1), float(between(risk, "risk", 0, 1))
     if not candidates or len(set(candidates)) < len(candidates):
         raise InputError("candidates must be texts, each once: list those to look for")
-    estimate = protocol.estimate(tally)
-    each = tally.counts[:, -1:]
+    estimate, each = protocol.estimate(tally), tally.counts[:, -1:]
     weight = np.sqrt(each / tally.reports)  # fixed by the sizes of cohorts alone, so estimates stay linear: no bias
-    marks = _marks(protocol, candidates)
-    design = (marks * weight[:, :, None]).reshape(-1, marks.shape[2])
+    texts = protocol._checked(np.asarray(list(candidates))).tolist()
+    marks = np.full((len(texts) + 1, *estimate.value.shape), 1 - (1 - 1 / protocol.bits) ** protocol.hashes)
+    marks[:-1] = [[protocol.bloom(text, cohort) for cohort in range(protocol.cohorts)] for text in texts]
+    design = (marks * weight).reshape(len(marks), -1).T
     seen = (estimate.value * weight).ravel()
     rates = tally.counts[:, :-1] / each
     high, low = (float(rate) for rate in protocol.rates)
@@ -280,24 +262,13 @@ def decode(
     shares = (solve @ seen)[:-1]
     errors = np.sqrt((solve**2 @ spread)[:-1] + np.clip(shares * (1 - shares), 0, None) / tally.reports)
     least = float(ndtri(1 - chance / len(candidates)))
-    reach = float(ndtri((1 + level) / 2))
+    wide = reach(level)
     found = [
-        CandidateShare(
-            candidates[i], float(s), float(e), max(0.0, float(s - reach * e)), min(1.0, float(s + reach * e))
-        )
+        CandidateShare(candidates[i], float(s), float(e), max(0.0, float(s - wide * e)), min(1.0, float(s + wide * e)))
         for i, s, e in zip(chosen.tolist(), shares, errors, strict=True)
         if s > least * e
     ]
     return sorted(found, key=lambda one: -one.share)
-
-
-def _marks(protocol: Rappor, candidates: Sequence[str]) -> Array:
-    """By cohort, bit and candidate, 1 where it sets the bit; the last column is what an unknown text sets."""
-    texts = protocol._checked(np.asarray(list(candidates))).tolist()
-    known = np.array([[protocol.bloom(text, cohort) for text in texts] for cohort in range(protocol.cohorts)])
-    even = 1 - (1 - 1 / protocol.bits) ** protocol.hashes
-    others = np.full((protocol.cohorts, 1, protocol.bits), even)
-    return np.concatenate([known.astype(np.float64), others], axis=1).transpose(0, 2, 1)
 
 
 def _lasso(design: Array, seen: Array, noise: float, candidates: int) -> Array:

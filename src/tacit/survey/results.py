@@ -10,12 +10,11 @@ from typing import Any
 
 from tacit.base import InputError, Number
 from tacit.policy.declaration import number
-from tacit.survey.estimate import AnswerEstimate
-from tacit.survey.protocol import Tally
+from tacit.survey.protocol import AnswerEstimate, Tally
 from tacit.survey.question import Question
 from tacit.survey.survey import Survey
 
-__all__ = ["QuestionResult", "Results", "central_error", "meaning", "results_of"]
+__all__ = ["QuestionResult", "Results", "central_error", "meaning", "plain", "results_of"]
 
 
 def central_error(question: Question, epsilon: Fraction, reports: int, confidence: float = 0.95) -> float:
@@ -80,7 +79,7 @@ class Results:
             means = () if found.mean is None else ((found.mean, "number"),)
             for line, unit in (*((line, found.unit) for line in found.lines), *means):
                 numbers = (line.value, line.lower, line.upper, line.consistent)
-                row = [found.name, _plain(line.answer), unit, *(repr(n) for n in numbers), found.reports]
+                row = [found.name, plain(line.answer), unit, *(repr(n) for n in numbers), found.reports]
                 writer.writerow([*row, found.epsilon])
         return out.getvalue()
 
@@ -127,6 +126,6 @@ def _finding(survey: Survey, name: str, tally: Tally, confidence: Number) -> Que
     )
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that a spreadsheet does not take for a formula."""
     return f"'{text}" if text[:1] in "=+-@\t\r" else text

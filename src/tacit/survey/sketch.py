@@ -6,25 +6,22 @@ probability r.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number, positive, whole
-from tacit.mechanism.mechanism import Example
-from tacit.mechanism.response import Estimate, shares
+from tacit.base import InputError, Number, cached_property
+from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import NOTHING, Coin, below, keeping
-from tacit.survey.estimate import hashed_share, normal
-from tacit.survey.frequency import word
-from tacit.survey.hadamard import walsh_hadamard
-from tacit.survey.hash_family import absorbed, bucket_of_text, bucket_weights, buckets_at, encoded, started
-from tacit.survey.protocol import Array, Law, Protocol, Tally
+from tacit.survey.bits import bit_law, bits_by_row, packed
+from tacit.survey.coin import KaryCoin, below
+from tacit.survey.direct import sign, walsh_hadamard
+from tacit.survey.hash_family import bucket_of_text, encoded, meeting
+from tacit.survey.kary import KaryProtocol
+from tacit.survey.protocol import Array, Law, Protocol, Tally, hashed_share, listable, normal, shares_at, telling, word
 
 __all__ = ["CountMeanSketch", "HadamardSketch", "Sketch", "buckets_of_texts"]
 
@@ -36,24 +33,16 @@ class Sketch(Protocol):
     """A text, in `rows` rows of `width` buckets."""
 
     theory: ClassVar[str] = "sketches"
+    neighbours = (("a", "b"),)
 
-    epsilon: Fraction
     rows: int = 1024
     width: int = 256
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
-        object.__setattr__(self, "rows", whole(self.rows, "rows", least=1))
-        object.__setattr__(self, "width", whole(self.width, "width", least=2))
+        self._settle(rows=1, width=2)
         if self.rows > MOST_ROWS or self.width > WIDEST:
             raise InputError(f"rows must be at most {MOST_ROWS} and width at most {WIDEST}")
-        if self.p <= self.r:
-            raise InputError(NOTHING)
-
-    @property
-    @abstractmethod
-    def p(self) -> Fraction:
-        """Probability that a report speaks for the bucket of its text."""
+        telling(self.p, self.r)
 
     @property
     @abstractmethod
@@ -63,8 +52,7 @@ class Sketch(Protocol):
     @property
     def q(self) -> Fraction:
         """Probability that a report speaks for the bucket of one given other text, over random hash functions."""
-        meet = _meeting(self.width)
-        return meet * self.p + (1 - meet) * self.r
+        return meeting(self.width) * self.p + (1 - meeting(self.width)) * self.r
 
     def _checked(self, values: Array) -> Array:
         return encoded(values)
@@ -78,40 +66,38 @@ class Sketch(Protocol):
         cells, each = self.support(tally)
         if not np.all(each > 0):
             raise InputError("some row has no report yet: wait for more")
-        rates = {"true_rate": float(self.p), "false_rate": float(self.r), "contrast": float(self.p - self.r)}
-        column: Any = each[:, None]
-        return shares(cells, column, **rates, confidence=confidence)
+        return shares_at(cells, each[:, None], self.p, self.r, confidence)
 
     def shares_of(self, tally: Tally, texts: Sequence[str], confidence: Number = 0.95) -> Estimate:
         """Shares of these texts, unbiased over the hash functions, with normal intervals; see `hashed_share`."""
-        if tally.reports < 1:
-            raise InputError("there are no reports yet, so there is nothing to estimate")
+        tally.required()
         cells, each = self.support(tally)
         rates, jump = (float(self.p), float(self.q)), float(self.p - self.r)
         places = buckets_of_texts(self._checked(np.asarray(list(texts))), self.rows, self.width)
         found = [hashed_share(cells, own, each, rates=rates, jump=jump) for own in places]
         return normal(np.array([share for share, _ in found]), np.array([error for _, error in found]), confidence)
 
+    def _many(self, values: Array, rng: Rng) -> Array:
+        """Texts are hashed once, however many people gave them."""
+        texts, which = np.unique(values, return_inverse=True)
+        buckets = buckets_of_texts(texts, self.rows, self.width)
+
+        def fill(reports: Array, part: Array, rng: Rng) -> None:
+            row = reports["row"] = uniform(self.rows, part.size, rng)
+            self._tell(reports, buckets[part, row], rng)
+
+        return self._filled(which.reshape(values.shape), fill, rng)
+
+    @abstractmethod
+    def _tell(self, reports: Array, own: Array, rng: Rng) -> None:
+        """Complete reports on texts that have these buckets in their rows."""
+
 
 def buckets_of_texts(texts: Array, rows: int, width: int) -> Array:
     """The bucket of each text in each row: row i has hash function i."""
-    found = np.empty((texts.size, rows), dtype=np.int64)
-    for place, text in enumerate(texts.ravel().tolist()):
-        states = started(np.arange(rows))
-        for byte in text:
-            states = absorbed(states, np.full(rows, byte, dtype=np.uint8))
-        found[place] = buckets_at(states, width)
-    return found
-
-
-@lru_cache(maxsize=64)
-def _meeting(width: int) -> Fraction:
-    """The probability that two texts fall into the same bucket."""
-    return sum((weight * weight for weight in bucket_weights(width)), Fraction(0))
-
-
-COUNT_LISTED = 1 << 16
-COUNT_CHUNK = 1 << 19
+    every = np.arange(rows)
+    found = [bucket_of_text(every, text, width) for text in texts.ravel().tolist()]
+    return np.array(found, dtype=np.int64).reshape(texts.size, rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,183 +111,96 @@ class CountMeanSketch(Sketch):
     """
 
     kind: ClassVar[str] = "count_mean_sketch"
+    chunk: ClassVar[int] = 1 << 19  # bits
+    cases = (("1/5", 4, 2), (1, 4, 4), ("5/2", 2, 8))
 
     @cached_property
-    def _keep(self) -> Coin:
-        return keeping(self.epsilon / 2)
-
-    @property
-    def p(self) -> Fraction:
-        return self._keep.probability
+    def _coin(self) -> KaryCoin:
+        return KaryCoin.at(self.epsilon / 2, 2)
 
     @property
     def r(self) -> Fraction:
         return 1 - self.p
 
     @property
+    def numbers(self) -> Mapping[str, int]:
+        return {"row": self.rows}
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype([("row", word(self.rows)), ("bits", "u1", ((self.width + 7) // 8,))])
 
-    def _bytes(self, row: int, told: Sequence[bool]) -> bytes:
-        packed = np.packbits(np.array(told, dtype=bool), bitorder="little").tobytes()
-        return row.to_bytes(self.dtype["row"].itemsize, "little") + packed
+    @property
+    def _tossed(self) -> int:
+        return self.width
 
     def _one(self, value: bytes, rng: Rng) -> bytes:
         row = below(self.rows, rng)
         own = bucket_of_text(row, value, self.width)
-        return self._bytes(row, [(place == own) == self._keep.toss(rng) for place in range(self.width)])
+        return self._bytes(row) + packed([self._coin.told(int(place == own), rng) for place in range(self.width)])
 
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        texts, which = np.unique(flat, return_inverse=True)
-        buckets = buckets_of_texts(texts, self.rows, self.width)
-        reports = np.empty(flat.size, dtype=self.dtype)
-        step = max(1, COUNT_CHUNK // self.width)
-        for start in range(0, flat.size, step):
-            part = reports[start : start + step]
-            row = uniform(self.rows, part.size, rng)
-            own = buckets[which[start : start + step], row]
-            told = ~self._keep.tosses(part.size * self.width, rng).reshape(part.size, self.width)
-            told[np.arange(part.size), own] ^= True
-            part["row"], part["bits"] = row, np.packbits(told, axis=1, bitorder="little")
-        return reports.reshape(values.shape)
+    def _tell(self, reports: Array, own: Array, rng: Rng) -> None:
+        told = ~self._coin.keep.tosses(own.size * self.width, rng).reshape(own.size, self.width)
+        told[np.arange(own.size), own] ^= True
+        reports["bits"] = np.packbits(told, axis=1, bitorder="little")
 
     def law(self, value: Any) -> Law:
-        if self.rows << self.width > COUNT_LISTED:
-            raise InputError(f"there are more than {COUNT_LISTED} reports, too many to list")
-        text, law = self._checked(np.asarray(value)).item(), {}
+        listable(self.rows << self.width)
+        text, law = self._answer(value), {}
         for row in range(self.rows):
             own = bucket_of_text(row, text, self.width)
-            for told in product((False, True), repeat=self.width):
-                right = sum(bit == (place == own) for place, bit in enumerate(told))
-                chance = self.p**right * (1 - self.p) ** (self.width - right)
-                law[self._bytes(row, told)] = chance / self.rows
+            ones = [self._coin.chance(1, place == own) for place in range(self.width)]
+            for bits, chance in enumerate(bit_law(ones)):
+                law[self._bytes(row) + bits.to_bytes((self.width + 7) // 8, "little")] = chance / self.rows
         return law
 
     def _possible(self, reports: Array) -> None:
-        if reports.size and int(reports["row"].max()) >= self.rows:
-            raise InputError(f"the row of a report must be a number from 0 to {self.rows - 1}")
+        super()._possible(reports)
         used = self.width % 8
         if used and reports.size and int(reports["bits"][..., -1].max()) >> used:
             raise InputError(f"a report has {self.width} bits, and those after them must be 0")
 
     def tally(self, reports: Array) -> Tally:
-        """For each row how many reports have each bit, and in the last column how many there are."""
         flat = reports.reshape(-1)
-        order = np.argsort(flat["row"], kind="stable")
-        ends = np.searchsorted(flat["row"][order], np.arange(self.rows + 1))
-        counts = np.zeros((self.rows, self.width + 1), dtype=np.int64)
-        counts[:, -1] = np.diff(ends)
-        for row in np.flatnonzero(counts[:, -1]).tolist():
-            bits = flat["bits"][order[ends[row] : ends[row + 1]]]
-            counts[row, :-1] = np.unpackbits(bits, axis=1, count=self.width, bitorder="little").sum(axis=0)
-        return Tally(counts, flat.size)
+        return Tally(bits_by_row(flat["row"], flat["bits"], count=self.rows, width=self.width), flat.size)
 
     def support(self, tally: Tally) -> tuple[Array, Array]:
         return tally.counts[:, :-1], tally.counts[:, -1]
 
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        small = [(Fraction(1, 5), 4, 2), (Fraction(1), 4, 4), (Fraction(5, 2), 2, 8)]
-        made = [cls(epsilon=e, rows=k, width=m) for e, k, m in small]
-        return [Example(m, "a", "b", m.loss()) for m in made]
-
-
-LISTED = 1 << 18
-CHUNK = 1 << 15
-
 
 @dataclass(frozen=True, kw_only=True)
-class HadamardSketch(Sketch):
+class HadamardSketch(KaryProtocol, Sketch):
     """A report is a row, a place below `width` (a power of two), and a sign, kept with probability p.
 
     The sign is H[place, bucket] = (−1)^(number of ones that both share); the report's second number is 2·place + told,
     told being 1 for −1. It speaks for the buckets that have its sign: for a false one with probability ½.
 
-    Guarantee: pure ε between any two texts of one respondent (relation replace): row and place tell nothing, and the
-    bit is randomised response with p = e^ε/(e^ε + 1) rounded down to a multiple of 2^-64.
-
-    Coins: a number below `rows`; a number below `width`; keep (one toss of p).
+    Guarantee and coins: those of a `KaryProtocol`, the bit being Warner's randomised response.
     """
 
     kind: ClassVar[str] = "hadamard_sketch"
+    folded = True
+    cases = (("1/5", 4, 2), (1, 4, 4), ("5/2", 2, 16))
+    r = Fraction(1, 2)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.width & (self.width - 1):
             raise InputError("width must be a power of two: rows of signs have such lengths")
 
-    @cached_property
-    def _keep(self) -> Coin:
-        return keeping(self.epsilon)
-
     @property
-    def p(self) -> Fraction:
-        return self._keep.probability
+    def drawn(self) -> Mapping[str, int]:
+        return {"row": self.rows, "place": self.width}
 
-    @property
-    def r(self) -> Fraction:
-        return Fraction(1, 2)
+    def _truth(self, value: Any, *drawn: Any) -> Any:
+        return sign(bucket_of_text(drawn[0], value, self.width), drawn[1])
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype([("row", word(self.rows)), ("told", word(2 * self.width))])
-
-    def _bytes(self, row: int, told: int) -> bytes:
-        sizes = (self.dtype[name].itemsize for name in ("row", "told"))
-        return b"".join(number.to_bytes(size, "little") for number, size in zip((row, told), sizes, strict=True))
-
-    def _one(self, value: bytes, rng: Rng) -> bytes:
-        row, place = below(self.rows, rng), below(self.width, rng)
-        bit = (place & bucket_of_text(row, value, self.width)).bit_count() & 1
-        return self._bytes(row, 2 * place + (bit if self._keep.toss(rng) else 1 - bit))
-
-    def _many(self, values: Array, rng: Rng) -> Array:
-        flat = values.ravel()
-        texts, which = np.unique(flat, return_inverse=True)
-        buckets = buckets_of_texts(texts, self.rows, self.width)
-        reports = np.empty(flat.size, dtype=self.dtype)
-        for start in range(0, flat.size, CHUNK):
-            part = reports[start : start + CHUNK]
-            row, place = uniform(self.rows, part.size, rng), uniform(self.width, part.size, rng)
-            bit = np.bitwise_count(place & buckets[which[start : start + CHUNK], row]) & 1
-            part["row"], part["told"] = row, 2 * place + (bit ^ ~self._keep.tosses(part.size, rng))
-        return reports.reshape(values.shape)
-
-    def law(self, value: Any) -> Law:
-        if 2 * self.rows * self.width > LISTED:
-            raise InputError(f"there are more than {LISTED} reports, too many to list")
-        text, law = self._checked(np.asarray(value)).item(), {}
-        for row in range(self.rows):
-            own = bucket_of_text(row, text, self.width)
-            for place in range(self.width):
-                for told in (0, 1):
-                    true = (place & own).bit_count() & 1 == told
-                    law[self._bytes(row, 2 * place + told)] = (self.p if true else 1 - self.p) / (
-                        self.rows * self.width
-                    )
-        return law
-
-    def _possible(self, reports: Array) -> None:
-        for name, bound in (("row", self.rows), ("told", 2 * self.width)):
-            if reports.size and int(reports[name].max()) >= bound:
-                raise InputError(f'"{name}" of a report must be a number from 0 to {bound - 1}')
-
-    def tally(self, reports: Array) -> Tally:
-        """For each row how often each place had each sign."""
-        flat = reports.reshape(-1)
-        cells = flat["row"].astype(np.int64) * 2 * self.width + flat["told"]
-        counts = np.bincount(cells, minlength=2 * self.rows * self.width)
-        return Tally(counts.reshape(self.rows, 2 * self.width), flat.size)
+    def _tell(self, reports: Array, own: Array, rng: Rng) -> None:
+        place = uniform(self.width, own.size, rng)
+        reports["told"] = 2 * place + (sign(own, place) ^ ~self._coin.keep.tosses(own.size, rng))
 
     def support(self, tally: Tally) -> tuple[Array, Array]:
-        each = tally.counts.sum(axis=1)
-        signs = tally.counts[:, 0::2] - tally.counts[:, 1::2]
+        counts = tally.counts.reshape(self.rows, 2 * self.width)
+        each, signs = counts.sum(axis=1), counts[:, 0::2] - counts[:, 1::2]
         agreeing = np.array([walsh_hadamard(row) for row in signs])
         return (each[:, None] + agreeing) // 2, each
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        small = [(Fraction(1, 5), 4, 2), (Fraction(1), 4, 4), (Fraction(5, 2), 2, 16)]
-        made = [cls(epsilon=e, rows=k, width=m) for e, k, m in small]
-        return [Example(m, "a", "b", m.loss()) for m in made]

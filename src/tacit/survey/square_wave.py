@@ -3,19 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from math import exp, expm1, floor, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Number, positive, whole
-from tacit.mechanism.mechanism import Example
+from tacit.base import InputError, Number, cached_property
 from tacit.mechanism.response import Estimate
-from tacit.survey.estimate import AnswerEstimate, by_answer, consistent, normal, reach
-from tacit.survey.mean import declared, interval, parts, quarters
-from tacit.survey.protocol import Array, Tally
+from tacit.survey.mean import RangeProtocol, interval
+from tacit.survey.protocol import AnswerEstimate, Array, Tally, by_answer, consistent, normal, reach, telling
 from tacit.survey.window import Window, guesses
 
 __all__ = ["SquareWave"]
@@ -26,7 +23,7 @@ ENOUGH = 1e-3  # gain of log-likelihood below which smoothing stops (Li et al. 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquareWave(Window):
+class SquareWave(Window, RangeProtocol):
     """A number from [`low`, `high`] falls into one of `bins` equal bins; the report is one of bins + 2b numbers.
 
     Guarantee and coins: those of a `Window` of width 2b + 1 around the bin (Li, Wang, Lopuhaä-Zwakenberg, Škorić and Li
@@ -37,49 +34,29 @@ class SquareWave(Window):
     theory: ClassVar[str] = "local-distributions"
     kind: ClassVar[str] = "square_wave"
     in_browser: ClassVar[bool] = True
+    cases = (("1/5", 0, 1, 2), (1, 0, 1, 4), ("5/2", 0, 1, 16), (4, 0, 1, 64))
 
-    epsilon: Fraction
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
     bins: int = 64
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
-        object.__setattr__(self, "bins", whole(self.bins, "bins", least=2))
+        self._settle(bins=2)
         if self.bins > MOST:
             raise InputError(f"bins must be at most {MOST}: no survey tells more apart")
-        low, high = declared(self.low, self.high, self.bins)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        self._divided(self.bins)
         object.__setattr__(self, "steps", self.bins - 1)
-        self._telling()
+        telling(self.line[1], Fraction(0))
 
     @cached_property
     def width(self) -> int:
         return 2 * floor(_half(min(float(self.epsilon), 100.0)) * self.bins) + 1
 
-    @property
-    def device(self) -> Mapping[str, int | float]:
-        ends = {"low": float(self.low), "high": float(self.high)}
-        return {**ends, "steps": self.steps, "width": self.width, "near": self._near.heads}
-
     @classmethod
     def from_device(cls, epsilon: Fraction, device: Mapping[str, Any]) -> Self:
         return super().from_device(epsilon, {**device, "bins": device.get("steps", -1) + 1})
 
-    @property
-    def probes(self) -> tuple[float, float, float]:
-        return quarters(self.low, self.high)
-
     def _checked(self, values: Array) -> Array:
-        """Bins 0, …, bins − 1: floor((x − low)·(bins/(high − low))) in doubles; `high` is in the last one."""
-        if not values.size:
-            return np.zeros(values.shape, dtype=np.int64)
-        scaled = np.floor(parts(values, float(self.low), float(self.high), self.bins))
-        return np.minimum(scaled, self.bins - 1).astype(np.int64)
-
-    def tally(self, reports: Array) -> Tally:
-        return Tally(np.bincount(reports.ravel(), minlength=self.outputs), reports.size)
+        """Bins 0, …, bins − 1; `high` is in the last one."""
+        return self._places(values, self.bins, last=self.bins - 1)
 
     @property
     def edges(self) -> Array:
@@ -88,10 +65,15 @@ class SquareWave(Window):
 
     # --- estimates
 
+    @property
+    def _rates(self) -> tuple[float, float]:
+        """Probabilities of one report inside the window, and of one outside."""
+        return float(self.near) / self.width, float(1 - self.near) / self.steps
+
     @cached_property
     def _inverse(self) -> Array:
         """A left inverse of the matrix of report probabilities: windows that slide are independent, so there is one."""
-        inside, outside = float(self.near) / self.width, float(1 - self.near) / self.steps
+        inside, outside = self._rates
         distance = np.arange(self.outputs)[:, None] - np.arange(self.bins)[None, :]
         return np.linalg.pinv(np.where((distance >= 0) & (distance < self.width), inside, outside))
 
@@ -101,7 +83,7 @@ class SquareWave(Window):
         Neighbouring bins are hard to tell apart, so each share alone is known badly: `smooth` is the picture, `mean`
         the mean. `standard_error` is that of a random sample; for the respondents themselves it is an upper bound.
         """
-        count = _some(tally)
+        count = tally.required()
         rates = tally.counts / count
         shares = self._inverse @ rates
         error = np.sqrt(np.maximum(0.0, self._inverse**2 @ rates - shares**2) / count)
@@ -109,8 +91,8 @@ class SquareWave(Window):
 
     def mean(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """The unbiased mean of the answers, each taken as the middle of its bin."""
-        count, numbers = _some(tally), np.arange(self.outputs)
-        total, squares = int(tally.counts @ numbers), int(tally.counts @ numbers**2)
+        count, outputs = tally.required(), np.arange(self.outputs)
+        total, squares = int(tally.counts @ outputs), int(tally.counts @ outputs**2)
         share, lower, upper, error, level = interval(*guesses(self, total, squares, count), count, confidence)
         size = float(self.high - self.low) / self.bins
         low, high = (float(self.low) + size * (0.5 + self.steps * min(1.0, max(0.0, x))) for x in (lower, upper))
@@ -137,9 +119,8 @@ class SquareWave(Window):
 
     @cached_property
     def _of_even_bins(self) -> float:
-        """√n times the largest standard error of a bin's share, if all bins are as frequent."""
-        many = 10**9
-        inside, outside = float(self.near) / self.width, float(1 - self.near) / self.steps
+        """√n times the largest standard error of a bin's share, then."""
+        many, (inside, outside) = 10**9, self._rates
         covering = np.convolve(np.ones(self.bins), np.ones(self.width))
         rates = outside + (inside - outside) * covering / self.bins
         even = Tally(np.round(many * rates).astype(np.int64), many)
@@ -150,8 +131,8 @@ class SquareWave(Window):
 
         It is biased toward smooth distributions, and has no error bars.
         """
-        _some(tally)
-        inside, outside = float(self.near) / self.width, float(1 - self.near) / self.steps
+        tally.required()
+        inside, outside = self._rates
         counts, shares = tally.counts.astype(np.float64), np.full(self.bins, 1 / self.bins)
         before = -np.inf
         for _ in range(ROUNDS):
@@ -161,14 +142,15 @@ class SquareWave(Window):
                 break
             before = likely
             weight = counts / rates
-            shares = shares * (outside * weight.sum() + (inside - outside) * _gather(weight, self.width))
-            shares = _softened(shares / shares.sum())
+            sums = np.concatenate([[0.0], np.cumsum(weight)])
+            near = sums[self.width :] - sums[: -self.width]  # the sum over y with v ≤ y < v + width, for each bin v
+            shares = np.convolve(
+                np.pad(shares * (outside * weight.sum() + (inside - outside) * near), 1, mode="edge"),
+                (0.25, 0.5, 0.25),
+                mode="valid",
+            )
+            shares /= shares.sum()
         return shares
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [cls(epsilon=Fraction(e), bins=k) for e, k in (("1/5", 2), (1, 4), ("5/2", 16), (4, 64))]
-        return [Example(m, 0, 1, m.loss()) for m in made]
 
 
 def _half(epsilon: float) -> float:
@@ -178,25 +160,7 @@ def _half(epsilon: float) -> float:
     return (epsilon * exp(epsilon) - expm1(epsilon)) / (2 * exp(epsilon) * (expm1(epsilon) - epsilon))
 
 
-def _some(tally: Tally) -> int:
-    if tally.reports < 1:
-        raise InputError("there are no reports yet, so there is nothing to estimate")
-    return tally.reports
-
-
 def _spread(shares: Array, width: int) -> Array:
     """The mass of bins v with v ≤ y < v + width, for each y."""
     below = np.concatenate([np.zeros(width), np.cumsum(shares), np.full(width - 1, shares.sum())])
     return np.asarray(below[width:] - below[:-width])
-
-
-def _gather(weights: Array, width: int) -> Array:
-    """The sum over y with v ≤ y < v + width, for each bin v."""
-    below = np.concatenate([[0.0], np.cumsum(weights)])
-    return np.asarray(below[width:] - below[:-width])
-
-
-def _softened(shares: Array) -> Array:
-    wide = np.pad(shares, 1, mode="edge")
-    soft = wide[:-2] / 4 + wide[1:-1] / 2 + wide[2:] / 4
-    return np.asarray(soft / soft.sum())

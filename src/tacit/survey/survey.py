@@ -1,23 +1,25 @@
-"""A survey: its questions, what they may give away of one respondent in all, and when it is open."""
+"""A survey: its questions, what they may give away of one respondent in all, when it is open; and its TOML file."""
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tacit.base import InputError, Problem
+from tacit.base import InputError, PolicyError, Problem, cached_property
 from tacit.policy.declaration import Declaration, key, listing, number
 from tacit.policy.kind import Kind, choice, text, whole, yes
+from tacit.policy.read import read_part, read_text, read_toml
+from tacit.policy.reference import tabled
 from tacit.survey.invitation import Invitations
 from tacit.survey.protocol import Protocol
-from tacit.survey.question import EPSILON, Asked, Question, plain_name, protocol_for
+from tacit.survey.question import EPSILON, Question, QuestionKind, plain_name, protocol_for
 
-__all__ = ["Survey"]
+__all__ = ["STARTER", "Survey", "as_markdown", "load", "parse"]
 
 MOST_QUESTIONS = 100
 
@@ -151,7 +153,7 @@ class Survey(Declaration):
                     "kind": question.kind.value,
                     "options": list(question.options),
                     "range": _ends(question),
-                    "show": question.show.value if question.kind is Asked.NUMBER else None,
+                    "show": question.show.value if question.kind is QuestionKind.NUMBER else None,
                     "epsilon": number(self.spending[name]),
                     **self.protocols[name].terms(),
                 }
@@ -166,9 +168,90 @@ class Survey(Declaration):
             [name, q.ask, q.kind.value, list(q.options), _ends(q), self.protocols[name].terms()]
             for name, q in self.questions.items()
         ]
-        text = json.dumps([self.name, found], sort_keys=True, separators=(",", ":"))
-        return sha256(text.encode()).hexdigest()[:32]
+        meant = json.dumps([self.name, found], sort_keys=True, separators=(",", ":"))
+        return sha256(meant.encode()).hexdigest()[:32]
 
 
 def _ends(question: Question) -> list[str] | None:
     return None if question.range is None else [number(end) for end in question.range]
+
+
+def load(path: str | Path) -> Survey:
+    """The survey in this file."""
+    place = Path(path)
+    text = read_text(place, what="survey", made_by="tacit survey new FILE", megabytes=4)
+    return parse(text, file=place.name)
+
+
+def parse(text: str, *, file: str = "survey.toml") -> Survey:
+    """The survey in this text; `file` is how messages call it. Every problem is in the one `PolicyError`."""
+    values, problems = read_part(Survey, read_toml(text, file))
+    if not problems:
+        try:
+            survey = Survey(**values, file=file)
+            _ = survey.protocols  # whether its ε suffices for them
+            return survey
+        except PolicyError as error:
+            problems = list(error.problems)
+    raise PolicyError(*(problem.of_file(file) for problem in problems))
+
+
+STARTER = """\
+# A survey whose answers are randomised on the respondents' own devices. Lines that begin with # are comments.
+# Try it: `tacit survey plan FILE`, `tacit survey simulate FILE`, `tacit serve --survey FILE`.
+
+name = "my-survey"          # in addresses; other questions later need another name
+title = "What do you think?"
+# words = "Who asks, and what for."
+epsilon = 2                 # how much all answers of one respondent may give away together: smaller is more private
+minimum = 100               # results are shown in batches of at least so many reports
+# opens = 2026-05-01
+# closes = 2026-06-01
+# public_results = true     # else only those who can sign in see them
+# invitations = "code"      # else anybody may answer, also many times: make codes with `tacit survey invite`
+
+[questions.happy]
+ask = "Are you happy with it?"
+kind = "yes-no"
+epsilon = 1                 # questions without an epsilon share what is left
+
+[questions.best]
+ask = "What is best about it?"
+kind = "choice"
+options = ["the price", "the colour", "the people", "I would rather not say"]
+
+# [questions.uses]
+# ask = "What do you use it for?"
+# kind = "several"          # any number of the options
+# options = ["work", "study", "play"]
+
+# [questions.hours]
+# ask = "For how many hours a week?"
+# kind = "number"
+# range = [0, 60]           # from common knowledge, never from answers
+# show = "mean"             # or "distribution"
+
+# [questions.word]
+# ask = "Which word comes to mind?"
+# kind = "text"             # only texts that many give are found
+"""
+
+HEADING = """\
+# The survey file
+
+Every key of a survey file, from the model that reads it. This page is written by `make docs` (`tacit survey new
+--reference`). How to run one: [Run a survey](../how-to/run-a-survey.md).
+
+Numbers are exact: `0.1` is a tenth, and `"1/3"` (in quotes) a third. Text is in quotes, dates are not. A key that is
+not listed here is an error, and everything that is wrong with a file is said at once.
+"""
+
+SECTIONS: tuple[tuple[str, str, type], ...] = (
+    ("At the top", "The survey, and what it promises to one respondent.", Survey),
+    ("`[questions.NAME]`", "One question. Everybody answers every question, in this order.", Question),
+)
+
+
+def as_markdown() -> str:
+    """The page docs/reference/survey-file.md."""
+    return tabled(HEADING, SECTIONS)

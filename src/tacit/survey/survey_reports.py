@@ -9,8 +9,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,10 +59,7 @@ def tally_files(
         raise InputError("there are no files to tally: name at least one")
     for path in paths:
         _of_this(survey, path)
-    tallied: Callable[[Protocol, str, Sequence[Path]], Iterator[Tally]]
-    tallied = (
-        _by_duckdb if engine == "duckdb" else (lambda protocol, name, places: _by_spark(protocol, name, places, spark))
-    )
+    tallied = _by_duckdb if engine == "duckdb" else partial(_by_spark, spark=spark)
     return {
         name: reduce(Tally.__add__, tallied(protocol, name, paths), empty_tally(protocol))
         for name, protocol in survey.protocols.items()
@@ -174,6 +171,8 @@ def read_tallies(path: Path, survey: Survey) -> dict[str, Tally]:
 def _read(protocol: Protocol, given: Mapping[str, Any]) -> Tally:
     like, reports = empty_tally(protocol), given["reports"]
     counts = np.array(given["counts"], dtype=np.int64)
-    if type(reports) is not int or reports < 0 or counts.size != like.counts.size or (counts < 0).any():
+    if type(reports) is not int or reports < 0 or counts.size != like.counts.size:
+        raise TypeError
+    if (counts < (-reports if protocol.signed else 0)).any():
         raise TypeError
     return Tally(counts.reshape(like.counts.shape), reports)

@@ -15,16 +15,15 @@ from typing import Any
 
 from tacit.base import InputError, RandomnessError, show
 from tacit.noise import Rng
+from tacit.survey.bit_flip import SeveralResponse
 from tacit.survey.bits import OptimizedUnary, SubsetSelection, SymmetricUnary
 from tacit.survey.coin import ONE, joined
-from tacit.survey.direct import CoinFlip, DirectResponse
-from tacit.survey.hadamard import HadamardResponse
+from tacit.survey.direct import CoinFlip, DirectResponse, HadamardResponse
 from tacit.survey.hash_family import bucket_of
 from tacit.survey.local_hashing import LocalHashing
 from tacit.survey.mean import OneBitMean
 from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
-from tacit.survey.several import SeveralResponse
 from tacit.survey.square_wave import SquareWave
 
 __all__ = ["Stream", "vectors"]
@@ -129,22 +128,13 @@ def _inputs(protocol: Protocol) -> Iterator[tuple[Any, bytes]]:
     for place in range(PLAIN):
         yield (first, last, between)[place % 3], _bytes(f"{name} {place}", length)
     for heads in sorted(value for coin, value in device.items() if coin in COINS):
-        for answer, number in (
-            (first, heads),
-            (last, heads),
-            (first, heads - 1),
-            (last, heads - 1),
-            (between, heads ^ WORD),
-        ):
+        at_and_below = ((answer, heads - less) for less in (0, 1) for answer in (first, last))
+        for answer, number in (*at_and_below, (between, heads ^ WORD)):
             data = _bytes(f"{name} {heads} {answer} {number}", length)
-            at = _first_toss(protocol, answer, data)
+            stream = Stream(data)
+            protocol.sample(answer, stream)
+            at = next(start for start, count in stream.portions if count == 8)  # the first toss
             yield answer, data[:at] + (number % ONE).to_bytes(8, "big") + data[at + 8 :]
-
-
-def _first_toss(protocol: Protocol, answer: Any, data: bytes) -> int:
-    stream = Stream(data)
-    protocol.sample(answer, stream)
-    return next(start for start, count in stream.portions if count == 8)
 
 
 def _case(protocol: Protocol, answer: Any, data: bytes) -> dict[str, Any]:

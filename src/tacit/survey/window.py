@@ -9,20 +9,17 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import exp, sqrt
+from math import exp
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number, whole
-from tacit.mechanism.mechanism import Example
+from tacit.base import InputError, Number, cached_property
 from tacit.mechanism.response import Estimate
 from tacit.noise import Rng, uniform
-from tacit.survey.coin import NOTHING, ONE, Coin, below, keeping
-from tacit.survey.frequency import word
+from tacit.survey.coin import ONE, Coin, below, keeping
 from tacit.survey.mean import MeanProtocol, OneBitMean, interval
-from tacit.survey.protocol import Array, Law, Protocol, Tally
+from tacit.survey.protocol import Array, Law, Protocol, Tally, telling
 
 __all__ = ["HybridMean", "PiecewiseMean", "Window", "best_width", "guesses"]
 
@@ -35,6 +32,8 @@ class Window(Protocol):
     to which `width` is added if it is not below the answer.
     """
 
+    low: Fraction
+    high: Fraction
     steps: int
 
     @property
@@ -56,8 +55,13 @@ class Window(Protocol):
         return self._near.probability
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        return word(self.outputs)
+    def device(self) -> Mapping[str, int | float]:
+        ends = {"low": float(self.low), "high": float(self.high)}
+        return {**ends, "steps": self.steps, "width": self.width, "near": self._near.heads}
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        return {"output": self.outputs}
 
     def _number(self, value: int, rng: Rng) -> int:
         if self._near.toss(rng):
@@ -66,7 +70,7 @@ class Window(Protocol):
         return other + (self.width if other >= value else 0)
 
     def _one(self, value: int, rng: Rng) -> bytes:
-        return self._number(value, rng).to_bytes(self.dtype.itemsize, "little")
+        return self._bytes(self._number(value, rng))
 
     def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
         near = self._near.tosses(values.size, rng)
@@ -75,26 +79,8 @@ class Window(Protocol):
         reports[~near] = other + self.width * (other >= values[~near])
 
     def law(self, value: Any) -> Law:
-        truth = int(self._checked(np.asarray(value)).item())
-        size, inside, outside = self.dtype.itemsize, self.near / self.width, (1 - self.near) / self.steps
-        return {
-            y.to_bytes(size, "little"): inside if truth <= y < truth + self.width else outside
-            for y in range(self.outputs)
-        }
-
-    def _possible(self, reports: Array) -> None:
-        if reports.size and int(reports.max()) >= self.outputs:
-            raise InputError(f"a report must be a number from 0 to {self.outputs - 1}")
-
-    @property
-    @abstractmethod
-    def device(self) -> Mapping[str, int | float]:
-        """What a device must know to make reports."""
-
-    def _telling(self) -> None:
-        """Refuse an ε whose reports would say nothing; for the end of a dataclass's construction."""
-        if self.line[1] <= 0:
-            raise InputError(NOTHING)
+        truth, inside, outside = self._answer(value), self.near / self.width, (1 - self.near) / self.steps
+        return {self._bytes(y): inside if truth <= y < truth + self.width else outside for y in range(self.outputs)}
 
     @cached_property
     def line(self) -> tuple[Fraction, Fraction]:
@@ -132,42 +118,31 @@ class PiecewiseMean(Window, MeanProtocol):
     theory: ClassVar[str] = "local-means"
     kind: ClassVar[str] = "piecewise"
 
+    cases = (("1/5", 0, 1, 1), (1, 0, 1, 4), ("5/2", 0, 1, 16), (4, 0, 1, 100))
+    neighbours = ((0, 1), (0, 0.5))
+
     steps: int = FINE
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steps > FINEST:
             raise InputError(f"steps must be at most {FINEST}: finer is of no use to a mean")
-        self._telling()
+        telling(self.line[1], Fraction(0))
 
     @cached_property
     def width(self) -> int:
         return max(1, round(self.steps * best_width(min(float(self.epsilon), 100.0))))
-
-    @property
-    def device(self) -> Mapping[str, int | float]:
-        ends = {"low": float(self.low), "high": float(self.high)}
-        return {**ends, "steps": self.steps, "width": self.width, "near": self._near.heads}
 
     def tally(self, reports: Array) -> Tally:
         """The sum of all reports and that of their squares."""
         flat = reports.ravel().astype(np.int64)
         return Tally(np.array([flat.sum(), np.dot(flat, flat)], dtype=np.int64), flat.size)
 
-    def deviation(self, *, reports: int, value: Number | None = None) -> float:
-        at = 0 if value is None else int(self._checked(np.asarray(value)).item())
-        spread = sqrt(self.variance(at) / whole(reports, "reports", least=1))
-        return spread / self.steps * float(self.high - self.low)
-
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """The unbiased mean with an interval by the reports' own spread; see `interval`."""
-        total, squares = guesses(self, int(tally.counts[0]), int(tally.counts[1]), tally.reports)
-        return self._in_units(*interval(total, squares, tally.reports, confidence))
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [cls(epsilon=Fraction(e), steps=s) for e, s in (("1/5", 1), (1, 4), ("5/2", 16), (4, 100))]
-        return [Example(m, 0, other, m.loss()) for m in made for other in (1, 0.5)]
+        count = tally.required()
+        total, squares = guesses(self, int(tally.counts[0]), int(tally.counts[1]), count)
+        return self._in_units(*interval(total, squares, count, confidence))
 
 
 def best_width(epsilon: float) -> float:
@@ -205,6 +180,7 @@ class HybridMean(MeanProtocol):
 
     theory: ClassVar[str] = "local-means"
     kind: ClassVar[str] = "hybrid"
+    cases = PiecewiseMean.cases
 
     steps: int = 1 << 12
 
@@ -226,7 +202,7 @@ class HybridMean(MeanProtocol):
 
         In shares of the range, a one-bit report's variance is ¼ less at the ends than in the middle.
         """
-        ends, middle = (float(self._piecewise.variance(at)) / self.steps**2 for at in (0, self.steps // 2))
+        ends, middle = (float(self._piecewise.variance(at)) / self.steps**2 for at in self._widest)
         bit = 0.25 / float(2 * self._bit.p - 1) ** 2
         level = 0.25 / (0.25 + max(0.0, ends - middle))
         options = ((bit, 0.0), (ends, 1.0), (level * middle + (1 - level) * bit, level))
@@ -237,15 +213,15 @@ class HybridMean(MeanProtocol):
         return self._which.probability
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        return word(self._piecewise.outputs + 2)
+    def numbers(self) -> Mapping[str, int]:
+        return {"output": self._piecewise.outputs + 2}
 
     def _one(self, value: int, rng: Rng) -> bytes:
         if self._which.toss(rng):
             number = self._piecewise._number(value, rng)
         else:
             number = self._piecewise.outputs + self._bit._one(value, rng)[0]
-        return number.to_bytes(self.dtype.itemsize, "little")
+        return self._bytes(number)
 
     def _fill(self, reports: Array, values: Array, rng: Rng) -> None:
         piecewise = self._which.tosses(values.size, rng)
@@ -254,18 +230,19 @@ class HybridMean(MeanProtocol):
         reports[~piecewise] = self._piecewise.outputs + bits
 
     def law(self, value: Any) -> Law:
-        size, start = self.dtype.itemsize, self._piecewise.outputs
-        law = {
-            int.from_bytes(report, "little").to_bytes(size, "little"): self.share * p
-            for report, p in self._piecewise.law(value).items()
+        parts = (self._piecewise, self.share, 0), (self._bit, 1 - self.share, self._piecewise.outputs)
+        return {
+            self._bytes(start + int.from_bytes(report, "little")): share * p
+            for part, share, start in parts
+            if share
+            for report, p in part.law(value).items()
         }
-        law |= {(start + r[0]).to_bytes(size, "little"): (1 - self.share) * p for r, p in self._bit.law(value).items()}
-        return {report: p for report, p in law.items() if p}
 
     def _possible(self, reports: Array) -> None:
-        least, most = (0 if self.share else self._piecewise.outputs), self._piecewise.outputs + 1
-        if reports.size and (int(reports.max()) > most or int(reports.min()) < least):
-            raise InputError(f"a report must be a number from {least} to {most}")
+        super()._possible(reports)
+        least = 0 if self.share else self._piecewise.outputs
+        if reports.size and int(reports.min()) < least:
+            raise InputError(f"a report must be a number from {least} to {self._piecewise.outputs + 1}")
 
     def tally(self, reports: Array) -> Tally:
         """Number, sum and sum of squares of the piecewise reports, and the number of ones."""
@@ -275,15 +252,12 @@ class HybridMean(MeanProtocol):
         ones = int(np.count_nonzero(flat == start + 1))
         return Tally(np.array([near.size, near.sum(), np.dot(near, near), ones], dtype=np.int64), flat.size)
 
-    def deviation(self, *, reports: int, value: Number | None = None) -> float:
-        places = [0, self.steps // 2] if value is None else [int(self._checked(np.asarray(value)).item())]
-        p, share = self._bit.p, float(self.share)
-        spreads = []
-        for at in places:
-            one = 1 - p + (2 * p - 1) * Fraction(at, self.steps)
-            bit = float(one * (1 - one) / (2 * p - 1) ** 2)
-            spreads.append(share * float(self._piecewise.variance(at)) / self.steps**2 + (1 - share) * bit)
-        return sqrt(max(spreads) / whole(reports, "reports", least=1)) * float(self.high - self.low)
+    @property
+    def _widest(self) -> Sequence[int]:
+        return 0, self.steps // 2
+
+    def variance(self, position: Any) -> Fraction:
+        return self.share * self._piecewise.variance(position) + (1 - self.share) * self._bit.variance(position)
 
     def estimate(self, tally: Tally, confidence: Number = 0.95) -> Estimate:
         """The mean of all reports' unbiased guesses, with an interval by their own spread; see `interval`."""
@@ -292,9 +266,4 @@ class HybridMean(MeanProtocol):
         p, zeros = float(self._bit.p), tally.reports - count - ones
         low, high = (p - 1) / (2 * p - 1), p / (2 * p - 1)  # what a bit 0 and a bit 1 are guesses of
         first, second = first + zeros * low + ones * high, second + zeros * low**2 + ones * high**2
-        return self._in_units(*interval(first, second, tally.reports, confidence))
-
-    @classmethod
-    def examples(cls) -> Sequence[Example]:
-        made = [cls(epsilon=Fraction(e), steps=s) for e, s in (("1/5", 1), (1, 4), ("5/2", 16), (4, 100))]
-        return [Example(m, 0, 1, m.loss()) for m in made]
+        return self._in_units(*interval(first, second, tally.required(), confidence))

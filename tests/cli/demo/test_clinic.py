@@ -1,26 +1,27 @@
 """What the tour in SQL prints, and the picture it writes."""
 
-import io
 import json
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.console import Console
+from typer.testing import CliRunner
 
 from support.fixed_rng import FixedRng, drawing_from
 from tacit.base import InputError, TacitError
-from tacit.cli.demo.clinic import Story, build, show_clinic
+from tacit.cli import app
+from tacit.cli.demo.clinic import Story, build
 from tacit.policy import load
 
 
-def shown(**options: Any) -> str:
-    out = io.StringIO()
+def shown(*words: object) -> str:
+    """What `tacit demo` prints; its error is raised."""
     with drawing_from(FixedRng(1)):
-        show_clinic(Console(file=out, width=80), **options)
-    return out.getvalue()
+        result = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["demo", *map(str, words)])
+    if result.exception is not None:
+        raise result.exception
+    return result.output
 
 
 def test_the_story_fits_a_terminal_and_says_it_all() -> None:
@@ -58,7 +59,7 @@ def test_the_budget_goes_down_and_a_replay_is_free(tmp_path: Path) -> None:
 
 
 def test_json_has_the_same_numbers() -> None:
-    found = json.loads(shown(as_json=True))
+    found = json.loads(shown("--json"))
     assert found["limit"]["epsilon"] == "2"
     assert [turn["answer"] is None for turn in found["turns"]] == [False, False, False, False, True]
     assert found["turns"][0]["answer"]["rows"][0][0] == "east"
@@ -67,7 +68,7 @@ def test_json_has_the_same_numbers() -> None:
 
 def test_what_is_kept_can_be_asked(tmp_path: Path) -> None:
     place = tmp_path / "mine"
-    assert f"--policy {place}/tacit.toml" in " ".join(shown(keep=place).split()).replace("/ ", "/")
+    assert f"--policy {place}/tacit.toml" in " ".join(shown("--keep", place).split()).replace("/ ", "/")
     assert load(place / "tacit.toml").analysts.keys() == {"ana"}
     with pytest.raises(InputError, match="exists already"):
         build(place)
@@ -75,24 +76,21 @@ def test_what_is_kept_can_be_asked(tmp_path: Path) -> None:
 
 def test_a_picture_is_complete_in_itself(tmp_path: Path) -> None:
     svg = tmp_path / "tour.svg"
-    assert "The picture is in" in shown(plot=svg)
+    assert "The picture is in" in shown("--plot", svg)
     text = svg.read_text()
     assert text.startswith("<svg")
     assert "href" not in text.replace("xmlns:xlink", "")
 
 
 @pytest.mark.parametrize("name", ["tour.pdf", "tour", "tour.svg.gz"])
-def test_other_formats_are_refused_before_anything_runs(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_formats_are_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must end in \.svg or \.png"):
-        show_clinic(Console(), plot=tmp_path / name)
-    assert not capsys.readouterr().out
+        shown("--plot", tmp_path / name)
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no directory"):
-        show_clinic(Console(), plot=tmp_path / "nowhere" / "tour.svg")
+        shown("--plot", tmp_path / "nowhere" / "tour.svg")
 
 
 def test_without_altair_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,4 +98,4 @@ def test_without_altair_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(TacitError, match=r"pip install 'tacit\[plot\]'"):
-        show_clinic(Console(), plot=tmp_path / "tour.svg")
+        shown("--plot", tmp_path / "tour.svg")

@@ -1,6 +1,8 @@
 """A certificate states everything, holds nothing that it may not, and reads back as itself."""
 
 import json
+from copy import deepcopy
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,22 @@ def test_what_was_chosen_privately_is_told_as_such(rich: Issued) -> None:
     assert 0 < float(told["meaning"]["delta"]) <= 1e-6
 
 
+@pytest.mark.parametrize(("currency", "noise"), [("epsilon", "Laplace"), ("rho", "Gaussian")])
+def test_keys_that_a_count_decided_on_are_selected(tmp_path: Path, currency: str, noise: str) -> None:
+    made = issued(tmp_path, "SELECT drug, COUNT(*) AS n FROM visits GROUP BY drug", currency=currency, clip="1")
+    told: Any = made.certificate.content
+    (step,) = told["steps"]
+    assert step["mechanism"]["name"] == "KeyedCounts"
+    assert step["name"].endswith("which groups to show")
+    assert step["words"].startswith(f"discrete {noise} noise, and nothing below a threshold: threshold ")
+    assert step["words"].endswith("rows, for COUNT(*)")
+    assert told["keys"] == {"drug": "selected privately"}
+    assert not failed(made.check())
+    said = deepcopy(told)
+    said["keys"] = {"drug": "declared"}
+    assert "statements" in failed(made.check(replace(made.certificate, content=said)))
+
+
 def test_keys_that_follow_from_bounds_are_declared(tmp_path: Path) -> None:
     sql = "SELECT day, urgent, COUNT(*) AS n FROM visits GROUP BY day, urgent"
     made = issued(tmp_path, sql, spend="0.5")
@@ -100,12 +118,12 @@ def test_nothing_of_other_entries_but_one_digest(counted: Issued) -> None:
 
 def test_it_is_the_same_whenever_it_is_issued(counted: Issued) -> None:
     key = counted.folder / "issuer"
-    again = counted.release.certificate(ledger=counted.ledger, key=str(key), sql=counted.sql)
+    again = counted.release.certificate(ledger=counted.ledger, signing_key=str(key), sql=counted.sql)
     assert again == counted.certificate
     assert again == Certificate.read(json.dumps(again.json()).encode())
     assert counted.release.certificate(ledger=str(counted.ledger), sql=counted.sql).signature is None
     stored = TableRelease.from_bytes(counted.release.to_bytes())
-    assert stored.certificate(ledger=counted.ledger, key=Signer(key), sql=counted.sql) == again
+    assert stored.certificate(ledger=counted.ledger, signing_key=Signer(key), sql=counted.sql) == again
 
 
 def test_without_the_ledger_it_has_a_place_and_no_proof(counted: Issued, rich: Issued) -> None:

@@ -52,6 +52,9 @@ def test_everything_from_outside_is_text(made: Issued) -> None:
 
 def test_it_is_alone_and_runs_nothing(made: Issued) -> None:
     page = made.certificate.html()
+    key = re.search(r"<code>(-----BEGIN PUBLIC KEY.*?)</code>", page, re.DOTALL)
+    assert key is not None
+    page = page.replace(key[1], "")  # base64 may hold //, as text
     assert not re.search(r"<script|<link|<img|<iframe|https?:|//|javascript:|\son\w+=|\sstyle=", page)
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     assert f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in CONTENT_POLICY

@@ -1,6 +1,7 @@
 """What a cell means in each type, and that it means the same whatever stands in other cells."""
 
 from datetime import date, datetime
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -44,13 +45,15 @@ CELLS: dict[ColumnType, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@cache
+def caster(kind: ColumnType) -> Caster:
+    return Caster({"x": kind})
+
+
 def cast(kind: ColumnType, cells: list[str | None]) -> list[Any]:
-    caster = Caster({"x": kind})
-    try:
-        found: list[Any] = caster.cast(pa.record_batch([pa.array(cells, pa.string())], names=["x"]))["x"].to_pylist()
-        return found
-    finally:
-        caster.close()
+    batch = pa.record_batch([pa.array(cells, pa.string())], names=["x"])
+    found: list[Any] = caster(kind).cast(batch)["x"].to_pylist()
+    return found
 
 
 @pytest.mark.parametrize("kind", list(CELLS))

@@ -35,7 +35,7 @@ budget = 1
 delta = 1e-6
 [tables.t]
 source = "{source}"
-unit = "{unit}"
+unit_column = "{unit}"
 clip_rows = 3
 """
 

@@ -18,7 +18,7 @@ from tacit.engine.source.listing import listed
 from tacit.engine.source.tables import FileSource
 from tacit.policy import Column, ColumnType, Table
 
-TABLE = Table(unit="pid", columns={"x": Column(type=ColumnType.INTEGER)})
+TABLE = Table(unit_column="pid", columns={"x": Column(type=ColumnType.INTEGER)})
 engines: list[DuckDBEngine] = []
 
 
@@ -41,7 +41,7 @@ def opened(source: Any) -> DuckDBEngine:
 def rows(engine: DuckDBEngine, columns: str = "*") -> list[tuple[Any, ...]]:
     """What a question would read: after the version, as a question does."""
     engine.version(["t"])
-    found: list[tuple[Any, ...]] = engine._connection.execute(
+    found: list[tuple[Any, ...]] = engine._catalog.connection.execute(
         f"SELECT {columns} FROM memory.main.t ORDER BY ALL"
     ).fetchall()
     return found
@@ -175,7 +175,7 @@ def test_a_replaced_duckdb_file(tmp_path: Path, way: str) -> None:
     assert after != before
     assert len(rows(engine)) == 8
     engine.version(["u"])
-    assert engine._connection.execute("SELECT count(*) FROM memory.main.u").fetchall() == [(8,)]
+    assert engine._catalog.connection.execute("SELECT count(*) FROM memory.main.u").fetchall() == [(8,)]
     assert engine.version(["t"]) == after
 
 
@@ -243,7 +243,7 @@ def test_the_owner_s_own_file_is_read_again_by_itself(tmp_path: Path) -> None:
 
 
 def test_keys_for_text_are_refused_for_parquet(tmp_path: Path) -> None:
-    table = Table(unit="pid", delimiter=";")
+    table = Table(unit_column="pid", delimiter=";")
     with pytest.raises(InputError, match="delimiter is for CSV and TSV files"):
         opened(declared(write(tmp_path / "v.parquet", 1), table))
 
@@ -262,7 +262,7 @@ def test_what_duckdb_cannot_hold_is_null_and_fails_nothing(tmp_path: Path, many:
         write(tmp_path / "f" / "1.parquet", 5, word=["ok"], seen=pa.array([0], pa.timestamp("ms")))
         expected.append((5, "ok", 0))
     copies = Copies(tmp_path / "state")
-    table = Table(unit="pid", columns={name: Column(type=ColumnType.TEXT) for name in ("word", "seen")})
+    table = Table(unit_column="pid", columns={name: Column(type=ColumnType.TEXT) for name in ("word", "seen")})
     engine = opened(FileSource(path=place, table=table, copies=copies))
     assert rows(engine, "pid, word, epoch(seen)::BIGINT") == expected
     assert rows(engine, "count(*)") == [(len(expected),)]

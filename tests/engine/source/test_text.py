@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tacit.base import SourceError
 from tacit.engine.source import text
-from tacit.engine.source.form import TextForm
-from tacit.engine.source.text import TextReader
+from tacit.engine.source.text import TextForm, TextReader
 
 Rows = list[tuple[str | None, ...]]
 

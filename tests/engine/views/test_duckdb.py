@@ -129,7 +129,7 @@ def test_a_table_with_a_column_of_dice_is_refused(path: Path) -> None:
 def test_what_is_read_as_it_is_and_what_is_copied(path: Path, query: str) -> None:
     define(path, query)
     engine = DuckDBEngine({"t": (path, "main.v")})
-    (copies,) = engine._fetch("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'tacit copy%'")
+    (copies,) = engine._catalog.fetch("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'tacit copy%'")
     assert copies.to_pylist() == [int(query in COPIED)]
     assert counted(engine) > 0
     engine.close()
@@ -183,7 +183,7 @@ def test_private_views_keep_units_apart(path: Path, query: str) -> None:
     define(path, query)
     policy = POLICY.format(path=path, name="main.v")
     with pytest.raises(PolicyError, match=r'table "t": .*rows of one unit would then depend'):
-        open_engine(parse(f'{policy}unit = "pid"\nclip_rows = 3\n'))
+        open_engine(parse(f'{policy}unit_column = "pid"\nclip_rows = 3\n'))
     open_engine(parse(f"{policy}public = true\n")).close()
 
 
@@ -192,5 +192,5 @@ def test_private_views_that_do(path: Path) -> None:
     define(path, "SELECT who AS pid, n FROM geo.named", "w")
     for name, unit in (("geo.named", "who"), ("w", "pid")):
         engine = DuckDBEngine({"t": DatabaseSource(path, name, unit, True)})
-        assert len(engine._fetch("SELECT * FROM memory.main.t")[0]) == 50
+        assert len(engine._catalog.fetch("SELECT * FROM memory.main.t")[0]) == 50
         engine.close()

@@ -166,12 +166,12 @@ def test_a_view_replaced_under_an_open_session(clinic: Database) -> None:
 def test_a_function_replaced_under_a_question_fails_it(clinic: Database) -> None:
     engine = engine_of(clinic, "SELECT pid FROM visits WHERE twice(cost) > 0")
 
-    def work(names: Any, fetch: Any) -> None:
-        fetch("SELECT 1")
-        clinic[1].execute("ALTER FUNCTION twice(float8) STABLE")
+    def work(instance: Any) -> None:
+        with engine._views.reading(instance.transaction, question(5).source):
+            clinic[1].execute("ALTER FUNCTION twice(float8) STABLE")
 
     with pytest.raises(EngineError):
-        engine._asked(None, lambda instance: engine._views.reading(instance.within, question(5).source, work))
+        engine._asked(None, work)
     engine.close()
 
 
@@ -222,7 +222,7 @@ def test_private_views_keep_units_apart(clinic: Database, query: str) -> None:
     clinic[1].execute(f"DROP VIEW IF EXISTS mixed; CREATE VIEW mixed AS {query}".encode())
     policy = POLICY.format(url=clinic[0], view="mixed")
     with pytest.raises(PolicyError, match="rows of one unit would then depend"):
-        open_engine(parse(f'{policy}unit = "pid"\nclip_rows = 3\n'))
+        open_engine(parse(f'{policy}unit_column = "pid"\nclip_rows = 3\n'))
     open_engine(parse(f"{policy}public = true\n")).close()
 
 

@@ -7,12 +7,10 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from stat import S_IMODE
 from typing import Any
@@ -22,13 +20,13 @@ import pytest
 from support.books import account, amount, cost, opened, program, terms
 from tacit.base import CorruptLedger, LedgerError, OutcomeUnknown, OverBudget
 from tacit.ledger import Ledger
+from tacit.ledger.queue import QueuedWork
+from tacit.ledger.sqlite.file import Turnstile
 from tacit.ledger.sqlite.store import SqliteStore
-from tacit.ledger.sqlite.turn import Queue, QueuedWork, Turnstile
 from tacit.ledger.store import Page
 from tacit.policy.account import DATASET, Amount
 
 DAY = 86_400 * 10**6
-FORK = get_context("fork")
 
 
 @pytest.fixture
@@ -201,32 +199,6 @@ def test_waiting_threads_share_a_transaction(path: Path) -> None:
         assert served == [1, 7]
 
 
-def test_the_line_is_served_in_order_and_survives_interrupts() -> None:
-    order: list[int] = []
-    gate = threading.Event()
-
-    def serve(asks: list[QueuedWork]) -> None:
-        gate.wait()
-        order.extend(ask.what for ask in asks)
-
-    queue = Queue(serve)
-    with ThreadPoolExecutor(4) as pool:
-        futures = []
-        for number in range(4):
-            futures.append(pool.submit(queue.put, QueuedWork(number, writes=True)))
-            while len(queue._waiting) < number or not queue._led:
-                time.sleep(0.001)
-        lost = queue._waiting[0]
-        queue._desert(lost, leading=False)
-        lost.served = True
-        lost.wake.release()
-        gate.set()
-        for future in futures:
-            future.result()
-    assert order == [0, 2, 3]
-    assert not queue._led
-
-
 def test_an_interrupted_leader_hands_the_lead_on(path: Path) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
@@ -269,46 +241,6 @@ def test_a_program_that_does_not_stand_in_line_is_waited_for(path: Path, monkeyp
             charge(ledger, "a")
         raw.execute("ROLLBACK")
         assert charge(ledger, "a") == 4
-
-
-def _race(path: Path, number: int, start: Any, granted: Any, units: int) -> None:
-    count = 0
-    with Ledger.open(path) as ledger:
-        start.wait()
-        for key in range(units):
-            try:
-                ledger.charge(account(f"a{number}", total=units), cost(1), program(), str(key))
-                count += 1
-            except OverBudget:
-                break
-    granted.put(count)
-
-
-def race(path: Path, processes: int, units: int) -> list[int]:
-    """How many each of these processes was granted out of so many units."""
-    with opened(path, terms(total=units)):
-        pass
-    start, granted = FORK.Barrier(processes), FORK.Queue()
-    racers = [FORK.Process(target=_race, args=(path, n, start, granted, units)) for n in range(processes)]
-    for racer in racers:
-        racer.start()
-    found = [granted.get(timeout=60) for _ in racers]
-    for racer in racers:
-        racer.join()
-    return found
-
-
-def test_racing_processes_get_exactly_the_total(path: Path) -> None:
-    found = race(path, 6, 40)
-    assert sum(found) == 40
-    with opened(path) as ledger:
-        assert spent(ledger)[0] == amount(40)
-
-
-@pytest.mark.slow
-def test_32_racing_processes_get_exactly_the_total_50_times(tmp_path: Path) -> None:
-    for number in range(50):
-        assert sum(race(tmp_path / f"{number}.db", 32, 100)) == 100
 
 
 # --- forks
@@ -368,44 +300,6 @@ def test_a_fork_in_the_middle_of_other_threads_charges(path: Path) -> None:
 
 
 # --- crashes and damage
-
-
-def killed(path: Path, name: str, after: float) -> list[tuple[int, bytes]]:
-    """Charge in another process, kill it at some point, and say what it was told."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            with Ledger.open(path) as ledger:
-                for key in range(10**6):
-                    receipt = ledger.charge(account(total=10**6), cost(1), program(), f"{name} {key}")
-                    os.write(writing, f"{receipt.seq} {receipt.digest.hex()}\n".encode())
-        finally:
-            os._exit(1)
-    os.close(writing)
-    with os.fdopen(reading) as lines:
-        told = [lines.readline()]
-        time.sleep(after)
-        os.kill(child, signal.SIGKILL)
-        told += lines
-    os.waitpid(child, 0)
-    parts = [line.split() for line in told]
-    return [(int(seq), bytes.fromhex(digest)) for seq, digest in parts]
-
-
-@pytest.mark.parametrize("rounds", [10, pytest.param(200, marks=pytest.mark.slow)])
-def test_no_acknowledged_charge_is_lost_when_a_client_is_killed(path: Path, rounds: int) -> None:
-    with opened(path, terms(total=10**6)):
-        pass
-    told: list[tuple[int, bytes]] = []
-    for number in range(rounds):
-        told += killed(path, str(number), 0.001 * (number * 7 % 40))
-        with opened(path) as ledger:
-            entries = {entry.seq: entry for entry in ledger.log("patients")}
-            assert all(entries[seq].digest == digest for seq, digest in told)
-            charges = sum(entry.kind == "charge" for entry in entries.values())
-            assert len(told) <= charges <= len(told) + number + 1  # at most one in flight each time
-            assert spent(ledger)[0] == amount(charges)
 
 
 def test_a_torn_log_is_noticed(path: Path, tmp_path: Path) -> None:

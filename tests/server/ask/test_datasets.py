@@ -2,16 +2,18 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
 from support.seats import all_taken
-from support.service import COUNT, clinic
+from support.service import COUNT, asked, clinic
 from tacit.base import Denied, InputError, OverBudget
 from tacit.engine import Watch
-from tacit.engine.duckdb import DuckDBEngine
+from tacit.engine.duckdb import DuckDBEngine, _Instance
 from tacit.policy.account import analyst_holder
 from tacit.server.ask.datasets import Cancelled, Datasets, NoDataset
 from tacit.server.auth.people import Identity
@@ -68,19 +70,19 @@ def test_only_declared_facts_and_ones_own_are_told(datasets: Datasets, policy: P
 
 
 def test_describing_runs_nothing_and_charges_nothing(datasets: Datasets) -> None:
-    before = datasets.standing(CORA, "clinic").seq
+    before = datasets.budget(CORA, "clinic").seq
     asked = "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY ward"
     assert datasets.columns(ANA, "clinic", asked) == [("ward", "text"), ("n", "integer"), ("c", "number")]
-    assert datasets.quote(ANA, "clinic", asked, epsilon=1).enough
-    assert datasets.standing(CORA, "clinic").seq == before
+    assert datasets.question(ANA, "clinic", asked, epsilon=1).quote().enough
+    assert datasets.budget(CORA, "clinic").seq == before
 
 
 def test_a_list_is_described_as_one(datasets: Datasets) -> None:
-    asked = "SELECT HISTOGRAM(ward) AS h, TOP_K(ward, 2) AS t, MODE(ward) AS m FROM visits"
-    described = datasets.columns(ANA, "clinic", asked)
+    sql = "SELECT HISTOGRAM(ward) AS h, TOP_K(ward, 2) AS t, MODE(ward) AS m FROM visits"
+    described = datasets.columns(ANA, "clinic", sql)
     assert described == [("h", "integer[]"), ("t", "text[]"), ("m", "text")]
-    assert datasets.quote(ANA, "clinic", asked, epsilon=0.5).columns == tuple(described)
-    answer = datasets.ask(ANA, "clinic", asked, epsilon=0.5).table
+    assert datasets.question(ANA, "clinic", sql, epsilon=0.5).quote().columns == tuple(described)
+    answer = asked(datasets, ANA, "clinic", sql, epsilon=0.5).table
     assert [str(answer.schema.field(name).type) for name in "htm"] == [
         "list<item: int64>",
         "list<item: string>",
@@ -95,38 +97,35 @@ def test_a_dataset_that_is_not_there_is_told_in_words_for_every_door(datasets: D
 
 
 def test_a_budget_shows_what_binds_and_nobody_elses(datasets: Datasets) -> None:
-    datasets.ask(ANA, "clinic", COUNT, epsilon=0.5)
-    datasets.ask(BEN, "clinic", COUNT, epsilon=0.25)
+    asked(datasets, ANA, "clinic", COUNT, epsilon=0.5)
+    asked(datasets, BEN, "clinic", COUNT, epsilon=0.25)
     mine = datasets.budget(BEN, "clinic")
     assert {balance.holder for balance in mine.balances} == {"dataset", "analyst:ben"}
     assert [b.last for b in mine.balances if b.holder == "dataset"] == [None]
     assert mine.claims == ()
     whole = {balance.holder for balance in datasets.budget(OTTO, "clinic").balances}
     assert {"analyst:ana", "analyst:ben"} <= whole
-    with pytest.raises(Denied):
-        datasets.standing(BEN, "clinic")
 
 
 def test_an_auditor_does_not_ask(datasets: Datasets) -> None:
-    for call in (datasets.ask, datasets.quote):
-        with pytest.raises(Denied, match="auditor"):
-            call(OTTO, "clinic", COUNT, epsilon=0.1)
+    with pytest.raises(Denied, match="auditor"):
+        datasets.question(OTTO, "clinic", COUNT, epsilon=0.1)
     with pytest.raises(Denied):
         datasets.columns(OTTO, "clinic", COUNT)
 
 
 def test_a_lowered_limit_binds_the_next_question(datasets: Datasets, policy: Path) -> None:
-    datasets.ask(ANA, "clinic", COUNT, epsilon=0.5)
+    asked(datasets, ANA, "clinic", COUNT, epsilon=0.5)
     changed(policy, "[analysts.ana]\nlimit = 2", "[analysts.ana]\nlimit = 0.6")
     assert datasets.left(ANA, "clinic").epsilon == pytest.approx(0.1)
     with pytest.raises(OverBudget):
-        datasets.ask(ANA, "clinic", COUNT, epsilon=0.2)
+        asked(datasets, ANA, "clinic", COUNT, epsilon=0.2)
 
 
 def test_who_is_taken_out_of_the_policy_is_out(datasets: Datasets, policy: Path) -> None:
     changed(policy, "[analysts.ana]", "[analysts.ada]")
     with pytest.raises(NoDataset):
-        datasets.quote(ANA, "clinic", COUNT, epsilon=0.1)
+        datasets.question(ANA, "clinic", COUNT, epsilon=0.1).quote()
 
 
 def test_a_question_that_waited_is_answered_by_the_rules_of_then(datasets: Datasets, policy: Path) -> None:
@@ -144,19 +143,19 @@ def test_rules_that_cannot_be_read_answer_nobody_and_say_no_more(datasets: Datas
     policy.write_text("[dataset")
     for who in (ANA, CORA):
         with pytest.raises(Unavailable) as told:
-            datasets.quote(who, "clinic", COUNT, epsilon=0.1)
+            datasets.question(who, "clinic", COUNT, epsilon=0.1).quote()
         assert str(policy.parent) not in str(told.value)
         assert datasets.names(who) == []
     policy.write_text(good)
-    assert datasets.quote(ANA, "clinic", COUNT, epsilon=0.1).enough
+    assert datasets.question(ANA, "clinic", COUNT, epsilon=0.1).quote().enough
 
 
 def test_a_table_that_moved_is_opened_anew_and_the_account_stays(datasets: Datasets, policy: Path) -> None:
-    datasets.ask(ANA, "clinic", COUNT, epsilon=0.5)
+    asked(datasets, ANA, "clinic", COUNT, epsilon=0.5)
     moved = policy.parent / "moved.parquet"
     (policy.parent / "visits.parquet").rename(moved)
     changed(policy, "visits.parquet", "moved.parquet")
-    found = datasets.ask(ANA, "clinic", COUNT, epsilon=0.25)
+    found = asked(datasets, ANA, "clinic", COUNT, epsilon=0.25)
     assert found.table.num_rows == 4
     assert spent(datasets, ANA) == 750_000_000_000
 
@@ -178,7 +177,7 @@ def test_a_stop_never_stops_somebody_elses_question(datasets: Datasets) -> None:
 
     def waiting() -> None:
         try:
-            datasets.ask(BEN, "clinic", COUNT, epsilon=0.1, watch=ben)
+            asked(datasets, BEN, "clinic", COUNT, epsilon=0.1, watch=ben)
         except Cancelled:
             outcome.append("cancelled")
 
@@ -199,9 +198,23 @@ def test_a_stop_never_stops_somebody_elses_question(datasets: Datasets) -> None:
     hers.join()
     assert outcome == ["cancelled"]
     assert found == ["an answer"]
-    again = datasets.ask(BEN, "clinic", COUNT, epsilon=0.1)
+    again = asked(datasets, BEN, "clinic", COUNT, epsilon=0.1)
     assert again.table.num_rows == 4
     assert spent(datasets, BEN) == 100_000_000_000
+
+
+@pytest.mark.parametrize("other", [ANA, BEN], ids=["of one person", "of two"])
+def test_new_questions_run_side_by_side(datasets: Datasets, monkeypatch: pytest.MonkeyPatch, other: Identity) -> None:
+    both, run = threading.Barrier(2, timeout=60), _Instance.fetch
+
+    def met(instance: _Instance, statement: str) -> Any:
+        both.wait()  # is broken if one waits for the other to end
+        return run(instance, statement)
+
+    monkeypatch.setattr(_Instance, "fetch", met)
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(asked, datasets, who, "clinic", COUNT, epsilon=e) for who, e in ((ANA, 0.1), (other, 0.2))]
+        assert [each.result().cached for each in found] == [False, False]
 
 
 def test_closing_stops_a_question_and_stores_no_failure(datasets: Datasets, policy: Path) -> None:
@@ -209,7 +222,7 @@ def test_closing_stops_a_question_and_stores_no_failure(datasets: Datasets, poli
 
     def waiting() -> None:
         try:
-            datasets.ask(BEN, "clinic", COUNT, epsilon=0.1)
+            asked(datasets, BEN, "clinic", COUNT, epsilon=0.1)
         except Cancelled:
             outcome.append("cancelled")
 
@@ -226,18 +239,18 @@ def test_closing_stops_a_question_and_stores_no_failure(datasets: Datasets, poli
     closing.join()
     assert outcome == ["cancelled"]
     fresh = Datasets([policy])
-    assert fresh.ask(BEN, "clinic", COUNT, epsilon=0.1).table.num_rows == 4
+    assert asked(fresh, BEN, "clinic", COUNT, epsilon=0.1).table.num_rows == 4
     assert spent(fresh, BEN) == 100_000_000_000
     fresh.close()
     with pytest.raises(NoDataset):
-        datasets.ask(BEN, "clinic", COUNT, epsilon=0.1)
+        asked(datasets, BEN, "clinic", COUNT, epsilon=0.1)
 
 
 def test_what_is_stopped_before_it_began_is_not_charged(datasets: Datasets) -> None:
     watch = Watch()
     watch.stop()
     with pytest.raises(Cancelled):
-        datasets.ask(ANA, "clinic", COUNT, epsilon=0.1, watch=watch)
+        asked(datasets, ANA, "clinic", COUNT, epsilon=0.1, watch=watch)
     assert datasets.left(ANA, "clinic").epsilon == 2
 
 
@@ -245,10 +258,10 @@ def test_answers_from_the_data_take_whole_steps_of_time(policy: Path) -> None:
     datasets = Datasets([policy], padding=1.0)
     try:
         began = monotonic()
-        datasets.ask(ANA, "clinic", COUNT, epsilon=0.1)
+        asked(datasets, ANA, "clinic", COUNT, epsilon=0.1)
         assert monotonic() - began >= 1.0
         watch = Watch()
-        assert datasets.ask(ANA, "clinic", COUNT, epsilon=0.1, watch=watch).cached
+        assert asked(datasets, ANA, "clinic", COUNT, epsilon=0.1, watch=watch).cached
         assert not watch.ran  # so nothing is rounded
     finally:
         datasets.close()

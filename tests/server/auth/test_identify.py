@@ -9,7 +9,10 @@ import pytest
 from support.declared import draft, shop
 from support.service import COUNT, Running, running
 from support.surveys import SLEEP, written
+from tacit.desk.state import JobState, jobs_folder
 from tacit.engine import Watch
+from tacit.ledger import Receipt
+from tacit.policy import Amount
 from tacit.server.auth.identify import RIGHTS
 from tacit.server.auth.people import Identity
 from tacit.server.http.app import application
@@ -67,6 +70,8 @@ MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("GET", "/v1/datasets/{dataset}/changes", None, WATCHERS),
     ("GET", "/v1/datasets/{dataset}/running", None, GOVERNORS),
     ("DELETE", "/v1/datasets/{dataset}/running/{question}", None, GOVERNORS),
+    ("GET", "/v1/datasets/{dataset}/saved-jobs", None, GOVERNORS),
+    ("DELETE", "/v1/datasets/{dataset}/saved-jobs/{entry}", None, GOVERNORS),
     ("POST", "/v1/datasets/{dataset}/requests", {"reason": "to know"}, ASKERS),
     ("GET", "/v1/requests", None, EVERYBODY),
     ("DELETE", "/v1/requests/{request}", None, ASKERS),
@@ -136,6 +141,16 @@ def test_each_route_for_each_role(
     if "{question}" in path:
         runs.enter_context(clinic.service.running.question("ben", "clinic", "SELECT 1", Watch()))
         names = {**names, "question": clinic.service.running.listed("clinic")[-1].id}
+    if "{entry}" in path:  # of a job that runs: its lock is held
+        policy = clinic.service.datasets.find(Identity("cora", "curator"), "clinic").policy
+        receipt = Receipt(
+            ledger="x", people=policy.dataset.identity, analyst="ana", seq=7, digest=bytes(32), key="k", program="p",
+            time=0, amount=Amount(1), replayed=False,
+        )  # fmt: skip
+        state = JobState(jobs_folder(policy), receipt, "train")
+        state.save(b"", 0.5)
+        runs.callback(state.forget)
+        names = {**names, "entry": "7"}
     if "/analysts/" in path:
         clinic.call("cora", "PUT", path.format(dataset="clinic", name=other), json={"limit": 1})
     filled = path.format(dataset="clinic", survey="sleep", name=other, **names) if "{" in path else path

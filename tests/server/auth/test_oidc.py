@@ -19,9 +19,9 @@ from support.identity import CLIENT, SECRET, Identities, identities, public, rsa
 from support.service import PLAIN, Running, running
 from tacit.base import InputError
 from tacit.server.auth.identify import COOKIE
-from tacit.server.auth.oidc import FLOW, person_of
-from tacit.server.auth.oidc_provider import Provider, fetched, safe_address
+from tacit.server.auth.oidc import Provider, fetched, person_of, safe_address
 from tacit.server.db import Unavailable
+from tacit.server.http.people import FLOW
 from tacit.server.ops.config import Config
 from tacit.server.problem import HttpProblem
 

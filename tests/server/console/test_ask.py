@@ -217,7 +217,7 @@ def test_an_answer_can_be_taken_along(chromium: Browser, tmp_path: Path) -> None
         with page.expect_download() as download:
             page.get_by_role("button", name="CSV").click()
         rows = list(csv.reader(download.value.path().read_text().splitlines()))
-        assert rows[0] == ["ward", "visits", "visits_low", "visits_high"]
+        assert rows[0] == ["ward", "visits", "visits_low", "visits_high", "visits_covers"]
         assert [row[0] for row in rows[1:]] == ["east", "north", "south", "west"]
         page.get_by_role("button", name="Copy as Python").click()
         expect(page.locator("#toast")).to_contain_text("Copied")
@@ -235,9 +235,28 @@ def test_an_answer_can_be_taken_along(chromium: Browser, tmp_path: Path) -> None
         page.get_by_role("button", name="Copy as psql").click()
         expect(page.locator("#toast")).to_contain_text("psql")
         text = page.evaluate("navigator.clipboard.readText()")
-        assert text.startswith('PGPASSWORD="$TACIT_TOKEN" psql -h 127.0.0.1 -p 0 -U ana -d clinic <<')
-        assert "SET tacit.epsilon = 0.5;\n" in text
-        assert f"{COUNT}\n;\n" in text
+        assert text.startswith('PGPASSWORD="$TACIT_TOKEN" psql -h 127.0.0.1 -p 0 -U ana -d clinic \\\n')
+        assert arguments(text)[8:] == ["-c", "SET tacit.epsilon = 0.5", *ALWAYS, "-c", COUNT]
+        for sql in HOSTILE:
+            told = page.evaluate(AS_PSQL, sql)
+            assert arguments(told)[-1] == sql.replace("\x1b", " ")
+
+
+ALWAYS = ("-c", "SET tacit.confidence = 0.95", "-c", "SET tacit.intervals = on")
+AS_PSQL = """async sql => (await import('/static/answer.js')).asPsql(
+  sql, {epsilon: '0.5', confidence: '0.95'}, 'clinic', 'ana', '127.0.0.1:5432')"""
+HOSTILE = (
+    "SELECT 1 /*\nEND_OF_QUESTION\ntouch gone\n*/",
+    "SELECT 'it''s' -- $(touch gone) `touch gone` \\! touch gone",
+    "SELECT '\\'' \\! touch gone '",
+    "SELECT 1 -- \x1b[201~",
+)
+
+
+def arguments(command: str) -> list[str]:
+    """What psql is given by a command, as a shell reads it."""
+    script = f"psql() {{ printf '%s\\0' \"$@\"; }}\n{command}"
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
 
 
 def test_the_keyboard_alone_is_enough(ana: Page) -> None:
@@ -331,6 +350,7 @@ def test_an_answer_is_folded_when_its_question_is_changed(ana: Page) -> None:
     expect(answer.get_by_role("table")).to_be_visible()
 
 
+AT_MOST = "async number => (await import('/static/money.js')).atMost(number)"
 RAISED = "async text => (await import('/static/money.js')).raised(text)"
 
 
@@ -338,3 +358,9 @@ def test_an_amount_is_shown_with_the_digits_that_matter_rounded_up(ana: Page) ->
     shown = {"4.999999999993905309": "5", "0.123401": "0.1235", "0.5": "0.5", "12345.6": "12350", "1e-7": "1e-7"}
     for paid, told in shown.items():
         assert ana.evaluate(RAISED, paid) == told
+
+
+def test_a_bound_is_never_shown_smaller_than_it_is(ana: Page) -> None:
+    bounds = {2.7141: "2.72", 2.718: "2.72", 1: "1", 0: "0", 1234.1: "1,240", 1e-6: "1.00e-6", 0.1 + 0.2: "0.3"}
+    for bound, told in bounds.items():
+        assert ana.evaluate(AT_MOST, bound) == told

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from support.browser import PATIENCE, overflow, unnamed, visit
 from support.service import Running
-from tacit.server.console.render import FOLDER
+from tacit.server.console.pages import FOLDER
 
 expect.set_options(timeout=PATIENCE)
 
@@ -16,6 +16,7 @@ def test_a_link_brings_one_in_and_the_way_out_is_one_button(chromium: Browser, c
     with visit(chromium, clinic, "ana") as page:
         expect(page).to_have_url(f"{clinic.url}/ask")
         expect(page.locator(".who")).to_contain_text("ana")
+        page.wait_for_load_state("networkidle")  # what the page still asks for would be refused afterwards
         page.get_by_role("button", name="Sign out").click()
         page.wait_for_url("**/signin")
         expect(page.get_by_text("How to get a link")).to_be_visible()

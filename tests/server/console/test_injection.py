@@ -25,12 +25,14 @@ delta = 1e-6
 
 [tables."t {EVIL}"]
 source = "data.parquet"
-unit = "id"
+unit_column = "id"
 clip_rows = 1
 
 [tables."t {EVIL}".columns]
 id = {{ type = "integer" }}
-"k {EVIL}" = {{ type = "text", keys = ["a {EVIL}", "{{{{constructor.constructor('alert(1)')()}}}}"], nullable = false }}
+"k {EVIL}" = {{ type = "text", nullable = false, group_keys = [
+  "a {EVIL}", "{{{{constructor.constructor('alert(1)')()}}}}"
+] }}
 "n {EVIL}" = {{ type = "integer", bounds = [0, 10], nullable = false }}
 
 [analysts.ana]

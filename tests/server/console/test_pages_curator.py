@@ -1,7 +1,10 @@
 """The curator's pages in a real browser: declare a dataset, decide about wishes, verify the ledger, let people in."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,11 +12,16 @@ import pytest
 from support.browser import visit
 from support.declared import shop
 from support.service import Running, running
-from tacit.engine import Watch
+from tacit.base import Sensitivity
+from tacit.desk import Run
+from tacit.engine import Stopped, Watch
+from tacit.mechanism import DiscreteLaplace
+from tacit.program import Program, Step
 from tacit.server.auth.people import Identity
+from tacit.session import Session
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -64,7 +72,7 @@ def test_a_dataset_is_declared_and_then_asked(clinic: Running, chromium: "Browse
         page.get_by_role("button", name="Save and serve it").click()
         page.wait_for_url("**/curator/datasets/shop")
         page.get_by_role("heading", name="shop").wait_for()
-        page.get_by_text("declared the dataset, with a budget of 4 epsilon").wait_for()
+        page.get_by_text("declared the dataset, with a budget of 4 rho").wait_for()
     sql = "SELECT branch, COUNT(*) AS n FROM shop GROUP BY branch"
     answer = clinic.call("ana", "POST", "/v1/datasets/shop/ask", json={"sql": sql, "epsilon": 0.5})
     assert [row[0] for row in answer.json()["rows"]] == ["east", "north", "west"]
@@ -121,15 +129,29 @@ def test_limits_are_changed_after_a_look(clinic: Running, chromium: "Browser") -
     assert float(clinic.service.datasets.policy(_cora(clinic), "clinic").analysts["ana"].limit or 0) == 1.5
 
 
+def _late(route: "Route") -> None:
+    sleep(0.5)
+    route.continue_()
+
+
+def _wait(page: "Page", words: str) -> None:
+    """Until some words are there; the test that misses them says what was there instead."""
+    for _ in range(600):
+        if page.get_by_text(words).is_visible():
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"no {words!r} in: {page.locator('main').inner_text()}")
+
+
 def test_the_ledger_is_seen_and_verified(clinic: Running, chromium: "Browser") -> None:
     for step in range(1, 31):
         assert clinic.ask("ana", epsilon=step / 1000).is_success
     with visit(chromium, clinic, "otto") as page:
+        page.route("**/v1/datasets/clinic/policy", _late)  # the list of entries needs its currency
         page.goto(f"{clinic.url}/curator/datasets/clinic")
         page.get_by_text("It was never verified here.").wait_for()
         page.get_by_role("button", name="Verify it now").click()
-        page.get_by_text("every hash and every balance").wait_for()
-        page.reload()  # the list is read once, at the start, which may have been while others held the ledger
+        _wait(page, "every hash and every balance")
         page.get_by_text("ana paid 0.03 epsilon", exact=True).wait_for()
         page.get_by_role("button", name="Older").click()
         page.get_by_text("account of “patients of a made-up clinic” opened").wait_for()
@@ -150,6 +172,38 @@ def test_what_runs_is_seen_and_stopped(clinic: Running, chromium: "Browser") -> 
         page.get_by_role("button", name="Stop the question of ana").click()
         page.get_by_text("stopped a question of ana").wait_for()
         assert watch.stopped
+
+
+def test_a_long_job_is_seen_and_stopped(clinic: Running, chromium: "Browser") -> None:
+    """The curator's own code runs beside the service, with the policy and the ledger that it serves."""
+    policy = clinic.service.datasets._opened["clinic"].path
+    step = Step(name="<b>train", mechanism=DiscreteLaplace(scale=100), sensitivity=Sensitivity(l1=10))
+    begun, ended = threading.Event(), threading.Event()
+
+    def work(run: Run) -> bytes:
+        while True:
+            run.save(b"state", done=0.37)
+            begun.set()
+            sleep(0.05)
+
+    def curate() -> None:
+        with Session(policy, "ana") as session, suppress(Stopped):
+            session.spend(Program(steps=(step,), tables=("visits",), unit="patient"), work)
+        ended.set()
+
+    threading.Thread(target=curate, daemon=True).start()
+    assert begun.wait(60)
+    with visit(chromium, clinic, "cora") as page:
+        page.goto(f"{clinic.url}/curator/datasets/clinic")
+        page.get_by_text("37\u00a0%").wait_for()
+        page.get_by_role("button", name="Stop the job <b>train").click()
+        page.get_by_text("stopped a job of ana").wait_for()
+        assert ended.wait(60)
+        page.get_by_role("cell", name="stopped", exact=True).wait_for()
+    (job,) = clinic.call("cora", "GET", "/v1/datasets/clinic/saved-jobs").json()["items"]
+    assert (job["name"], job["analyst"], job["done"], job["running"]) == ("<b>train", "ana", 0.37, False)
+    again = clinic.call("cora", "DELETE", f"/v1/datasets/clinic/saved-jobs/{job['entry']}")
+    assert again.status_code == 404
 
 
 def test_somebody_is_let_in_and_barred(clinic: Running, chromium: "Browser") -> None:

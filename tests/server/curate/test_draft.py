@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.declared import draft
-from tacit.engine.check import Schema
+from tacit.engine.names import Schema
 from tacit.server.curate.draft import CheckedDraft, Draft, check, toml
 from tacit.server.curate.sources import DataSource
 
@@ -36,8 +36,13 @@ def test_a_whole_draft() -> None:
     assert found["privacy"]["delta"] == Decimal("1e-6")
     assert found["privacy"]["reset"] == "90 days"
     assert found["tables"]["shop"]["source"] == "shop.csv"
-    assert found["tables"]["shop"]["columns"]["branch"]["keys"] == ["east", "north", "west"]
+    assert found["tables"]["shop"]["columns"]["branch"]["group_keys"] == ["east", "north", "west"]
     assert found["analysts"]["ana"] == {"limit": 2}
+
+
+def test_a_draft_is_paid_for_in_rho_unless_it_says_otherwise() -> None:
+    plain = {name: value for name, value in draft().items() if name != "currency"}
+    assert Draft.model_validate(plain).currency == "rho"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_a_whole_draft() -> None:
     ],
 )
 def test_values_by_the_type_of_their_column(kind: str, typed: str, written: Any) -> None:
-    assert column(type=kind, keys=[typed])["keys"] == [written]
+    assert column(type=kind, group_keys=[typed])["group_keys"] == [written]
     assert column(type=kind, low=typed, high=typed)["bounds"] == [written, written]
 
 
@@ -68,7 +73,8 @@ def test_whose_rows() -> None:
     def table(**given_: Any) -> Any:
         return read(tables=[{"name": "shop", **given_}])["tables"]["shop"]
 
-    assert table(whose="unit", unit="customer") == {"source": "shop.csv", "unit": "customer"}
+    assert table(whose="unit", unit_column="customer") == {"source": "shop.csv", "unit_column": "customer"}
+    assert table(whose="unit", unit="customer") == table(whose="unit", unit_column="customer")  # its former name
     assert table(whose="each_row", unit="customer") == {"source": "shop.csv", "each_row_is_a_unit": True}
     assert table(whose="public") == {"source": "shop.csv", "public": True}
     assert table() == {"source": "shop.csv"}
@@ -79,8 +85,8 @@ def test_nothing_becomes_syntax(one: str, two: str, three: str) -> None:
     table = {
         "name": one,
         "whose": "unit",
-        "unit": two,
-        "columns": [{"name": two, "type": three, "keys": [one], "clip": two}],
+        "unit_column": two,
+        "columns": [{"name": two, "type": three, "group_keys": [one], "clip": two}],
     }
     found = read(name=one, people=two, unit=three, budget=two, tables=[table], analysts=[{"name": three, "each": one}])
     assert set(found) == {"dataset", "privacy", "tables", "analysts"}
@@ -127,7 +133,7 @@ def test_a_good_draft_says_what_it_means() -> None:
         ({"analysts": [{"name": 'a": b'}, {"name": 'a": b'}]}, ("analysts", 'a": b')),
         ({"analysts": [{"name": "ana", "tables": ["no"]}]}, ("analysts", "ana")),
         ({"tables": [{"name": "nothing"}]}, ("tables", "nothing")),
-        ({"tables": [{"name": "shop", "whose": "unit"}]}, ("tables", "shop", "unit")),
+        ({"tables": [{"name": "shop", "whose": "unit"}]}, ("tables", "shop", "unit_column")),
         ({"tables": [{"name": "shop", "whose": "public", "clip_rows": "3"}]}, ("tables", "shop", "clip_rows")),
     ],
 )
@@ -144,7 +150,7 @@ def test_a_problem_is_at_its_field(changes: dict[str, Any], place: tuple[str, ..
         ({"type": "integer", "low": "9", "high": "1"}, "bounds"),
         ({"type": "integer", "low": "9"}, "bounds"),
         ({"type": "text", "low": "a", "high": "b"}, "bounds"),
-        ({"type": "integer", "keys": ["x"]}, "keys"),
+        ({"type": "integer", "group_keys": ["x"]}, "group_keys"),
         ({"type": "decimal", "step": "0"}, "step"),
         ({"type": "text", "clip": "4"}, "clip"),
     ],
@@ -158,7 +164,7 @@ def test_a_problem_of_a_column(given: dict[str, Any], key: str, column: str) -> 
 
 def test_blanks_are_no_problems() -> None:
     found = checked(
-        analysts=[], tables=[{"name": "shop", "whose": "unit", "unit": "customer", "columns": [{"name": "age"}]}]
+        analysts=[], tables=[{"name": "shop", "whose": "unit", "unit_column": "customer", "columns": [{"name": "age"}]}]
     )
     assert found.policy is not None
     assert {blank.path for blank in found.blanks} == {

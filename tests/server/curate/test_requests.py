@@ -8,7 +8,7 @@ import pytest
 from tacit.server.auth.people import Identity
 from tacit.server.curate import requests as module
 from tacit.server.curate.requests import AccessRequest, Requests
-from tacit.server.db import State
+from tacit.server.db import State, now
 from tacit.server.problem import HttpProblem
 
 ZOE, CORA, CARL = Identity("zoe", "analyst"), Identity("cora", "curator"), Identity("carl", "curator")
@@ -71,7 +71,7 @@ def test_a_grant_that_fails_opens_it_again(state: State) -> None:
 def test_an_approval_that_died_can_be_taken_up(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     wishes = Requests(state)
     name = wishes.ask(ZOE, "shop", amount=None, reason="x").id
-    assert wishes._move(name, ("open",), "approving", CORA, "")
+    assert wishes._move(name, ("open",), state="approving", decided=now(), decider="cora", note="")
     with pytest.raises(HttpProblem):
         wishes.approve(CARL, name, note="", grant=lambda _: None)
     monkeypatch.setattr(module, "STALE", -1)

@@ -13,9 +13,10 @@ import pytest
 
 from support.seats import all_taken
 from support.service import COUNT, Running, running
+from support.service import clinic as clinic_of
 from tacit.policy import Policy
 from tacit.session import Session, TableRelease
-from tacit.sql.plans import Plans
+from tacit.sql.job import Plans
 
 
 @pytest.fixture
@@ -58,6 +59,31 @@ def test_a_quote_is_free_and_says_what_asking_then_costs(clinic: Running) -> Non
     assert spent(clinic) == Decimal("0.5")
 
 
+def in_mu_squared(folder: Path) -> Path:
+    policy = clinic_of(folder)
+    text = policy.read_text()
+    policy.write_text(text.replace('currency = "epsilon"', 'currency = "mu_squared"'))
+    return policy
+
+
+def test_a_dataset_in_mu_squared(tmp_path: Path) -> None:
+    with running(tmp_path, in_mu_squared) as service:
+        offer = {"sql": COUNT, "mu_squared": "0.5"}
+        quoted = service.call("ana", "POST", "/v1/datasets/clinic/quote", json=offer).json()
+        assert Decimal("0.4999") < Decimal(quoted["cost"]["mu_squared"]) <= Decimal("0.5")
+        asked = service.ask("ana", mu_squared=0.5).json()
+        assert asked["facts"]["currency"] == "mu_squared"
+        budget = service.call("ana", "GET", "/v1/datasets/clinic/budget").json()
+        assert budget["currency"] == "mu_squared"
+        (mine,) = [holder for holder in budget["holders"] if holder["holder"] == "analyst:ana"]
+        assert Decimal(mine["spent"]["mu_squared"]) == Decimal(quoted["cost"]["mu_squared"])
+        meaning = service.call("ana", "GET", "/v1/datasets/clinic/meaning", params={"mu_squared": "0.5"}).json()
+        assert meaning["epsilon"] > 0
+        refused = service.ask("ana", rho=0.5)
+        assert refused.status_code == 422
+        assert "paid for in mu_squared" in refused.json()["detail"]
+
+
 def test_the_same_question_again_is_free_and_the_same(clinic: Running) -> None:
     first, again = clinic.ask("ana").json(), clinic.ask("ana").json()
     assert again["cached"]
@@ -72,13 +98,15 @@ def test_an_answer_as_json_csv_and_arrow(clinic: Running) -> None:
     assert arrow.headers["content-type"] == "application/vnd.apache.arrow.stream"
     assert arrow.headers["tacit-release"] == told["id"]
     release = TableRelease.from_bytes(arrow.content)
-    assert release.json() == {key: value for key, value in told.items() if key not in ("id", "key", "cached")}
-    assert arrow.headers["idempotency-key"] == told["key"]
+    assert release.json() == {
+        key: value for key, value in told.items() if key not in ("id", "key", "idempotency_key", "cached")
+    }
+    assert arrow.headers["idempotency-key"] == told["key"] == told["idempotency_key"]
     with pa.ipc.open_stream(arrow.content) as reader:
         assert reader.read_all().column("visits").to_pylist() == [row[1] for row in told["rows"]]
     csv = clinic.ask("ana", headers={"Accept": "text/csv;q=0.9, text/html"})
     assert csv.headers["content-type"].startswith("text/csv")
-    assert csv.text.splitlines()[0] == '"ward","visits","visits_low","visits_high"'
+    assert csv.text.splitlines()[0] == '"ward","visits","visits_low","visits_high","visits_covers"'
     assert spent(clinic) == Decimal("0.1")
 
 
@@ -118,7 +146,7 @@ def test_a_key_never_pays_twice_even_when_the_data_changed(clinic: Running) -> N
 
 def test_a_key_that_was_first_used_elsewhere_is_refused_too(clinic: Running) -> None:
     with Session(clinic.service.config.datasets[0], "ana") as session:
-        mine = session.ask(COUNT, epsilon=0.1, key="one")
+        mine = session.ask(COUNT, epsilon=0.1, idempotency_key="one")
     headers = {"Idempotency-Key": "one"}
     other = clinic.ask("ana", "SELECT COUNT(*) FROM visits", headers=headers)
     assert (other.status_code, other.json()["type"]) == (409, "urn:tacit:problem:key-used")
@@ -166,7 +194,7 @@ def test_many_analysts_never_spend_more_than_there_is(clinic: Running) -> None:
     [
         ({"sql": "SELECT * FROM visits", "epsilon": 1}, 422, "refused"),
         ({"sql": "DROP TABLE visits", "epsilon": 1}, 422, "refused"),
-        ({"sql": COUNT}, 422, "refused"),
+        ({"sql": COUNT}, 422, "unpriced"),
         ({"sql": COUNT, "epsilon": 1, "rho": 1}, 422, "input"),
         ({"sql": COUNT, "epsilon": 2.5}, 403, "denied"),
         ({"sql": "SELECT MEDIAN(patient_id) FROM visits", "epsilon": 1}, 422, "undeclared"),

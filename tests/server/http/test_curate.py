@@ -1,19 +1,25 @@
-"""A curator declares a dataset over HTTP and changes it; nobody else can, and nothing outside the folder is seen."""
+"""What a curator does over HTTP: declare, change limits, verify the ledger, decide about wishes, stop questions."""
 
+import sqlite3
+import threading
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
+import httpx
 import pytest
 
 from support.declared import draft, shop
-from support.service import Running, running
+from support.seats import endless
+from support.service import COUNT, Running, running
 from tacit.engine import import_tables
 from tacit.ledger import Ledger
 from tacit.policy import load
 
-COUNT = "SELECT branch, COUNT(*) AS n FROM shop GROUP BY branch"
+BY_BRANCH = "SELECT branch, COUNT(*) AS n FROM shop GROUP BY branch"
 
 
 @pytest.fixture
@@ -38,7 +44,7 @@ def test_a_dataset_is_declared_and_asked(clinic: Running) -> None:
     assert "customer" in checked["promise"]["sentence"]
     assert saved(clinic).json() == {"name": "shop"}
     assert clinic.call("ana", "GET", "/v1/datasets").json()["items"] == [{"name": "clinic"}, {"name": "shop"}]
-    answer = clinic.call("ana", "POST", "/v1/datasets/shop/ask", json={"sql": COUNT, "epsilon": 1})
+    answer = clinic.call("ana", "POST", "/v1/datasets/shop/ask", json={"sql": BY_BRANCH, "epsilon": 1})
     assert answer.is_success, answer.text
     assert [row[0] for row in answer.json()["rows"]] == ["east", "north", "west"]
     assert clinic.call("ben", "GET", "/v1/datasets/shop").status_code == 404
@@ -50,7 +56,7 @@ def test_a_dataset_is_declared_and_asked(clinic: Running) -> None:
 
 def test_a_text_file_that_changed_waits_for_its_curator(clinic: Running, tmp_path: Path) -> None:
     assert saved(clinic).is_success
-    asked: dict[str, Any] = {"sql": COUNT, "epsilon": 0.5}
+    asked: dict[str, Any] = {"sql": BY_BRANCH, "epsilon": 0.5}
     assert clinic.call("ana", "POST", "/v1/datasets/shop/ask", json=asked).is_success
     (file,) = tmp_path.rglob("shop.csv")
     file.write_text(file.read_text() + "1,20,east,3.5,2026-01-01\n")
@@ -275,3 +281,178 @@ def test_nothing_typed_becomes_syntax(clinic: Running) -> None:
     assert list(written["analysts"]) == ["ana"]
     assert (written["dataset"]["people"], written["privacy"]["unit"]) == (evil, evil)
     assert (written["privacy"]["reset"], written["privacy"]["each"]) == (evil, evil)
+
+
+def verified(clinic: Running, who: str = "otto") -> Any:
+    """The result, once it is there."""
+    assert clinic.call(who, "POST", "/v1/datasets/clinic/verification").status_code == 202
+    for _ in range(600):
+        found = clinic.call(who, "GET", "/v1/datasets/clinic/verification").json()["last"]
+        if found["state"] != "running":
+            return found
+        sleep(0.1)
+    raise AssertionError("the verification did not end")
+
+
+def test_a_whole_ledger(clinic: Running) -> None:
+    assert clinic.call("otto", "GET", "/v1/datasets/clinic/verification").json() == {"last": None}
+    clinic.ask("ana")
+    found = verified(clinic)
+    assert (found["state"], found["who"], found["findings"]) == ("whole", "otto", [])
+    assert found["charges"] == 1
+    assert found["entries"] >= 5
+    assert found["ended"] >= found["started"]
+
+
+def test_a_damaged_ledger(clinic: Running, tmp_path: Path) -> None:
+    clinic.ask("ana")
+    with closing(sqlite3.connect(tmp_path / "clinic.ledger")) as book:
+        book.execute("UPDATE tacit_balances SET spent_spend = 0 WHERE holder = 'analyst:ana'")
+        book.commit()
+    found = verified(clinic, "cora")
+    assert found["state"] == "damaged"
+    assert any("analyst:ana" in each["what"] for each in found["findings"])
+
+
+def test_who_may_verify(clinic: Running) -> None:
+    for method in ("GET", "POST"):
+        assert clinic.call("ana", method, "/v1/datasets/clinic/verification").status_code == 403
+        assert clinic.call("otto", method, "/v1/datasets/nowhere/verification").status_code == 404
+    assert clinic.call("ana", "GET", "/v1/datasets/clinic/changes").status_code == 403
+    assert clinic.call("otto", "GET", "/v1/datasets/nowhere/changes").status_code == 404
+    assert clinic.call("cora", "GET", "/v1/datasets/clinic/changes").json() == {"items": [], "next": None}
+
+
+def wish(clinic: Running, who: str, dataset: str = "clinic", **more: Any) -> Any:
+    body = {"reason": "the yearly report", "amount": 0.5, **more}
+    return clinic.call(who, "POST", f"/v1/datasets/{dataset}/requests", json=body)
+
+
+def decide(clinic: Running, who: str, name: str, **decision: Any) -> Any:
+    return clinic.call(who, "POST", f"/v1/requests/{name}/decision", json=decision)
+
+
+def test_access_is_asked_for_and_given(clinic: Running) -> None:
+    made = wish(clinic, "zoe")
+    assert made.status_code == 202
+    name = made.json()["id"]
+    listed = clinic.call("cora", "GET", "/v1/requests?state=open").json()["items"]
+    assert [(each["owner"], each["dataset"], each["amount"], each["state"]) for each in listed] == [
+        ("zoe", "clinic", "0.5", "open")
+    ]
+    done = decide(clinic, "cora", name, approve=True, limit=0.25, tables=["visits"], note="until spring")
+    assert done.is_success, done.text
+    assert (done.json()["state"], done.json()["decider"]) == ("approved", "cora")
+    assert clinic.ask("zoe", COUNT, epsilon=0.2).is_success
+    assert clinic.ask("zoe", COUNT, epsilon=0.1).json()["type"] == "urn:tacit:problem:over-budget"
+    assert clinic.call("zoe", "GET", "/v1/requests").json()["items"][0]["note"] == "until spring"
+    assert decide(clinic, "cora", name, approve=False).json()["type"] == "urn:tacit:problem:decided"
+
+
+def test_more_budget_keeps_everything_else(clinic: Running) -> None:
+    name = wish(clinic, "ben", amount=5).json()["id"]
+    assert decide(clinic, "cora", name, approve=True, limit=2.5).is_success
+    found = clinic.call("cora", "GET", "/v1/datasets/clinic/policy").json()["analysts"]
+    ben = next(each for each in found if each["name"] == "ben")
+    assert (ben["limit"], ben["tables"]) == ("2.5", ["visits"])
+
+
+def test_whoever_was_anybody_keeps_what_bound_them(clinic: Running, tmp_path: Path) -> None:
+    with (tmp_path / "tacit.toml").open("a", encoding="utf-8") as file:
+        file.write('[analysts."*"]\nlimit = 0.1\neach = 0.05\ntables = ["visits"]\n')
+    name = wish(clinic, "zoe").json()["id"]
+    assert decide(clinic, "cora", name, approve=True, limit=0.2).is_success
+    found = clinic.call("cora", "GET", "/v1/datasets/clinic/policy").json()["analysts"]
+    zoe = next(each for each in found if each["name"] == "zoe")
+    assert (zoe["limit"], zoe["each"], zoe["tables"]) == ("0.2", "0.05", ["visits"])
+
+
+def test_a_wish_tells_nothing(clinic: Running) -> None:
+    there, never = wish(clinic, "zoe", "clinic"), wish(clinic, "zoe", "nowhere")
+    assert there.status_code == never.status_code == 202
+
+    def told(answer: Any) -> dict[str, Any]:
+        return {key: value for key, value in answer.json().items() if key not in ("id", "created", "dataset")}
+
+    assert told(there) == told(never)
+    listed = clinic.call("zoe", "GET", "/v1/requests").json()["items"]
+    assert {(each["dataset"], each["state"]) for each in listed} == {("clinic", "open"), ("nowhere", "open")}
+
+
+def test_an_approval_that_fails_leaves_the_wish_open(clinic: Running) -> None:
+    name = wish(clinic, "zoe", "nowhere").json()["id"]
+    assert decide(clinic, "cora", name, approve=True, limit=1).status_code == 404
+    other = wish(clinic, "zoe").json()["id"]
+    assert decide(clinic, "cora", other, approve=True).status_code == 422
+    assert decide(clinic, "cora", other, approve=True, limit=1, tables=["none"]).status_code == 422
+    states = {each["state"] for each in clinic.call("cora", "GET", "/v1/requests").json()["items"]}
+    assert states == {"open"}
+    assert decide(clinic, "cora", name, approve=False, note="there is no such thing").json()["state"] == "refused"
+    assert clinic.call("zoe", "GET", "/v1/datasets/clinic").status_code == 404
+
+
+def test_who_may_what(clinic: Running) -> None:
+    name = wish(clinic, "zoe").json()["id"]
+    assert wish(clinic, "otto").status_code == 403
+    for who in ("ana", "otto", "zoe"):
+        assert decide(clinic, who, name, approve=True, limit=1).status_code == 403
+    assert clinic.call("ana", "GET", "/v1/requests").json()["items"] == []
+    assert len(clinic.call("otto", "GET", "/v1/requests").json()["items"]) == 1
+    assert clinic.call("otto", "GET", "/v1/requests?mine=true").json()["items"] == []
+    assert clinic.call("ana", "DELETE", f"/v1/requests/{name}").status_code == 404
+    assert clinic.call("zoe", "DELETE", f"/v1/requests/{name}").json()["state"] == "withdrawn"
+    assert clinic.call("zoe", "DELETE", f"/v1/requests/{name}").status_code == 409
+    own = wish(clinic, "cora").json()["id"]
+    for decision in ({"approve": True, "limit": 1}, {"approve": False}):
+        assert decide(clinic, "cora", own, **decision).json()["type"] == "urn:tacit:problem:yourself"
+    assert decide(clinic, "cora", "nothing", approve=False).status_code == 404
+
+
+def test_bodies_are_strict_and_wishes_are_counted(clinic: Running) -> None:
+    for body in ({}, {"reason": ""}, {"reason": "x", "amount": -1}, {"reason": "x", "who": "y"}, {"reason": "\0"}):
+        assert clinic.call("zoe", "POST", "/v1/datasets/clinic/requests", json=body).status_code == 422
+    assert clinic.call("zoe", "POST", "/v1/datasets/%00/requests", json={"reason": "x"}).status_code == 422
+    for _ in range(20):
+        assert wish(clinic, "zoe").status_code == 202
+    assert wish(clinic, "zoe").status_code == 429
+    page = clinic.call("zoe", "GET", "/v1/requests?limit=15").json()
+    rest = clinic.call("zoe", "GET", f"/v1/requests?limit=15&cursor={page['next']}").json()
+    assert len({each["id"] for each in page["items"] + rest["items"]}) == 20
+    assert rest["next"] is None
+    assert clinic.call("ana", "GET", f"/v1/requests?cursor={page['next']}").status_code == 422
+
+
+SLOW = "SELECT COUNT(*) AS n FROM visits WHERE age > 41"
+
+
+def test_a_curator_stops_a_question_of_somebody(tmp_path: Path) -> None:
+    with running(tmp_path) as clinic, endless(clinic.service.datasets._opened["clinic"].engine) as begun:
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(target=lambda: answers.append(clinic.ask("ana", SLOW)))
+        thread.start()
+        assert begun.acquire(timeout=60)
+        for who in ("ana", "ben", "otto"):
+            assert clinic.call(who, "GET", "/v1/datasets/clinic/running").status_code == 403
+        (found,) = clinic.call("cora", "GET", "/v1/datasets/clinic/running").json()["items"]
+        assert (found["owner"], found["sql"]) == ("ana", SLOW)
+        place = f"/v1/datasets/clinic/running/{found['id']}"
+        assert clinic.call("ana", "DELETE", place).status_code == 403
+        assert clinic.call("cora", "DELETE", place).json() == found
+        thread.join()
+        assert (answers[0].status_code, answers[0].json()["type"]) == (409, "urn:tacit:problem:cancelled")
+        assert clinic.call("cora", "DELETE", place).status_code == 404
+        assert clinic.call("cora", "GET", "/v1/datasets/clinic/running").json() == {"items": []}
+        changes = clinic.call("cora", "GET", "/v1/datasets/clinic/changes").json()["items"]
+        assert changes[0]["what"] == "stopped a question of ana"
+
+
+def test_a_job_can_be_stopped_so_too(tmp_path: Path) -> None:
+    with running(tmp_path) as clinic, endless(clinic.service.datasets._opened["clinic"].engine) as begun:
+        job = clinic.ask("ana", SLOW, headers={"Prefer": "respond-async"}).headers["location"]
+        assert begun.acquire(timeout=60)
+        (found,) = clinic.call("cora", "GET", "/v1/datasets/clinic/running").json()["items"]
+        clinic.call("cora", "DELETE", f"/v1/datasets/clinic/running/{found['id']}")
+        end = monotonic() + 60
+        while clinic.call("ana", "GET", job).json()["state"] != "cancelled":
+            assert monotonic() < end
+            sleep(0.01)

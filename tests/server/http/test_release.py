@@ -1,6 +1,7 @@
 """Releases: whose they are, how they are shared, and the proof that they were paid for."""
 
 import json
+import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -60,6 +61,16 @@ def test_a_shared_release_is_for_those_who_may_ask_its_tables(clinic: Running) -
     assert clinic.call("ben", "PUT", f"/v1/releases/{open_to_ben}/sharing", json={"shared": False}).status_code == 403
     clinic.call("ana", "PUT", f"/v1/releases/{open_to_ben}/sharing", json={"shared": False})
     assert clinic.call("ben", "GET", f"/v1/releases/{open_to_ben}").status_code == 404
+
+
+def test_a_release_is_not_shared_by_what_another_ledger_says(clinic: Running) -> None:
+    closed_to_ben = clinic.ask("ana", "SELECT COUNT(*) AS n FROM staff").json()["id"]
+    policy = clinic.service.config.datasets[0]
+    policy.write_text(policy.read_text().replace('ledger = "', 'ledger = "other-'))
+    assert clinic.ask("ana").is_success  # the same entry there is of a table that ben may ask
+    answer = clinic.call("ana", "PUT", f"/v1/releases/{closed_to_ben}/sharing", json={"shared": True})
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:tacit:problem:other-ledger")
+    assert clinic.call("ben", "GET", f"/v1/releases/{closed_to_ben}").status_code == 404
 
 
 def test_pages_of_releases(clinic: Running) -> None:
@@ -138,7 +149,7 @@ def test_the_key_of_the_service_is_made_once_and_nobody_elses(tmp_path: Path) ->
         text = path.read_text()
         for part in ("/v1/keys", f"/v1/releases/{name}/certificate"):
             assert text.splitlines()[1] not in first.call("ana", "GET", part).text
-    again = Service.open(Config(state=tmp_path / "state"))
+    again = Service(Config(state=tmp_path / "state"))
     try:
         assert again.signer is not None
         assert again.signer.public_key == public
@@ -147,13 +158,13 @@ def test_the_key_of_the_service_is_made_once_and_nobody_elses(tmp_path: Path) ->
 
 
 def test_where_several_machines_serve_a_key_has_to_be_set(tmp_path: Path, database: str) -> None:
-    shared = Service.open(Config(state=tmp_path / "state", database=database))
+    shared = Service(Config(state=tmp_path / "state", database=database))
     shared.close()
     assert shared.signer is None
     with pytest.raises(InputError, match="cannot be read"):
-        Service.open(Config(state=tmp_path / "state", signing_key=tmp_path / "typo.key"))
+        Service(Config(state=tmp_path / "state", signing_key=tmp_path / "typo.key"))
     new_key(tmp_path / "ours.key")
-    mine = Service.open(Config(state=tmp_path / "state", database=database, signing_key=tmp_path / "ours.key"))
+    mine = Service(Config(state=tmp_path / "state", database=database, signing_key=tmp_path / "ours.key"))
     mine.close()
     assert mine.signer is not None
     assert mine.signer.public_key == public_key(tmp_path / "ours.key.pub")
@@ -191,3 +202,65 @@ def test_the_proof_adds_up_and_an_auditor_finds_it_in_the_chain(clinic: Running)
         after = page["next"]
     assert seen[proof["seq"]] == proof["digest"]
     assert seen[page["head"]["seq"]] == page["head"]["digest"]
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("clinic")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def place(lasting: Running) -> str:
+    return f"/v1/releases/{lasting.ask('ana').json()['id']}/chart"
+
+
+def test_numbers_intervals_and_colours_are_in_it(lasting: Running, place: str) -> None:
+    release = lasting.call("ana", "GET", place.removesuffix("/chart")).json()
+    wish = {"width": "700", "accent": "0f766e", "ink": "17211f"}
+    found = lasting.call("ana", "GET", place, params=wish).json()
+    text = str(found)
+    for row, low, high in zip(release["rows"], *release["intervals"]["visits"], strict=True):
+        assert all(str(value) in text for value in (*row, low, high))
+    assert "'#0f766e'" in text
+    assert "'#17211f'" in text
+    assert "#0072b2" not in text
+    narrow = lasting.call("ana", "GET", place, params={"width": "300"}).json()
+    assert narrow["vconcat"][0]["width"] < found["vconcat"][0]["width"] < 700
+
+
+def test_it_is_free_and_its_owners(lasting: Running, place: str) -> None:
+    before = lasting.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]
+    assert lasting.call("ana", "GET", place).status_code == 200
+    assert lasting.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"] == before
+    for other in ("ben", "cora", "otto", "zoe"):
+        assert lasting.call(other, "GET", place).status_code == 404
+    assert lasting.call(None, "GET", place).status_code == 401
+    assert lasting.call("ana", "GET", "/v1/releases/none/chart").status_code == 404
+    lasting.call("ana", "PUT", place.replace("chart", "sharing"), json={"shared": True}).raise_for_status()
+    assert lasting.call("ben", "GET", place).status_code == 200
+    assert lasting.call("zoe", "GET", place).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "wish", [{"width": "1"}, {"width": "1e9"}, {"accent": "red"}, {"ink": "#333333"}, {"ink": '333333"'}], ids=str
+)
+def test_only_sizes_and_colours_can_be_wished_for(lasting: Running, place: str, wish: dict[str, str]) -> None:
+    assert lasting.call("ana", "GET", place, params=wish).status_code == 422
+
+
+def test_an_answer_without_noise_or_rows_has_no_chart(lasting: Running) -> None:
+    empty = lasting.ask("ana", "SELECT drug, COUNT(*) AS n FROM visits WHERE age > 109 GROUP BY drug")
+    assert empty.json()["rows"] == []
+    refused = lasting.call("ana", "GET", f"/v1/releases/{empty.json()['id']}/chart")
+    assert (refused.status_code, refused.json()["type"]) == (404, "urn:tacit:problem:no-chart")
+
+
+@pytest.mark.parametrize("part", ["answers", "page"])
+def test_a_service_without_the_means_to_draw_says_so(
+    lasting: Running, place: str, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    monkeypatch.setitem(sys.modules, f"tacit.plot.{part}", None)
+    answer = lasting.call("ana", "GET", {"answers": place, "page": "/static/vega.js"}[part])
+    assert (answer.status_code, answer.json()["type"]) == (501, "urn:tacit:problem:no-plot")
+    assert "pip install 'tacit[plot]'" in answer.json()["detail"]

@@ -175,14 +175,14 @@ def test_surveys_that_cannot_be_served_are_refused_at_the_start(tmp_path: Path) 
     path = written(tmp_path)
     config = Config(surveys=(path, path), state=tmp_path / "state", listen="127.0.0.1:0")
     with pytest.raises(PolicyError, match='two surveys are called "sleep"'):
-        Service.open(config)
+        Service(config)
     with pytest.raises(PolicyError, match="and requests at most 100"):
-        Service.open(Config(surveys=(path,), state=tmp_path / "state", listen="127.0.0.1:0", body=100))
+        Service(Config(surveys=(path,), state=tmp_path / "state", listen="127.0.0.1:0", body=100))
     config = Config(surveys=(path,), state=tmp_path / "state", listen="127.0.0.1:0")
-    Service.open(config).close()
+    Service(config).close()
     written(tmp_path, SLEEP.replace("noise", "sound"))
     with pytest.raises(InputError, match="another name"):
-        Service.open(config)
+        Service(config)
 
 
 def test_the_log_does_not_say_when_somebody_answered(polled: Running, caplog: pytest.LogCaptureFixture) -> None:

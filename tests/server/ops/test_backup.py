@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from support.postgres import Server
-from support.service import Running, running
+from support.service import Running, asked, running
 from tacit.base import CorruptLedger, InputError, TacitError
 from tacit.ledger import Ledger
 from tacit.ledger.verify import verify
@@ -330,7 +330,7 @@ def _serves_again(config: Config, token: str) -> None:
         assert People(state).by_token(token) is None
         ana = Identity("ana", "analyst")
         assert desk.left(ana, "clinic").epsilon == Fraction(7, 4)
-        desk.ask(ana, "clinic", "SELECT COUNT(*) AS n FROM visits WHERE age > 3", epsilon=Fraction(1, 4))
+        asked(desk, ana, "clinic", "SELECT COUNT(*) AS n FROM visits WHERE age > 3", epsilon=Fraction(1, 4))
         assert desk.left(ana, "clinic").epsilon == Fraction(3, 2)
     finally:
         desk.close()
@@ -345,9 +345,25 @@ def test_without_pg_dump_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
+PLACES = ["postgresql://somebody:pass-word@127.0.0.1:1/x", "postgresql://somebody@127.0.0.1:1/x?password=pass-word"]
+
+
 @pytest.mark.usefixtures("programs")
-def test_a_password_is_in_no_message_and_no_manifest(tmp_path: Path) -> None:
-    config = Config(database="postgresql://somebody:pass-word@127.0.0.1:1/x", state=tmp_path)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_password_is_in_no_message_and_no_command(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    run = subprocess.run
+
+    def noted(command: list[str], **more: Any) -> Any:
+        commands.append(command)
+        return run(command, **more)
+
+    monkeypatch.setattr(subprocess, "run", noted)
+    config = Config(database=place, state=tmp_path)
     with pytest.raises(TacitError, match=r"pg_dump could not copy") as caught:
         back_up(config, tmp_path / "copy.tar")
     assert "pass-word" not in str(caught.value)
+    assert commands
+    assert "pass-word" not in str(commands)

@@ -19,8 +19,7 @@ from tacit.base import TacitError
 from tacit.server.db import Unavailable
 from tacit.server.problem import HttpProblem
 from tacit.server.survey.collect import Collector
-from tacit.server.survey.invited import Refusal
-from tacit.server.survey.store import Delivery, ReportStore
+from tacit.server.survey.store import Delivery, Refusal, ReportStore
 from tacit.survey.device import Device
 from tacit.survey.survey import Survey
 
@@ -66,6 +65,30 @@ def test_a_store_that_fails_is_told_to_everybody(tmp_path: Path) -> None:
     with store.engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE tacit_reports")
     assert all(isinstance(each, Unavailable) for each in collected(store, survey, [delivery(survey)]))
+    store.close()
+
+
+def test_a_report_that_breaks_its_reader_does_not_end_the_collector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    survey, store = sleep(), ReportStore(tmp_path / "surveys.db")
+    store.enter(survey)
+
+    def broken(*_: object) -> None:
+        raise IndexError("nobody thought of this")
+
+    async def one_after_the_other() -> bool | Refusal:
+        collector = Collector(store)
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr("tacit.server.survey.collect.impossible", broken)
+                with pytest.raises(Unavailable):
+                    await asyncio.wait_for(collector.submit(survey, delivery(survey)), 20)
+            return await asyncio.wait_for(collector.submit(survey, delivery(survey)), 20)
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, collector.close)
+
+    assert asyncio.run(one_after_the_other()) is True
     store.close()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.server.survey.draft import QuestionDraft, SurveyDraft, toml, typed_time
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 
 WHOLE = SurveyDraft(
     title='Sleep "]\n[questions.x]\\',

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tacit.server.survey.draft import QuestionDraft, SurveyDraft, check
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 
 GOOD: dict[str, Any] = {"name": "slept", "ask": "Did you sleep?", "kind": "yes-no"}
 WHOLE: dict[str, Any] = {"title": "Sleep", "name": "sleep", "epsilon": "2", "questions": [GOOD]}

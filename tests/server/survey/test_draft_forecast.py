@@ -8,7 +8,7 @@ import pytest
 from support.surveys import sleep
 from tacit.server.survey.draft import SurveyDraft, Trial, forecast
 from tacit.survey.plan import plan
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 
 EVERY = """
 name = "every"

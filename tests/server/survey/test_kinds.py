@@ -14,7 +14,7 @@ from support.service import Running, running
 from support.surveys import written
 from tacit.survey import CoinFlip, DirectResponse, HadamardResponse, LocalHashing, OptimizedUnary, SubsetSelection
 from tacit.survey.frequency import Frequency
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import parse
 
 ONE = Fraction(1)
 LISTED = ", ".join(f'"town {n}"' for n in range(300))

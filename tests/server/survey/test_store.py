@@ -15,8 +15,7 @@ from support.surveys import SLEEP, sleep
 from tacit.base import InputError
 from tacit.server.survey.store import Delivery, ReportStore
 from tacit.survey.device import Device
-from tacit.survey.survey import Survey
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import Survey, parse
 
 GOOD: dict[str, Any] = {"slept": True, "wakes": "noise", "takes": ["tea"], "hours": 7.5}
 

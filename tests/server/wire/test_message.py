@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.wire import text
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
 from tacit.server.wire.message import Bind, Cancel, Encrypt, Execute, Parse, SimpleQuery, Startup, read, read_opening
 
 

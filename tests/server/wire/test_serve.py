@@ -16,6 +16,7 @@ import pytest
 from support.seats import endless
 from support.wire import SIZE, Clinic, Served, text
 from tacit.server.wire import WireLimits
+from tacit.server.wire.lex import split
 
 COUNT = "SELECT count(*) AS n FROM visits"
 
@@ -142,8 +143,8 @@ def test_intervals_come_as_columns_beside_the_numbers(served: Served) -> None:
         connection.execute("SET tacit.epsilon = 0.5")
         connection.execute("SET tacit.intervals = on")
         cursor = connection.execute("SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY ward")
-        assert [column.name for column in cursor.description or ()] == ["ward", "n", "n_low", "n_high"]
-        assert all(low <= n <= high for _, n, low, high in cursor.fetchall())
+        assert [column.name for column in cursor.description or ()] == ["ward", "n", "n_low", "n_high", "n_covers"]
+        assert all(low <= n <= high and covers == "least" for _, n, low, high, covers in cursor.fetchall())
 
 
 def test_a_prepared_statement_whose_columns_change_is_refused_before_it_is_charged(served: Served) -> None:
@@ -367,6 +368,21 @@ def test_what_fails_inside_is_told_without_what_it_was(served: Served, monkeypat
             connection.execute(COUNT)
         assert "secret" not in str(caught.value)
         assert connection.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_no_text_however_long_holds_up_the_others(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million characters take a second to tell apart: not in the thread that serves everybody."""
+    threads = set()
+
+    def seen(sql: str) -> list[str]:
+        threads.add(threading.current_thread().name.partition("_")[0])
+        return split(sql)
+
+    monkeypatch.setattr("tacit.server.wire.conversation.split", seen)
+    with served.raw() as raw:
+        assert [tag for tag, _ in raw.said((b"Q", text("SELECT 1")))] == [b"T", b"D", b"C", b"Z"]
+        assert raw.said((b"P", text("") + text("SELECT 1") + b"\0\0"), (b"S", b""))[0][0] == b"1"
+    assert threads == {"tacit-wire"}
 
 
 def test_a_server_that_stops_says_so(clinic: Clinic) -> None:

@@ -6,22 +6,12 @@ import psycopg
 import pytest
 
 from support.seats import all_taken, endless
+from support.service import asked
 from support.wire import Clinic, Served
 from tacit.engine import Watch
 from tacit.server.ask.datasets import Cancelled
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
 from tacit.server.wire.setting import Settings, alarm, milliseconds
-from tacit.server.wire.statement import (
-    Ask,
-    Browse,
-    Command,
-    Explain,
-    Reset,
-    Set,
-    Show,
-    Statement,
-    read_statement,
-)
 
 
 def test_one_price_at_a_time() -> None:
@@ -32,6 +22,9 @@ def test_one_price_at_a_time() -> None:
     settings.set("tacit.rho", "0.01")
     assert settings.offer() == {"rho": "0.01", "confidence": "0.95"}
     settings.set("tacit.rho", None)
+    settings.set("tacit.mu_squared", "0.02")
+    assert settings.offer() == {"mu_squared": "0.02", "confidence": "0.95"}
+    settings.set("tacit.mu_squared", None)
     assert settings.offer() == {"confidence": "0.95"}
 
 
@@ -55,48 +48,6 @@ def test_there_is_an_end_to_settings_of_ones_own() -> None:
         settings.set(f"my.setting{number}", "1")
     with pytest.raises(Fault):
         [settings.set(f"my.other{number}", "1") for number in range(1000)]
-
-
-@pytest.mark.parametrize(
-    ("sql", "wanted"),
-    [
-        ("SET tacit.epsilon = 0.5", Set("tacit.epsilon", "0.5")),
-        ("set session TACIT.rho to '0.1'", Set("TACIT.rho", "0.1")),
-        ("SET LOCAL statement_timeout = DEFAULT", Set("statement_timeout", None)),
-        ("SET datestyle TO ISO, MDY", Set("datestyle", "ISO, MDY")),
-        ('SET search_path = "a", public', Set("search_path", "a, public")),
-        ("SET TIME ZONE 'UTC'", Set("timezone", "UTC")),
-        ("SET NAMES 'UTF8'", Set("client_encoding", "UTF8")),
-        ("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE", Command("SET")),
-        ("RESET ALL", Reset(None)),
-        ("RESET tacit.epsilon", Reset("tacit.epsilon")),
-        ("SHOW tacit.budget", Show("tacit.budget")),
-        ("show transaction isolation level", Show("transaction_isolation")),
-        ("EXPLAIN SELECT 1", Explain("SELECT 1")),
-        ("/* a */ explain (format json, costs off) SELECT 1", Explain("SELECT 1", True)),
-        ("BEGIN ISOLATION LEVEL SERIALIZABLE", Command("BEGIN", "begin")),
-        ("ROLLBACK TO SAVEPOINT a", Command("ROLLBACK", "back")),
-        ("DEALLOCATE ALL", Command("DEALLOCATE ALL", "deallocate")),
-        ('DEALLOCATE "a b"', Command("DEALLOCATE", "deallocate", "a b")),
-        ("SELECT count(*) FROM visits", Ask("SELECT count(*) FROM visits")),
-        ("WITH a AS (SELECT 1 FROM pg_class) SELECT * FROM a, visits", None),
-        ("SELECT 1 FROM pg_class c, information_schema.tables t", None),
-    ],
-)
-def test_statements_are_told_apart(sql: str, wanted: Statement | None) -> None:
-    found = read_statement(sql)
-    if wanted is None:
-        assert isinstance(found, Ask if "visits" in sql else Browse)
-    else:
-        assert found == wanted
-
-
-@pytest.mark.parametrize(
-    "sql", ["SET", "SET x", "SHOW", "EXPLAIN", "DROP TABLE x", "COPY x FROM STDIN", "-", "SET " * 900]
-)
-def test_what_is_no_statement_is_refused(sql: str) -> None:
-    with pytest.raises(Fault):
-        read_statement(sql)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +104,9 @@ def test_a_stop_while_an_answer_waits_for_the_grid_is_a_stop(clinic: Clinic, mon
     monkeypatch.setattr("tacit.server.ask.datasets.sleep", lambda _: watch.stop())
     sql = "SELECT count(*) AS n FROM visits WHERE age < 55"
     with pytest.raises(Cancelled):
-        clinic.datasets.ask(who, "clinic", sql, epsilon="0.25", watch=watch)
+        asked(clinic.datasets, who, "clinic", sql, epsilon="0.25", watch=watch)
     left = clinic.datasets.left(who, "clinic")
-    assert clinic.datasets.ask(who, "clinic", sql, epsilon="0.25").value() is not None
+    assert asked(clinic.datasets, who, "clinic", sql, epsilon="0.25").value() is not None
     assert clinic.datasets.left(who, "clinic") == left
 
 
@@ -167,7 +118,12 @@ def test_who_waits_for_a_turn_can_stop(clinic: Clinic) -> None:
         timer = threading.Timer(0.05, watch.stop)
         timer.start()
         with pytest.raises(Cancelled):
-            clinic.datasets.ask(
-                who, "clinic", "SELECT count(*) AS n FROM visits WHERE age < 56", epsilon="0.25", watch=watch
+            asked(
+                clinic.datasets,
+                who,
+                "clinic",
+                "SELECT count(*) AS n FROM visits WHERE age < 56",
+                epsilon="0.25",
+                watch=watch,
             )
         timer.join()

@@ -1,6 +1,7 @@
 """Values out and in: psycopg's own readers and writers are the judge."""
 
 import math
+import struct
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.adapt import PyFormat, Transformer
 
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
 from tacit.server.wire.value import KINDS, decoded, encoded, kind_of, listed, literal
 
 FORMS = (psycopg.pq.Format.TEXT, psycopg.pq.Format.BINARY)
@@ -102,6 +103,16 @@ def test_lists_come_in_as_text(values: list[str | None]) -> None:
 def test_no_parameter_does_anything_but_fail(oid: int, form: int, data: bytes) -> None:
     with suppress(Fault):
         literal(decoded(data, oid, form))
+
+
+def test_a_number_with_more_digits_than_any_is_refused_before_it_is_made() -> None:
+    for groups, fits in ((100, True), (401, False), (32_000, False)):
+        data = struct.pack("!hhHh", groups, 0, 0, 0) + struct.pack("!h", 1) * groups
+        if fits:
+            assert decoded(data, 1700, 1) > 1
+        else:
+            with pytest.raises(Fault):
+                decoded(data, 1700, 1)
 
 
 def test_literals_cannot_be_left() -> None:

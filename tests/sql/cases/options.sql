@@ -54,7 +54,7 @@ SELECT /* SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 9) */ COUNT(*) AS 
 
 -- name: an unknown option
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (noise = 0) COUNT(*) FROM visits;
--- > refused: option noise of WITH DIFFERENTIAL_PRIVACY is refused, since it is not one of epsilon, rho, delta, max_groups_contributed, privacy_unit_column
+-- > refused: option noise of WITH DIFFERENTIAL_PRIVACY is refused, since it is not one of epsilon, rho, mu_squared, delta, max_groups_contributed, privacy_unit_column
 
 -- name: an option twice
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, epsilon = 2) COUNT(*) FROM visits;

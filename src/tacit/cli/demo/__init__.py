@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
-
 from tacit.cli.options import Json, Picture, flag, option
 
-__all__ = ["WHY", "demo"]
+__all__ = ["ANALYST", "WHY", "demo"]
 
+ANALYST = "ana"
 WHY = (
     "Gluble publishes: our 25 people earn 500,000 on average. One joins, and it publishes: our 26 earn 505,000. "
     "Now everybody knows what the newcomer earns: 26 × 505,000 − 25 × 500,000 = 630,000.\n"
@@ -19,7 +18,7 @@ WHY = (
 def demo(
     plot: Picture = None,
     as_json: Json = False,
-    keep: Annotated[Path | None, option("--keep", "FOLDER", "Leave the data, policy and ledger there.")] = None,
+    keep: Annotated[Path | None, option("FOLDER", "Leave the data, policy and ledger there.")] = None,
     mechanisms: Annotated[
         bool, flag("--mechanisms", "Four textbook questions instead, each by one mechanism.")
     ] = False,
@@ -28,8 +27,8 @@ def demo(
     if mechanisms:
         from tacit.cli.demo.mechanisms import show_mechanisms
 
-        show_mechanisms(Console(), plot=plot, as_json=as_json)
+        show_mechanisms(plot=plot, as_json=as_json)
     else:
         from tacit.cli.demo.clinic import show_clinic
 
-        show_clinic(Console(), plot=plot, as_json=as_json, keep=keep)
+        show_clinic(plot=plot, as_json=as_json, keep=keep)

@@ -1,6 +1,6 @@
 """The tour in SQL: a made-up clinic with a policy, and questions until the budget is spent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from tacit.base import Denied, InputError
-from tacit.cli.demo import WHY
+from tacit.base.bar import progress_bar
+from tacit.cli.demo import ANALYST, WHY
 from tacit.cli.demo.data import DRUGS, WARDS, Visits, visits
-from tacit.cli.screen import announce, bar, bullets, check_outputs, print_json
+from tacit.cli.screen import WIDTH, bar, bullets, check_outputs, output, write_out
 from tacit.cli.survey import survey_demo
 from tacit.desk.show import number, table_of
 from tacit.loss import Cost
 from tacit.session import Quote, Session, TableRelease
 
-__all__ = ["ANALYST", "POLICY", "Story", "Turn", "build", "show_clinic"]
+__all__ = ["POLICY", "Story", "Turn", "build", "show_clinic"]
 
-WIDTH = 24  # of a gauge
-ANALYST = "ana"
 POLICY = f"""\
 [dataset]
 name = "clinic"
@@ -41,12 +39,12 @@ delta = 1e-6
 
 [tables.visits]
 source = "visits.parquet"
-unit = "patient_id"
+unit_column = "patient_id"
 clip_rows = 20  # more rows of one patient are scaled down to this
 
 [tables.visits.columns]
 patient_id = {{ type = "integer" }}
-ward = {{ type = "text", keys = [{", ".join(f'"{ward}"' for ward in WARDS)}], nullable = false }}
+ward = {{ type = "text", group_keys = [{", ".join(f'"{ward}"' for ward in WARDS)}], nullable = false }}
 drug = {{ type = "text", nullable = false }}
 age = {{ type = "integer", bounds = [0, 110], nullable = false }}
 cost = {{ type = "decimal", bounds = [0, 5000], step = 0.01, nullable = false }}
@@ -103,13 +101,15 @@ class Story:
     def ask(cls, folder: Path) -> "Story":
         """Build the clinic in `folder` and ask."""
         data = build(folder)
+        wards = [data.ward == ward for ward in range(len(WARDS))]
+        by_ward = {"visits": [rows.sum() for rows in wards], "cost": [data.cents[rows].mean() / 100 for rows in wards]}
         with Session(folder / "tacit.toml", ANALYST) as session:
             limit = session.left()
             quote = session.quote(BY_WARD, epsilon=0.5)
             turns = (
-                _ask(session, BY_WARD, {"epsilon": 0.5}, _by_ward(data)),
+                _ask(session, BY_WARD, {"epsilon": 0.5}, by_ward),
                 _ask(session, BY_WARD, {"epsilon": 0.5}),
-                _ask(session, OLD, {"error": 25}, _old(data)),
+                _ask(session, OLD, {"error": 25}, {"patients": [len(np.unique(data.patient[data.age >= 65]))]}),
                 _ask(session, BY_DRUG, {"epsilon": 0.8}),
                 _ask(session, BY_WARD, {"epsilon": 1}),
             )
@@ -157,36 +157,19 @@ def _ask(
     return Turn(sql=sql, offer=offer, answer=answer, refused=refused, left=session.left(), truth=truth)
 
 
-def _by_ward(data: Visits) -> dict[str, list[float]]:
-    inside = [data.ward == ward for ward in range(len(WARDS))]
-    means = [float(data.cents[rows].mean()) / 100 for rows in inside]
-    return {"visits": [float(rows.sum()) for rows in inside], "cost": means}
-
-
-def _old(data: Visits) -> dict[str, list[float]]:
-    return {"patients": [float(len(np.unique(data.patient[data.age >= 65])))]}
-
-
 # --- on the terminal
 
 
-def show_clinic(console: Console, *, plot: Path | None = None, as_json: bool = False, keep: Path | None = None) -> None:
+def show_clinic(*, plot: Path | None = None, as_json: bool = False, keep: Path | None = None) -> None:
     """Ask a made-up clinic until its budget is spent. `keep` names a folder to leave it in, `plot` a picture."""
     check_outputs(plot=plot)  # a bad file name is refused before anything runs
-    with ExitStack() as stack, bar("asking"):
+    with ExitStack() as stack, progress_bar("asking"):
         story = Story.ask(_folder(keep, stack))
-    if as_json:
-        print_json(console, story.json())
-    else:
-        _show(console, story)
-        if keep is not None:
-            _say(console, "Ask it yourself:")
-            command = f'tacit ask "SELECT …" --policy {keep}/tacit.toml --analyst ana --epsilon 0.1'
-            console.print(Text(command), soft_wrap=True)  # one line, to be copied
-    first = story.turns[0].answer
-    if plot is not None and first is not None:
-        first.plot(plot)
-        announce(console, "picture", plot, quiet=as_json)
+    again = f'tacit ask "SELECT …" --policy {keep}/tacit.toml --analyst {ANALYST} --epsilon 0.1'
+    more = [] if keep is None else [bullets(["Ask it yourself:"]), again]
+    output(as_json, story.json(), _parts(story), *more)
+    if (first := story.turns[0].answer) is not None:
+        write_out("picture", plot, first.plot, quiet=as_json)
 
 
 def _folder(keep: Path | None, stack: ExitStack) -> Path:
@@ -199,67 +182,44 @@ def _folder(keep: Path | None, stack: ExitStack) -> Path:
     return keep
 
 
-def _show(console: Console, story: Story) -> None:
-    console.print(Text(f"\n{WHY}Here they are answered so that no single person shows.\n"))
-    _say(
-        console, f"A made-up clinic: {story.rows:,} visits of {story.patients:,} patients, in Parquet, read by DuckDB."
-    )
-    _say(
-        console,
-        f"Its policy lets ana spend ε = {float(story.limit.epsilon or 0):g}. A quote is free, and looks at nothing:",
-    )
-    console.print()
-    _sql(console, story.turns[0])
-    console.print(table_of(["column", "noise"], [[e.column, e.words] for e in story.quote.expected], right=()))
-    console.print()
-    _say(console, "Asked. The price is written into the ledger first, then DuckDB runs, then the noise is drawn:")
+def _parts(story: Story) -> Iterator[Any]:
+    first, limit = story.turns[0], float(story.limit.epsilon or 0)
+    clinic = f"A made-up clinic: {story.rows:,} visits of {story.patients:,} patients, in Parquet, read by DuckDB."
+    free = f"Its policy lets {ANALYST} spend ε = {limit:g}. A quote is free, and looks at nothing:"
+    asked = "Asked. The price is written into the ledger first, then DuckDB runs, then the noise is drawn:"
+    expected = table_of(["column", "noise"], [[e.column, e.words] for e in story.quote.expected], right=())
+    yield from (Text(f"\n{WHY}Here they are answered so that no single person shows.\n"), bullets([clinic, free]), "")
+    yield from (_question(first), expected, "", bullets([asked]))
     for turn, words in zip(story.turns, WORDS, strict=True):
-        if words:
-            _say(console, words)
-        _turn(console, turn, story.limit, sql=turn.sql != story.turns[0].sql or turn.answer is None)
-    _say(console, "Or hold no data at all: in a survey each device tosses coins before it answers.")
-    console.print()
-    survey_demo(console)
-    console.print()
-    _say(console, "To ask it in your browser, or from psql: make serve, which is tacit serve.")
+        yield from (bullets([words] if words else []), "")
+        if turn.sql != first.sql or turn.answer is None:
+            yield _question(turn)
+        yield from (_answer(turn), _left(turn, limit))
+    yield from (bullets(["Or hold no data at all: in a survey each device tosses coins before it answers."]), "")
+    yield from survey_demo()
+    yield from ("", bullets(["To ask it in your browser, or from psql: make serve, which is tacit serve."]))
 
 
-def _turn(console: Console, turn: Turn, limit: Cost, *, sql: bool) -> None:
-    console.print()
-    if sql:
-        _sql(console, turn)
-    if turn.answer is None:
-        console.print(Text(f"tacit: {turn.refused}", style="red"))
-    else:
-        _table(console, turn)
-    console.print(_gauge(turn.left, limit))
-    console.print()
-
-
-def _sql(console: Console, turn: Turn) -> None:
+def _question(turn: Turn) -> Padding:
     offer = ", ".join(f"{name} = {value:g}" for name, value in turn.offer.items())
-    console.print(Padding(Text.assemble((turn.sql, "cyan"), (f"   [{offer}]", "dim")), (0, 0, 0, 4)))
+    return Padding(Text.assemble((turn.sql, "cyan"), (f"   [{offer}]", "dim")), (0, 0, 0, 4))
 
 
-def _table(console: Console, turn: Turn) -> None:
+def _answer(turn: Turn) -> Any:
     """The answer; beside it the truth, which only a demo may show."""
-    assert turn.answer is not None
-    names, cells = turn.answer.table.column_names, turn.answer.cells()
-    right = set(turn.answer.intervals)
+    if turn.answer is None:
+        return Text(f"tacit: {turn.refused}", style="red")
+    names, cells, right = turn.answer.table.column_names, turn.answer.cells(), set(turn.answer.intervals)
     for name, values in (turn.truth or {}).items():
         place = names.index(name) + 1
         names = [*names[:place], f"(true {name})", *names[place:]]
-        cells = [[*row[:place], number(round(v, 2)), *row[place:]] for row, v in zip(cells, values, strict=True)]
+        cells = [[*row[:place], number(round(float(v), 2)), *row[place:]] for row, v in zip(cells, values, strict=True)]
         right.add(f"(true {name})")
-    console.print(table_of(names, cells, right=right))
+    return table_of(names, cells, right=right)
 
 
-def _gauge(left: Cost, limit: Cost) -> Text:
-    """How much ε of a limit is left, as a bar."""
-    have, whole = (float(cost.epsilon or 0) for cost in (left, limit))
-    full = round(WIDTH * have / whole) if whole else 0
-    return Text.assemble("budget ", ("█" * full, "green"), ("░" * (WIDTH - full), "dim"), f" ε = {have:.4g} is left")
-
-
-def _say(console: Console, sentence: str) -> None:
-    console.print(bullets([sentence]))
+def _left(turn: Turn, limit: float) -> Text:
+    """How much ε is left, as a bar."""
+    have = float(turn.left.epsilon or 0)
+    gauge = bar(round(WIDTH * have / limit) if limit else 0, "green")
+    return Text.assemble("budget ", gauge, f" ε = {have:.4g} is left\n")

@@ -10,22 +10,9 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "AGE_BANDS",
-    "BRANCHES",
-    "CUSTOMERS",
-    "DRUGS",
-    "GENDERS",
-    "REGIONS",
-    "SMALL_MARKET",
-    "WARDS",
-    "MadeUpPeople",
-    "Visits",
-    "bidders",
-    "people",
-    "shop",
-    "smokers",
-    "visits",
-]
+    "AGE_BANDS", "DRUGS", "GENDERS", "REGIONS", "SMALL_MARKET", "WARDS", "MadeUpPeople", "Visits", "bidders", "people",
+    "shop", "smokers", "visits",
+]  # fmt: skip
 
 Integers = np.ndarray[tuple[int], np.dtype[Any]]
 

@@ -21,16 +21,12 @@ def draw(tour: Tour, path: Path) -> None:
 
 def _ages(ages: tuple[Age, ...]) -> Panel:
     return law(
-        {_label(age): _curve(age) for age in ages},
-        answers={_label(age): (age.private, age.error) for age in ages},
+        {f"ε = {epsilon(age.loss)}": _curve(age) for age in ages},
+        answers={f"ε = {epsilon(age.loss)}": (age.private, age.error) for age in ages},
         truth=float(ages[0].truth),
         title=("Average age of 10,000 people", "Shaded: how likely each answer was. Twice the ε, half the error."),
         axis="average age in years",
     )
-
-
-def _label(age: Age) -> str:
-    return f"ε = {epsilon(age.loss)}"
 
 
 def _curve(age: Age) -> dict[float, float]:
@@ -47,7 +43,7 @@ def _pricing(pricing: Pricing) -> Panel:
         [revenue / 100 for revenue in pricing.revenues],
         pricing.chances(),
         chosen=chosen,
-        floor=max(0.0, pricing.revenues[best] - pricing.error) / 100,
+        floor=pricing.floor / 100,
         title=(
             "Which price earns most from 500 bidders?",
             f"Chosen {money(pricing.prices[chosen])}, best {money(pricing.prices[best])}, ε = {epsilon(pricing.loss)}. "
@@ -59,11 +55,10 @@ def _pricing(pricing: Pricing) -> Panel:
 
 def _histogram(histogram: Histogram) -> Panel:
     cells = [
-        Cell(band, region, gender, int(private), int(histogram.truth[a, g, r]), histogram.error)
+        Cell(band, region, gender, int(histogram.private[a, g, r]), int(histogram.truth[a, g, r]), histogram.error)
         for a, band in enumerate(AGE_BANDS)
         for g, gender in enumerate(GENDERS)
         for r, region in enumerate(REGIONS)
-        for private in [histogram.private[a, g, r]]
     ]
     scale = float(histogram.mechanism.scale)
     how = (

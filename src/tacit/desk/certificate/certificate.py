@@ -1,12 +1,12 @@
 """A certificate: how one answer was made and what it promises, for somebody who was not there.
 
 It can be read by people (`html`), kept (`save`), and checked without the data and without a network
-(`tacit verify`). What it proves by itself, and what only a signature or the ledger proves, is in `certificate_check`.
+(`tacit verify`). What it proves by itself, and what only a signature or the ledger proves, is in `check`.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Certificate:
 
     content: Mapping[str, Any]
     public_key: str | None = None
-    signature: str | None = field(default=None)
+    signature: str | None = None
 
     def json(self) -> dict[str, Any]:
         """Everything as plain data, without floats."""
@@ -99,38 +99,21 @@ def certify(
     release: Release,
     *,
     ledger: Ledger | Path | str | None = None,
-    key: Signer | Path | str | None = None,
+    signing_key: Signer | Path | str | None = None,
     sql: str | None = None,
 ) -> Certificate:
     """The certificate of a release: see `TableRelease.certificate`."""
-    charged = None if ledger is None or not release.facts else chain_of(ledger, dict(release.facts))
-    made = Certificate(content=content_of(release, charged, sql=sql))
+    charge = None if ledger is None or not release.facts else chain_of(ledger, release.facts)
+    made = Certificate(content=content_of(release, charge, sql=sql))
     canonical(made.content)
-    if key is None:
+    if signing_key is None:
         return made
-    return made.signed(key if isinstance(key, Signer) else Signer(Path(key)))
+    return made.signed(signing_key if isinstance(signing_key, Signer) else Signer(Path(signing_key)))
 
 
 def read_json(source: Path | str | bytes) -> Any:
-    """What a file, or the bytes of one, says in JSON; InputError if that is not what is in it."""
-    return _parsed(_bytes(source))
-
-
-def _bytes(source: Path | str | bytes) -> bytes:
-    if isinstance(source, bytes):
-        return source
-    try:
-        with Path(source).open("rb") as file:
-            found = file.read(MOST + 1)
-    except OSError as error:
-        raise InputError(f"{source} cannot be read: {error.strerror}") from None
-    if len(found) > MOST:
-        raise InputError(f"{source} is too long to be a certificate")
-    return found
-
-
-def _parsed(data: bytes) -> Any:
-    """JSON in which every name stands once: of two, one reader would believe the first and another the last."""
+    """What a file, or the bytes of one, says in JSON in which every name stands once: of two, one reader would believe
+    the first and another the last. InputError if that is not what is in it."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -138,6 +121,7 @@ def _parsed(data: bytes) -> Any:
             raise InputError("this certificate has a name twice in one place: nobody can say which one holds")
         return found
 
+    data = source if isinstance(source, bytes) else _bytes(source)
     try:
         return json.loads(data, object_pairs_hook=once)
     except InputError:
@@ -146,3 +130,14 @@ def _parsed(data: bytes) -> Any:
         raise InputError(
             "this is not a certificate: it is not JSON. `tacit verify` reads the .json, not the .html"
         ) from None
+
+
+def _bytes(source: Path | str) -> bytes:
+    try:
+        with Path(source).open("rb") as file:
+            found = file.read(MOST + 1)
+    except OSError as error:
+        raise InputError(f"{source} cannot be read: {error.strerror}") from None
+    if len(found) > MOST:
+        raise InputError(f"{source} is too long to be a certificate")
+    return found

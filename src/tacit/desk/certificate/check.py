@@ -12,27 +12,27 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from math import exp, inf
 from pathlib import Path
 from typing import Any
 
 from tacit.base import LossError, TacitError
 from tacit.desk.certificate.certificate import Certificate
-from tacit.desk.certificate.content import FORMAT, step_costs
+from tacit.desk.certificate.content import FORMAT, selects_keys, step_costs
 from tacit.desk.certificate.evidence import charge_body, file_hash
 from tacit.ledger.chain import digest
 from tacit.ledger.checkpoint import fingerprint, vouched
-from tacit.ledger.export import is_export, verify_export
-from tacit.ledger.reader import on_server
-from tacit.ledger.verify import KnownEntry, verify
+from tacit.ledger.export import verify_any
+from tacit.ledger.verify import KnownEntry
 from tacit.loss import Cost, cost_at
 from tacit.loss.meaning import power
 from tacit.policy import Amount, Currency
 from tacit.program import Program
 
-__all__ = ["Check", "Found", "check", "looked_at", "signature_check"]
+__all__ = ["Check", "CheckResult", "check", "looked_at", "signature_check"]
 
-Found = tuple[bool | None, str]
+CheckResult = tuple[bool | None, str]
 WRONG = (TacitError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 WORDED = ("words", "costs", "theory")  # of a step, beside what the program says of it
 SLACK = 1e-9  # of a float that another machine worked out
@@ -62,28 +62,24 @@ def check(
     `public_key` is in PEM, from somewhere else than the certificate. InputError if what is given cannot be read.
     """
     content: Any = certificate.content
-    expected = None if answer is None else file_hash(answer)
-    looked: list[tuple[str, Callable[[], Found]]] = [
-        (
-            "signature",
-            lambda: signature_check(
-                content, certificate.public_key, certificate.signature, public_key, kind=str(content["format"])
-            ),
-        ),
-        ("program", lambda: _program(content)),
-        ("cost", lambda: _cost(content)),
-        ("statements", lambda: _statements(content)),
-        ("odds", lambda: _odds(content)),
-        ("chain", lambda: _chain(content)),
-    ]
-    if expected is not None:
-        looked.append(("answer", lambda: _answer(content, expected)))
+    signed, kind = (certificate.public_key, certificate.signature), str(content["format"])
+    looked: dict[str, Callable[..., CheckResult]] = {
+        "signature": partial(signature_check, content, *signed, public_key, kind=kind),
+        "program": partial(_program, content),
+        "cost": partial(_cost, content),
+        "statements": partial(_statements, content),
+        "odds": partial(_odds, content),
+        "chain": partial(_chain, content),
+    }
+    if answer is not None:
+        looked["answer"] = partial(_answer, content, file_hash(answer))
     if ledger is not None:
-        looked.append(("ledger", lambda: _ledger(content, ledger)))
-    return [Check(name="form", ok=True, words="every section is there, and nothing else"), *map(looked_at, looked)]
+        looked["ledger"] = partial(_ledger, content, ledger)
+    form = Check(name="form", ok=True, words="every section is there, and nothing else")
+    return [form, *map(looked_at, looked.items())]
 
 
-def looked_at(one: tuple[str, Callable[[], Found]]) -> Check:
+def looked_at(one: tuple[str, Callable[..., CheckResult]]) -> Check:
     """A check that was made; one that ends in an error is not passed."""
     name, work = one
     try:
@@ -97,7 +93,7 @@ def looked_at(one: tuple[str, Callable[[], Found]]) -> Check:
 
 def signature_check(
     content: Any, named: str | None, signature: str | None, public_key: str | None, *, kind: str = FORMAT
-) -> Found:
+) -> CheckResult:
     """Who vouches for it: the key it names, and whether that is the one that was given."""
     if signature is None or named is None:
         if public_key is None and signature is None and named is None:
@@ -108,7 +104,7 @@ def signature_check(
     if not vouched(dict(content), signature, named, kind=kind):
         return False, "it was altered after it was signed, or the signature is another's"
     if public_key is None:
-        return None, f"it fits the key {fingerprint(named)} that it names itself: who that is, --key shows"
+        return None, f"it fits the key {fingerprint(named)} that it names itself: who that is, --public-key shows"
     return True, f"signed with the key {fingerprint(named)}, and not altered since"
 
 
@@ -116,7 +112,7 @@ def _read(content: Any) -> Program:
     return Program.from_json(content["program"]["content"])
 
 
-def _program(content: Any) -> Found:
+def _program(content: Any) -> CheckResult:
     program, named = _read(content), content["program"]["hash"]
     if program.hash == named:
         return True, "the program in it is the one that was charged"
@@ -125,20 +121,16 @@ def _program(content: Any) -> Found:
     return False, "the program in it is not the one that was charged"
 
 
-def _cost(content: Any) -> Found:
+def _cost(content: Any) -> CheckResult:
     """Never above what was charged, by the sum of the steps or as one mechanism at the δ that was paid."""
     program, said = _read(content), content["guarantee"]
     currency = Currency(said["currency"])
-    paid = Cost(
-        epsilon=None if said["epsilon"] is None else Fraction(said["epsilon"]),
-        rho=None if said["rho"] is None else Fraction(said["rho"]),
-        delta=Fraction(said["delta"]),
-        relation=program.relation,
-        unit=program.unit,
-    )
-    other = {"epsilon": "rho", "rho": "epsilon"}[currency.value]
-    if said[other] is not None:
-        return False, f"it was paid in {currency}, and states a {other} beside it"
+    known = {name: said.get(name) for name in Currency}  # certificates of old have no mu_squared
+    amounts = {name.value: Fraction(text) for name, text in known.items() if text is not None}
+    others = [name for name in amounts if name != currency]
+    if others:
+        return False, f"it was paid in {currency}, and states a {others[0]} beside it"
+    paid = Cost(**amounts, delta=Fraction(said["delta"]), relation=program.relation, unit=program.unit)
     charged = Amount.of(paid, currency)
     entry = content["ledger"].get("entry")
     if entry is not None and (charged.spend, charged.delta) != (int(entry["spend"]), int(entry["delta"])):
@@ -158,7 +150,7 @@ def _prices(program: Program, delta: Fraction) -> Iterator[Cost]:
             yield cost_at(program.loss, delta)
 
 
-def _statements(content: Any) -> Found:
+def _statements(content: Any) -> CheckResult:
     """Bounds, noise, keys and names are those of the program and of the entry."""
     program, wrong = _read(content), []
     stored, place = content["program"]["content"], content["ledger"]
@@ -169,15 +161,13 @@ def _statements(content: Any) -> Found:
         wrong.append("tables")
     said = [{name: value for name, value in step.items() if name not in WORDED} for step in content["steps"]]
     first = ("name", "mechanism", "sensitivity")  # all that the first format repeats of a step
-    told = (
-        stored["steps"] if program.version > 1 else [{name: step[name] for name in first} for step in stored["steps"]]
-    )
-    if said != told and (program.version > 1 or said != stored["steps"]):
+    short = program.version == 1 and said == [{name: step[name] for name in first} for step in stored["steps"]]
+    if said != stored["steps"] and not short:
         wrong.append("steps")
     wrong += [
         f"costs of {step.name}"
         for step, said in zip(program.steps, content["steps"], strict=False)
-        if said["costs"] != step_costs(program, step)
+        if said["costs"] != step_costs(program, step, content["guarantee"]["currency"])
     ]
     if isinstance(program.query, dict) and "parts" in program.query:
         wrong += _of_query(content, program.query)
@@ -203,13 +193,11 @@ def _of_query(content: Any, query: dict[str, Any]) -> Iterator[str]:
         if not same or (clip["bound"] is not None and said["bound"] != clip["bound"]):
             yield f"bound of {', '.join(map(str, clip['names']))}"
     ways = set(content["keys"].values())
-    if ways - {"declared", "selected privately"} or ("selected privately" in ways) != (
-        query["parts"][0]["presence"] is not None
-    ):
+    if ways - {"declared", "selected privately"} or ("selected privately" in ways) != selects_keys(query["parts"][0]):
         yield "keys"
 
 
-def _odds(content: Any) -> Found:
+def _odds(content: Any) -> CheckResult:
     """Not better than the program gives: an upper bound may be rough, but not too small."""
     loss, said = _read(content).loss, content["meaning"]
     epsilon = inf if said["epsilon"] is None else float(said["epsilon"])
@@ -233,7 +221,7 @@ def _odds(content: Any) -> Found:
     return False, "it promises more than the program gives"
 
 
-def _chain(content: Any) -> Found:
+def _chain(content: Any) -> CheckResult:
     place = content["ledger"]
     if "entry" not in place:
         return None, "it has the place of the charge, and not what the hash there is made of"
@@ -247,14 +235,14 @@ def _chain(content: Any) -> Found:
     return True, f"the entry has the hash that is stated, as number {after['seq']} of its account"
 
 
-def _answer(content: Any, found: str) -> Found:
+def _answer(content: Any, found: str) -> CheckResult:
     known = content["answer"].get("csv_sha256") or content["answer"].get("sha256")
     if known == found:
         return True, "it is the answer that was certified"
     return False, "it is not the answer that was certified, or it was written anew since"
 
 
-def _ledger(content: Any, where: Path | str) -> Found:
+def _ledger(content: Any, where: Path | str) -> CheckResult:
     place = content["ledger"]
     if "entry" not in place:
         return None, "the certificate does not say which account of the ledger it is about"
@@ -265,10 +253,7 @@ def _ledger(content: Any, where: Path | str) -> Found:
         seq=int(after["seq"]),
         digest=bytes.fromhex(after["digest"]),
     )
-    if not on_server(where) and is_export(Path(where)):
-        report = verify_export(Path(where), known=(entry,))
-    else:
-        report = verify(where, known=(entry,))
+    report = verify_any(where, known=(entry,))
     if report.ledger != place["id"]:
         return False, "this is another ledger than the one it was paid from"
     if not report.ok:

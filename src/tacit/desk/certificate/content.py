@@ -1,36 +1,25 @@
 """What stands in a certificate: everything a reader needs to judge an answer, as plain data without floats."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from fractions import Fraction
 from math import isinf
 from statistics import median
 from typing import Any
 
 from tacit.base import InputError, LossError, Relation, TacitError
-from tacit.desk.certificate.evidence import Charged
+from tacit.desk.certificate.evidence import CertifiedCharge
 from tacit.desk.release import Release, TableRelease
 from tacit.loss import ZCDP, Approx, Loss, Pure, explain
 from tacit.mechanism import Mechanism
-from tacit.policy import Amount, Currency
 from tacit.program import Adaptive, AnyStep, Program, Step
-from tacit.program.step import step_from_json
 
 __all__ = [
-    "FORMAT",
-    "FORMATS",
-    "SECTIONS",
-    "after_words",
-    "bound_words",
-    "content_of",
-    "meaning_of",
-    "neighbours_words",
-    "noise_words",
-    "step_costs",
-    "variant_words",
-]
+    "FORMAT", "FORMATS", "SECTIONS", "after_words", "bound_words", "content_of", "neighbours_words", "noise_words",
+    "selects_keys", "step_costs", "variant_words",
+]  # fmt: skip
 
-MEASURED = {"noise", "quantiles", "ends"}  # tasks whose noise is said in the units of the answer
+MEASURED = {"centre", "noise", "quantiles", "ends"}  # tasks whose noise is said in the units of the answer
 FOLLOWS = {
     "avg": "a noisy sum divided by a noisy count",
     "sum": "a noisy sum",
@@ -45,7 +34,9 @@ def neighbours_words(relation: Relation, unit: str) -> str:
     """What is hidden."""
     if relation is Relation.ADD_REMOVE:
         return f"whether any one {unit} is in the data at all, with everything the data says of that {unit}"
-    return f"what the data says of any one {unit}; how many there are is public"
+    if relation is Relation.REPLACE:
+        return f"what the data says of any one {unit}; how many there are is public"
+    return relation.changes
 
 
 def variant_words(currency: str, spend: str, delta: str) -> tuple[str, str]:
@@ -54,8 +45,11 @@ def variant_words(currency: str, spend: str, delta: str) -> tuple[str, str]:
     if currency == "epsilon":
         kind = "pure differential privacy" if free else "approximate differential privacy"
         return kind, f"ε = {spend}" if free else f"ε = {spend}, δ = {delta}"
-    kind = "zero-concentrated differential privacy" if free else "approximate zero-concentrated differential privacy"
-    return kind, f"ρ = {spend}" if free else f"ρ = {spend}, δ = {delta}"
+    name, sign = {
+        "rho": ("zero-concentrated differential privacy", "ρ"),
+        "mu_squared": ("Gaussian differential privacy", "μ²"),
+    }[currency]
+    return (name, f"{sign} = {spend}") if free else (f"approximate {name}", f"{sign} = {spend}, δ = {delta}")
 
 
 def noise_words(program: Program, step: AnyStep, clips: Sequence[Mapping[str, Any]]) -> str:
@@ -65,19 +59,37 @@ def noise_words(program: Program, step: AnyStep, clips: Sequence[Mapping[str, An
     mechanism = step.mechanism
     if step.task is None or step.task.kind not in MEASURED:
         return mechanism.words(program.unit)
+    centred = _centred(program)
     names = list(step.task.measures)
+    if step.task.kind == "centre" and names[0] in centred:
+        one = Fraction(1, centred[names[0]])
+        return f"{mechanism.kind}: {mechanism.size_words(one)} {program.unit}s, for what an average is measured from"
     chosen = _chosen(names, clips) if step.task.scaled else Fraction(1)
-    found = [] if chosen is None else [_measured(program, name, mechanism, chosen) for name in names]
+    if step.task.scaled and chosen is not None:
+        mechanism = mechanism.scaled(chosen)
+    sized = [name for name in names if name not in centred]
+    found = [] if chosen is None else [_measured(program, name, mechanism) for name in sized]
     known = [each for each in found if each is not None]
     if not known or len(known) < len(found):
         return f"{mechanism.kind}: {mechanism.size_words()} steps of what it is for"
-    used = [recipe["text"] for recipe in _recipes(program) if set(names) & set(recipe["inputs"]) and recipe["text"]]
+    used = [
+        recipe["text"] for recipe in _asked(program, "recipes") if set(names) & set(recipe["inputs"]) and recipe["text"]
+    ]
     what = f", for {', '.join(dict.fromkeys(used))}" if used else ""
     return f"{mechanism.kind}: {'; '.join(dict.fromkeys(known))}{what}"
 
 
-def _recipes(program: Program) -> list[Any]:
-    return list(program.query.get("recipes", ())) if isinstance(program.query, dict) else []
+def _centred(program: Program) -> dict[str, int]:
+    """Counts of rows beside averages from a private centre, of which the program does not tell how many steps a row
+    counts; with how many one does in the ranks that the centre is drawn from."""
+    parts = _asked(program, "parts")
+    centres = [(part["clips"][centre["clip"]], centre) for part in parts for centre in part.get("centres", ())]
+    return {clip["names"][0]: centre["ranks"]["one"] for clip, centre in centres}
+
+
+def _asked(program: Program, name: str) -> list[Any]:
+    """The recipes or the parts of a question in SQL; of any other program none."""
+    return list(program.query.get(name, ())) if isinstance(program.query, dict) else []
 
 
 def _chosen(names: list[str], clips: Sequence[Mapping[str, Any]]) -> Fraction | None:
@@ -88,24 +100,23 @@ def _chosen(names: list[str], clips: Sequence[Mapping[str, Any]]) -> Fraction | 
     return None
 
 
-def _measured(program: Program, name: str, noise: Mechanism, times: Fraction) -> str | None:
+def _measured(program: Program, name: str, noise: Mechanism) -> str | None:
     """The noise on one measure, in rows, units or the units of a column."""
-    parts = program.query.get("parts", ()) if isinstance(program.query, dict) else []
-    for part in parts:
+    for part in _asked(program, "parts"):
         for ranks in part["ranks"]:
             if ranks["name"] == name:
-                return f"{noise.size_words(times / ranks['one'])} rows"
+                return f"{noise.size_words(Fraction(1, ranks['one']))} rows"
         for measure in part["measures"]:
             if measure["name"] != name:
                 continue
             if measure["kind"] == "distinct":
-                return f"{noise.size_words(times)} values"
+                return f"{noise.size_words()} values"
             if measure["value"] is None or measure["kind"] == "units":
                 of = "rows" if measure["kind"] == "sum" else f"{program.unit}s"
-                return f"{noise.size_words(times / (measure['high'] or 1))} {of}"
-            if any(name in recipe["inputs"][:2] for recipe in _recipes(program)):  # a sum; what follows are moments
-                return f"{noise.size_words(times * Fraction(measure['step']))} in the units of the values"
-            return f"{noise.size_words(times)} steps of a further moment"
+                return f"{noise.size_words(Fraction(1, measure['high'] or 1))} {of}"
+            if any(name in recipe["inputs"][:2] for recipe in _asked(program, "recipes")):
+                return f"{noise.size_words(Fraction(measure['step']))} in the units of the values"
+            return f"{noise.size_words()} steps of a further moment"
     return None
 
 
@@ -128,7 +139,7 @@ def bound_words(clip: Mapping[str, Any], unit: str) -> str:
 def after_words(program: Program, sql: str | None) -> list[str]:
     """What was made of the noisy numbers, which costs nothing more."""
     found = []
-    for recipe in _recipes(program):
+    for recipe in _asked(program, "recipes"):
         made = FOLLOWS.get(recipe["function"], f"made of noisy sums and counts ({recipe['function']})")
         low, high = recipe["low"], recipe["high"]
         kept = [f"at least {low}" if low is not None else "", f"at most {high}" if high is not None else ""]
@@ -156,34 +167,23 @@ WITHIN = "all parameters were fixed before the first step ran, so the losses of 
 ACROSS = "the ledger adds up costs, which holds also when each question was chosen after seeing all earlier answers"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Known:
-    """What an answer's facts and its ledger say, whichever has it."""
-
-    program: Program
-    stored: dict[str, Any]
-    currency: Currency
-    delta: Fraction
-    amount: Amount
-
-
-def content_of(release: Release, charged: Charged | None, *, sql: str | None) -> dict[str, Any]:
-    """All sections, in the order of `SECTIONS`."""
+def content_of(release: Release, charge: CertifiedCharge | None, *, sql: str | None) -> dict[str, Any]:
+    """All sections, in the order of `SECTIONS`; without a `charge` from the ledger, by what the release says of it."""
     facts = release.facts
     missing = [name for name in NEEDED if name not in facts]
     if missing:
         raise InputError(
             f"this release does not say how it was made ({missing[0]} is missing), so nobody can certify it"
         )
-    known = _known(facts, charged)
-    program, unit = known.program, known.program.unit
-    paid = known.amount.cost(known.currency, relation=program.relation, unit=unit).json()
-    variant, statement = variant_words(known.currency.value, paid[known.currency.value], paid["delta"])
+    charge, program = _paid(facts, charge)
+    unit, currency = program.unit, charge.currency.value
+    paid = charge.amount.cost(charge.currency, relation=program.relation, unit=unit).json()
+    variant, statement = variant_words(currency, paid[currency], paid["delta"])
     found = {
         "format": FORMAT,
         "release": {
             "id": release.name or None,
-            "analyst": facts.get("analyst") if charged is None else charged.proof["entry"]["analyst"],
+            "analyst": charge.place.get("entry", facts).get("analyst"),
             "sql": sql,
             "time": facts["time"],
             "key": facts["ledger"]["key"],
@@ -203,106 +203,91 @@ def content_of(release: Release, charged: Charged | None, *, sql: str | None) ->
         "trust": {"model": "central", "words": TRUST},
         "guarantee": {
             "variant": variant,
-            "currency": known.currency.value,
-            "epsilon": paid["epsilon"],
-            "rho": paid["rho"],
+            "currency": currency,
+            **{name: paid.get(name) for name in ("epsilon", "rho") if currency != name},
+            currency: paid[currency],
             "delta": paid["delta"],
             "words": f"{variant}: {statement}, for one {unit}",
         },
-        "meaning": meaning_of(program, known.delta),
+        "meaning": _meaning(program, charge.delta),
         "accountant": {
             "name": "tacit.loss",
             "version": (facts.get("software") or {}).get("version"),
             "within": WITHIN if program.delta is None else f"{WITHIN}; priced as one mechanism at δ = {program.delta}",
             "across": ACROSS,
         },
-        "steps": [_step(program, step, facts["clips"]) for step in program.steps],
+        "steps": [_step(program, step, facts["clips"], currency) for step in program.steps],
         "bounds": [{**clip, "words": bound_words(clip, unit)} for clip in facts["clips"]],
         "keys": _keys(program, facts["keys"]),
         "postprocessing": after_words(program, sql),
         "answer": release.description(),
         "utility": _utility(release),
-        "ledger": _unproven(facts) if charged is None else charged.proof,
-        "program": {"hash": facts["program"], "content": known.stored},
+        "ledger": charge.place,
+        "program": {"hash": facts["program"], "content": charge.program},
         "software": facts.get("software"),
     }
-    plain: dict[str, Any] = _texts(found)
-    return plain
+    return dict(_texts(found))
 
 
-def _known(facts: Mapping[str, Any], charged: Charged | None) -> _Known:
-    """The program and what was paid: from the ledger, or from the facts, which leave out what was asked."""
+def _paid(facts: Mapping[str, Any], charge: CertifiedCharge | None) -> tuple[CertifiedCharge, Program]:
     try:
-        if charged is not None:
-            program, entry = Program.from_json(charged.program), charged.proof["entry"]
-            amount = Amount(int(entry["spend"]), int(entry["delta"]))
-            return _Known(program=program, stored=charged.program, currency=charged.currency, delta=charged.delta,
-                          amount=amount)  # fmt: skip
-        program = Program(
-            steps=tuple(step_from_json(step) for step in facts["steps"]),
-            tables=tuple(facts["tables"]),
-            relation=facts["relation"],
-            unit=facts["unit"],
-            delta=None if facts["whole"] is None else Fraction(facts["whole"]),
-        )
-        currency = Currency(facts["currency"])
-        scales = {currency.value: currency.decimals, "delta": 30}
-        spend, own = (int(Fraction(facts["cost"][name]) * 10**digits) for name, digits in scales.items())
-        return _Known(program=program, stored=program.json(), currency=currency, delta=Fraction(facts["delta"]),
-                      amount=Amount(spend, own))  # fmt: skip
+        found = charge or CertifiedCharge.stated(facts)
+        return found, Program.from_json(found.program)
     except (KeyError, TypeError, ValueError, TacitError):
         pass
-    if charged is None:
+    if charge is None:
         raise InputError("this release was made by an older tacit: name the ledger that it was paid from, as ledger=…")
     raise InputError("the program of this answer cannot be read by this release of tacit: install a newer one")
 
 
-def meaning_of(program: Program, delta: Fraction) -> dict[str, Any]:
+def _meaning(program: Program, delta: Fraction) -> dict[str, Any]:
     """What the whole program means for one unit, in odds and beliefs, stated at the dataset's δ."""
     # e^-700 is about the least double: of such losses there is no curve to look at, and nothing is promised anyway
     whole = max(program.cost.epsilon or 0, program.cost.rho or 0) <= CURVED
-    plain: dict[str, Any] = _texts(explain(program.loss if whole else _charged(program), delta=delta).json())
-    return plain
+    return explain(program.loss if whole else _charged(program), delta=delta).json()
 
 
 def _charged(program: Program) -> Loss:
     """The guarantee that was charged, which is never better than the program's own."""
     cost, relation, unit = program.cost, program.relation, program.unit
     if cost.epsilon is None:
-        assert cost.rho is not None  # a cost has one of the two
+        assert cost.rho is not None  # a program's cost has one of the two
         return ZCDP(cost.rho, delta=cost.delta, relation=relation, unit=unit)
     if cost.delta:
         return Approx(cost.epsilon, cost.delta, relation=relation, unit=unit)
     return Pure(cost.epsilon, relation=relation, unit=unit)
 
 
-def _step(program: Program, step: AnyStep, clips: Any) -> dict[str, Any]:
+def _step(program: Program, step: AnyStep, clips: Any, currency: str) -> dict[str, Any]:
     words, theory = noise_words(program, step, clips), "adaptive-composition"
     if isinstance(step, Step):
         theory = step.mechanism.theory
         words += "" if step.times == 1 else f", {step.times:,} times"
-        words += (
-            "" if step.rate is None else f", each on a Poisson sample of {float(step.rate):.4g} of the {program.unit}s"
-        )
-    costs = step_costs(program, step)
+        if step.rate is not None:
+            words += f", each on a Poisson sample of {float(step.rate):.4g} of the {program.unit}s"
+    costs = step_costs(program, step, currency)
     return {**step.json(program.version), "words": words, "costs": costs, "theory": f"docs/theory/{theory}.md"}
 
 
 def _keys(program: Program, said: Mapping[str, str]) -> dict[str, str]:
     """Where each group key's values come from. An answer of old may call keys selected that were all listed."""
-    known = (
-        isinstance(program.query, dict) and "parts" in program.query and program.query["parts"][0]["presence"] is None
-    )
+    parts = _asked(program, "parts")
+    known = bool(parts) and not selects_keys(parts[0])
     return {name: "declared" if known or how == "declared" else "selected privately" for name, how in said.items()}
 
 
-def step_costs(program: Program, step: AnyStep) -> dict[str, str | None]:
-    """What a step would cost alone, in each currency that it has; none where it has no cost that adds up."""
-    try:
+def selects_keys(part: Mapping[str, Any]) -> bool:
+    """Whether a part of a stored question shows keys that nobody listed: by weights of their own, or by a count."""
+    return part["presence"] is not None or part.get("counted") is not None
+
+
+def step_costs(program: Program, step: AnyStep, currency: str) -> dict[str, str | None]:
+    """What a step would cost alone, in ε, in ρ and in the `currency` that was paid, as far as it has them; nothing
+    where it has no cost that adds up."""
+    cost: dict[str, Any] = {}
+    with suppress(LossError):
         cost = step.loss(relation=program.relation, unit=program.unit).cost().json()
-    except LossError:
-        return {"epsilon": None, "rho": None, "delta": None}
-    return {name: cost[name] for name in ("epsilon", "rho", "delta")}
+    return {name: cost.get(name) for name in dict.fromkeys(("epsilon", "rho", currency, "delta"))}
 
 
 def _utility(release: Release) -> dict[str, Any]:
@@ -315,14 +300,9 @@ def _utility(release: Release) -> dict[str, Any]:
             (high - low) / 2 for low, high in zip(lows, highs, strict=True) if low is not None and high is not None
         ]
         sizes = {"least": min(halves), "median": median(halves), "most": max(halves)} if halves else None
-        found.append({"column": name, "half_widths": sizes, "unknown": len(list(lows)) - len(halves)})
+        unknown = len(list(lows)) - len(halves)
+        found.append({"column": name, "half_widths": sizes, "unknown": unknown, "covers": release.covers(name).json()})
     return {"confidence": release.confidence, "intervals": found, "biases": list(release.notes)}
-
-
-def _unproven(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Its place alone: what the hash there is made of is in the ledger."""
-    place = facts["ledger"]
-    return {"id": place["id"], "people": facts["people"], "after": {"seq": place["entry"], "digest": place["digest"]}}
 
 
 def _texts(data: Any) -> Any:

@@ -4,6 +4,8 @@ Nothing of other entries is in it but the digest of the one before, which stands
 nothing about what was asked.
 """
 
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -21,22 +23,45 @@ from tacit.base.version import VERSION
 from tacit.desk.release import TableRelease
 from tacit.ledger import Entry, Ledger
 from tacit.ledger.chain import digest
-from tacit.policy import Currency
-from tacit.program import canonical
+from tacit.loss import Cost
+from tacit.policy import Amount, Currency
+from tacit.program import Program, canonical, step_from_json
 
-__all__ = ["Charged", "chain_of", "charge_body", "file_hash", "software"]
+__all__ = ["CertifiedCharge", "chain_of", "charge_body", "file_hash", "software"]
 
 ENTRY_FIELDS = {"analyst", "delta", "holders", "key", "kind", "policy", "process", "program", "spend"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Charged:
-    """A charge that was found in its ledger: the proof as plain data, the program it was for, and how it was paid."""
+class CertifiedCharge:
+    """A charge: its place in the ledger as plain data (with its `entry` where the ledger was at hand), the stored
+    program it was for, what was paid, and the δ of the account."""
 
-    proof: dict[str, Any]
+    place: dict[str, Any]
     program: dict[str, Any]
     currency: Currency
+    amount: Amount
     delta: Fraction
+
+    @classmethod
+    def stated(cls, facts: Mapping[str, Any]) -> "CertifiedCharge":
+        """As a release's own facts have it, without the ledger: what was asked is not in them."""
+        program = Program(
+            steps=tuple(step_from_json(step) for step in facts["steps"]),
+            tables=tuple(facts["tables"]),
+            relation=facts["relation"],
+            unit=facts["unit"],
+            delta=None if facts["whole"] is None else Fraction(facts["whole"]),
+        )
+        place, currency = facts["ledger"], Currency(facts["currency"])
+        after = {"seq": place["entry"], "digest": place["digest"]}
+        return cls(
+            place={"id": place["id"], "people": facts["people"], "after": after},
+            program=program.json(),
+            currency=currency,
+            amount=Amount.of(Cost.from_json(facts["cost"]), currency),
+            delta=Fraction(facts["delta"]),
+        )
 
 
 def charge_body(entry: dict[str, Any], program: dict[str, Any]) -> bytes:
@@ -44,36 +69,29 @@ def charge_body(entry: dict[str, Any], program: dict[str, Any]) -> bytes:
     return canonical({**entry, "program": program}).encode()
 
 
-def chain_of(where: Ledger | Path | str, facts: dict[str, Any]) -> Charged:
+def chain_of(where: Ledger | Path | str, facts: Mapping[str, Any]) -> CertifiedCharge:
     """The charge that paid for an answer, in the ledger it was paid from."""
-    if isinstance(where, Ledger):
-        return _found(where, facts)
-    with Ledger.open(where, create=False) as ledger:
-        return _found(ledger, facts)
-
-
-def _found(ledger: Ledger, facts: dict[str, Any]) -> Charged:
     place = facts["ledger"]
-    if place["id"] != ledger.store.ledger:
-        raise InputError("this answer was paid for from another ledger than the one that was named")
-    seq, known = int(place["entry"]), ledger.people()
-    named = [name for name in known if name == facts["people"]]
-    for people in [*named, *(name for name in known if name not in named)]:  # an account may have been renamed
-        entries = list(ledger.log(people, after=seq - 2, limit=2)) if seq > 1 else []
-        if [entry.seq for entry in entries] == [seq - 1, seq] and entries[1].digest.hex() == place["digest"]:
-            if entries[1].kind != "charge" or set(loads(entries[1].body)) != ENTRY_FIELDS:
-                break
-            return _charged(ledger, people, *entries)
+    with nullcontext(where) if isinstance(where, Ledger) else Ledger.open(where, create=False) as ledger:
+        if place["id"] != ledger.store.ledger:
+            raise InputError("this answer was paid for from another ledger than the one that was named")
+        seq, known = int(place["entry"]), ledger.people()
+        for people in sorted(known, key=lambda name: name != facts["people"]):  # first; it may have been renamed since
+            entries = list(ledger.log(people, after=seq - 2, limit=2)) if seq > 1 else []
+            if [entry.seq for entry in entries] == [seq - 1, seq] and entries[1].digest.hex() == place["digest"]:
+                if entries[1].kind != "charge" or set(loads(entries[1].body)) != ENTRY_FIELDS:
+                    break
+                return _charged(ledger, people, *entries)
     raise LedgerError("the ledger has no such charge: run `tacit ledger verify`, and tell whoever watches over it")
 
 
-def _charged(ledger: Ledger, people: str, before: Entry, own: Entry) -> Charged:
+def _charged(ledger: Ledger, people: str, before: Entry, own: Entry) -> CertifiedCharge:
     standing, opening = ledger.standing(people), next(ledger.log(people, limit=1))
     body = loads(own.body)
     program = body.pop("program")
     if digest(before.digest, own.seq, own.time, charge_body(body, program)) != own.digest:
         raise CorruptLedger("the entry of this charge was altered: run `tacit ledger verify`")
-    proof = {
+    place = {
         "id": ledger.store.ledger,
         "people": people,
         "opening": opening.digest.hex(),
@@ -82,7 +100,10 @@ def _charged(ledger: Ledger, people: str, before: Entry, own: Entry) -> Charged:
         "entry": body,
         "after": {"seq": own.seq, "digest": own.digest.hex()},
     }
-    return Charged(proof=proof, program=program, currency=standing.currency, delta=standing.delta)
+    amount = Amount(int(body["spend"]), int(body["delta"]))
+    return CertifiedCharge(
+        place=place, program=program, currency=standing.currency, amount=amount, delta=standing.delta
+    )
 
 
 def file_hash(path: Path) -> str:
@@ -95,15 +116,13 @@ def file_hash(path: Path) -> str:
     if path.suffix not in (".parquet", ".arrow"):
         return sha256(data).hexdigest()
     try:
-        if path.suffix == ".parquet":
-            return _table_hash(TableRelease(table=read_table(BytesIO(data)), intervals={}))
-        return _table_hash(TableRelease.from_bytes(data))
+        parquet = path.suffix == ".parquet"
+        table = (
+            TableRelease(table=read_table(BytesIO(data)), intervals={}) if parquet else TableRelease.from_bytes(data)
+        )
+        return str(table.description()["csv_sha256"])
     except (pa.ArrowException, ValueError, LookupError, TypeError):
         raise InputError(f"{path} is not an answer as tacit writes one") from None
-
-
-def _table_hash(release: TableRelease) -> str:
-    return str(release.description()["csv_sha256"])
 
 
 @cache

@@ -62,93 +62,98 @@ td:last-child { padding-right: 0; }
 _HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
 CONTENT_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
 
-Lines = Iterable[tuple[str, str]]
+
+class Html(str):
+    """Text that is HTML already. Everything else is escaped on its way into the page."""
+
+    __slots__ = ()
 
 
 def page_of(content: Mapping[str, Any], public_key: str | None, signature: str | None) -> str:
     """The whole page."""
     told: Any = content
-    data, release = told["data"], told["release"]
-    title = f"Certificate of a private answer: {data['dataset']}"
-    asked = (
-        f"<pre>{_text(release['sql'])}</pre>" if release["sql"] is not None else "<p>What was asked is not in it.</p>"
-    )
-    body = [
-        f"<header><p class=kind>Certificate of a private answer</p><h1>{_text(data['dataset'])}</h1>",
-        f"<p class=lead>{_text(told['meaning']['sentence'])}</p>{_badge(public_key, signature)}</header>",
-        _section("What was asked", asked + _facts(_asked(told))),
-        _section("What is hidden", _facts(_hidden(told))),
-        _section("The guarantee", _facts(_guarantee(told)) + _odds(told["meaning"])),
-        _section("Noise", _steps(told["steps"])),
-        _section("How much one counts", _list(_bound(bound) for bound in told["bounds"]) + _keys(told["keys"])),
-        _section("After the noise", _list(map(_text, told["postprocessing"]))),
-        _section("The answer", _answer(told)),
-        _section("In the ledger", _facts(_ledger(told["ledger"]))),
-        _section("Made by", _facts(_software(told))),
-        _section("Signature", _signed(public_key, signature)),
-    ]
+    data, sql, signer = told["data"], told["release"]["sql"], None
+    if signature is not None and public_key is not None:
+        signer = _fingerprint(public_key)
+    title = _text(f"Certificate of a private answer: {data['dataset']}")
+    asked = "<p>What was asked is not in it.</p>" if sql is None else f"<pre>{_text(sql)}</pre>"
+    bounds = [Html(f"{_text(b['words'])} <small>({_text(', '.join(b['measures']))})</small>") for b in told["bounds"]]
+    keys = {f"group by {name}": how for name, how in told["keys"].items()}
+    sections = {
+        "What was asked": asked + _facts(_asked(told)),
+        "What is hidden": _facts(_hidden(told)),
+        "The guarantee": _facts(_guarantee(told)) + _odds(told["meaning"]),
+        "Noise": _steps(told["steps"]),
+        "How much one counts": _list(bounds) + (_facts(keys) if keys else "<p>There are no groups.</p>"),
+        "After the noise": _list(told["postprocessing"]),
+        "The answer": _answer(told),
+        "In the ledger": _facts(_ledger(told["ledger"])),
+        "Made by": _facts(_software(told)),
+        "Signature": _signed(signer, public_key, signature),
+    }
+    off, badge = (" off", "Not signed: nobody vouches for it") if signer is None else ("", f"Signed · key {signer}")
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE}</style></head><body><main>{''.join(body)}</main></body></html>"
+        f"<style>{STYLE}</style></head><body><main>"
+        f"<header><p class=kind>Certificate of a private answer</p><h1>{_text(data['dataset'])}</h1>"
+        f"<p class=lead>{_text(told['meaning']['sentence'])}</p>"
+        f'<p class="badge{off}">{_text(badge)}</p></header>'
+        + "".join(f"<section><h2>{head}</h2>{body}</section>" for head, body in sections.items())
+        + "</main></body></html>"
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: Any) -> Html:
     """Anything as text that a browser takes for text; what is not there is a dash."""
-    if value is None:
-        return "–"
-    return escape("".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in str(value)))
+    if isinstance(value, Html):
+        return value
+    text = "–" if value is None else str(value)
+    return Html(escape("".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text)))
 
 
-def _section(title: str, body: str) -> str:
-    return f"<section><h2>{title}</h2>{body}</section>"
+def _facts(lines: Mapping[str, Any]) -> str:
+    rows = "".join(f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>" for name, value in lines.items())
+    return f"<dl>{rows}</dl>"
 
 
-def _facts(lines: Lines) -> str:
-    return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in lines) + "</dl>"
-
-
-def _list(items: Iterable[str]) -> str:
-    found = "".join(f"<li>{item}</li>" for item in items)
+def _list(items: Iterable[Any]) -> str:
+    found = "".join(f"<li>{_text(item)}</li>" for item in items)
     return f"<ul>{found}</ul>" if found else ""
 
 
-def _table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+def _table(heads: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     top = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     kind = ' class="many"' if len(heads) > 2 else ""
     return f'<div class="wide"><table{kind}><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _code(value: Any) -> str:
-    return f"<code>{_text(value)}</code>"
+def _code(value: Any, before: str = "") -> Html:
+    return Html(f"{_text(before)}<code>{_text(value)}</code>")
 
 
-def _badge(public_key: str | None, signature: str | None) -> str:
-    if signature is None or public_key is None:
-        return '<p class="badge off">Not signed: nobody vouches for it</p>'
-    return f'<p class="badge">Signed · key {_text(_name(public_key))}</p>'
-
-
-def _name(public_key: str) -> str:
+def _fingerprint(public_key: str) -> str:
     try:
         return fingerprint(public_key)
     except InputError:
         return "that cannot be read"
 
 
-def _asked(told: Any) -> Lines:
+def _asked(told: Any) -> dict[str, Any]:
     release, data = told["release"], told["data"]
-    yield "by", _text(release["analyst"])
-    yield "on", _text(_day(release["time"]))
-    yield "about", _text(data["people"]) + ("" if data["population"] is None else f", about {data['population']:,}")
-    yield "tables", _text(", ".join(data["tables"]))
-    if release["id"] is not None:
-        yield "release", _code(release["id"])
-    yield "key of the charge", _code(release["key"])
-    yield "policy", _code(data["policy"])
+    about = data["people"] if data["population"] is None else f"{data['people']}, about {data['population']:,}"
+    known = {} if release["id"] is None else {"release": _code(release["id"])}
+    return {
+        "by": release["analyst"],
+        "on": _day(release["time"]),
+        "about": about,
+        "tables": ", ".join(data["tables"]),
+        **known,
+        "key of the charge": _code(release["key"]),
+        "policy": _code(data["policy"]),
+    }
 
 
 def _day(time: str) -> str:
@@ -158,40 +163,36 @@ def _day(time: str) -> str:
         return str(time)
 
 
-def _hidden(told: Any) -> Lines:
-    protects, trust = told["protects"], told["trust"]
-    yield "hidden", _text(protects["words"])
-    yield "unit", _text(protects["unit"])
-    yield "relation", _text(protects["relation"])
-    yield "trust", _text(trust["words"])
+def _hidden(told: Any) -> dict[str, Any]:
+    protects = told["protects"]
+    known = {name: protects[name] for name in ("unit", "relation")}
+    return {"hidden": protects["words"], **known, "trust": told["trust"]["words"]}
 
 
-def _guarantee(told: Any) -> Lines:
+def _guarantee(told: Any) -> dict[str, Any]:
     said, accountant = told["guarantee"], told["accountant"]
-    yield "in all", f"<strong>{_text(said['words'])}</strong>"
-    yield "charged", _text(f"{said['currency']} {said[said['currency']]}, delta {said['delta']}")
-    yield "within the answer", _text(accountant["within"])
-    yield "with other answers", _text(accountant["across"])
-    yield "accountant", _text(f"{accountant['name']} {accountant['version'] or ''}")
+    return {
+        "in all": Html(f"<strong>{_text(said['words'])}</strong>"),
+        "charged": f"{said['currency']} {said[said['currency']]}, delta {said['delta']}",
+        "within the answer": accountant["within"],
+        "with other answers": accountant["across"],
+        "accountant": f"{accountant['name']} {accountant['version'] or ''}",
+    }
 
 
 def _odds(said: Any) -> str:
+    belief = f"A belief of {_percent(said['prior'])} ends"
     rows = [
-        ("Odds that one particular " + _text(said["unit"]) + " is in it move by a factor of at most",
-         _number(said["odds_factor"])),
-        (f"A belief of {_percent(said['prior'])} ends at most at", _percent(said["posterior"]["upper"])),
-        (f"A belief of {_percent(said['prior'])} ends at least at",
-         _percent(said["posterior"]["lower"], ROUND_FLOOR)),
-    ]  # fmt: skip
-    rows += [
-        (f"A test for membership with {_percent(line['false_positives'])} false alarms finds at most",
-         _percent(line["at_most"]))
-        for line in said["membership_power"]
-    ]  # fmt: skip
-    note = ""
-    if said["delta"] not in ("0", "0.0"):
-        note = f"<p class=note>Stated at δ = {_text(said['delta'])}: except with that probability.</p>"
-    return _table(["In odds, whatever else somebody knows", ""], rows) + note
+        (f"Odds that one particular {said['unit']} is in it move by a factor of at most", _number(said["odds_factor"])),
+        (f"{belief} at most at", _percent(said["posterior"]["upper"])),
+        (f"{belief} at least at", _percent(said["posterior"]["lower"], ROUND_FLOOR)),
+    ]
+    for line in said["membership_power"]:
+        test = f"A test for membership with {_percent(line['false_positives'])} false alarms finds at most"
+        rows.append((test, _percent(line["at_most"])))
+    note = f"<p class=note>Stated at δ = {_text(said['delta'])}: except with that probability.</p>"
+    exact = said["delta"] in ("0", "0.0")
+    return _table(["In odds, whatever else somebody knows", ""], rows) + ("" if exact else note)
 
 
 def _number(text: str | None) -> str:
@@ -209,79 +210,65 @@ def _rounded(text: str, toward: str, times: int = 1) -> Decimal:
 
 
 def _steps(steps: Any) -> str:
-    def cost(step: Any) -> str:
-        found = [f"{name} {float(value):.4g}" for name, value in step["costs"].items() if value not in (None, "0")]
-        return _text(" · ".join(found))
-
-    def mechanism(step: Any) -> str:
-        return _code(step["mechanism"]["name"]) if "mechanism" in step else "adaptive"
-
-    rows = [(_text(step["name"]), _text(step["words"]), cost(step), mechanism(step)) for step in steps]
+    rows = []
+    for step in steps:
+        costs = [f"{name} {float(value):.4g}" for name, value in step["costs"].items() if value not in (None, "0")]
+        mechanism = _code(step["mechanism"]["name"]) if "mechanism" in step else "adaptive"
+        rows.append((step["name"], step["words"], " · ".join(costs), mechanism))
     return _table(["step", "noise", "costs, in each currency", "mechanism"], rows)
 
 
-def _bound(bound: Any) -> str:
-    return f"{_text(bound['words'])} <small>({_text(', '.join(bound['measures']))})</small>"
-
-
-def _keys(keys: Mapping[str, str]) -> str:
-    if not keys:
-        return "<p>There are no groups.</p>"
-    return _facts((f"group by {_text(name)}", _text(how)) for name, how in keys.items())
+COVERED = {"truth": "the truth", "least": "the noise; the truth is at least the lower end", "noise": "the noise"}
 
 
 def _answer(told: Any) -> str:
     answer, utility = told["answer"], told["utility"]
+    known = f"<h3>What intervals cover, and what not</h3>{_list(utility['biases'])}" if utility["biases"] else ""
+    if "csv_sha256" not in answer:
+        size = f"{answer['bytes']:,} bytes of {answer['media']}"
+        return _facts({"kind": answer["kind"], "size": size, "hash": _code(answer["sha256"])}) + known
     rows = []
     for line in utility["intervals"]:
         sizes = line["half_widths"]
         ends = ["–"] * 3 if sizes is None else [f"± {_number(sizes[name])}" for name in ("least", "median", "most")]
-        rows.append([_text(line["column"]), *ends])
-    table = _table(["noisy column", "narrowest", "median", "widest"], rows) if rows else ""
-    biases = _list(map(_text, utility["biases"]))
-    known = f"<h3>What no interval covers</h3>{biases}" if biases else ""
-    if "csv_sha256" not in answer:
-        size = f"{answer['bytes']:,} bytes of {_text(answer['media'])}"
-        return _facts([("kind", _text(answer["kind"])), ("size", size), ("hash", _code(answer["sha256"]))]) + known
-    names = ", ".join(f"{column['name']} ({column['type']})" for column in answer["columns"])
-    facts = _facts(
-        [
-            ("rows", f"{answer['rows']:,}"),
-            ("columns", _text(names)),
-            ("hash of the CSV", _code(answer["csv_sha256"])),
-            ("intervals cover the noise with", _percent(utility["confidence"], ROUND_FLOOR)),
-        ]
-    )
-    return facts + table + known
+        covers = line["covers"]["of"] if "covers" in line else "noise"
+        rows.append([line["column"], *ends, COVERED.get(covers, covers)])
+    table = _table(["noisy column", "narrowest", "median", "widest", "covers"], rows) if rows else ""
+    facts = {
+        "rows": f"{answer['rows']:,}",
+        "columns": ", ".join(f"{column['name']} ({column['type']})" for column in answer["columns"]),
+        "hash of the CSV": _code(answer["csv_sha256"]),
+        "intervals hold with": _percent(utility["confidence"], ROUND_FLOOR),
+    }
+    return _facts(facts) + table + known
 
 
-def _ledger(place: Any) -> Lines:
-    yield "ledger", _code(place["id"])
-    yield "account", _text(place["people"])
+def _ledger(place: Any) -> dict[str, Any]:
+    def entry(which: str) -> Html:
+        return _code(place[which]["digest"], f"entry {place[which]['seq']}, ")
+
+    found = {"ledger": _code(place["id"]), "account": place["people"]}
     if "entry" in place:
-        yield "before it", f"entry {_text(place['before']['seq'])}, {_code(place['before']['digest'])}"
-    yield "the charge", f"entry {_text(place['after']['seq'])}, {_code(place['after']['digest'])}"
-    if "entry" not in place:
-        yield "proof", "not in it: it was made without the ledger at hand"
+        return found | {"before it": entry("before"), "the charge": entry("after")}
+    return found | {"the charge": entry("after"), "proof": "not in it: it was made without the ledger at hand"}
 
 
-def _software(told: Any) -> Lines:
+def _software(told: Any) -> dict[str, Any]:
     made = told["software"]
     if made is None:
-        yield "software", "was not recorded"
-        return
-    yield "software", _text(f"{made['name']} {made['version']}")
-    yield "hash of its source", _code(made["source"])
-    yield "hash of the program", _code(told["program"]["hash"])
+        return {"software": "was not recorded"}
+    hashes = {"hash of its source": _code(made["source"]), "hash of the program": _code(told["program"]["hash"])}
+    return {"software": f"{made['name']} {made['version']}", **hashes}
 
 
-def _signed(public_key: str | None, signature: str | None) -> str:
+def _signed(signer: str | None, public_key: str | None, signature: str | None) -> str:
     how = (
-        "<p class=note>To check it: <code>tacit verify certificate.json --key issuer.pub</code>, on the JSON form.</p>"
+        "<p class=note>To check it: <code>tacit verify certificate.json --public-key issuer.pub</code>, on the JSON "
+        "form.</p>"
     )
-    if signature is None or public_key is None:
+    if signer is None:
         return "<p>There is none: no key was set where it was made.</p>" + how
-    lines = [("key", _code(_name(public_key))), ("signature", _code(signature)), ("public key", _code(public_key))]
+    lines = {"key": _code(signer), "signature": _code(signature), "public key": _code(public_key)}
     return (
         _facts(lines) + "<p class=note>A key that comes with a certificate proves nothing: get it elsewhere.</p>" + how
     )

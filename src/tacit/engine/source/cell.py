@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tacit.policy.kind import ColumnType
 
-__all__ = ["Caster", "proposed", "stored_type"]
+__all__ = ["STORED", "Caster", "proposed"]
 
 WHOLE = r"[+-]?[0-9]+(\.0*)?"
 NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
@@ -29,31 +29,17 @@ TIME = (
 ZONE = "^.{11,}([+-])([0-9]{2}):?([0-9]{2})?$"  # a time has at least 11 characters before its zone, a date has 10
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 PADDED = r"[+-]?0[0-9].*"  # a code such as 007, which is not the number 7
-CANDIDATES = (
-    ColumnType.INTEGER,
-    ColumnType.FLOAT,
-    ColumnType.DATE,
-    ColumnType.TIMESTAMP,
-    ColumnType.BOOLEAN,
-)
+CANDIDATES = (ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DATE, ColumnType.TIMESTAMP, ColumnType.BOOLEAN)
 EXACT = 2**53
-
-
-def stored_type(kind: ColumnType) -> pa.DataType:
-    """How a declared type is kept."""
-    match kind:
-        case ColumnType.INTEGER:
-            return pa.int64()
-        case ColumnType.DECIMAL | ColumnType.FLOAT:
-            return pa.float64()
-        case ColumnType.BOOLEAN:
-            return pa.bool_()
-        case ColumnType.DATE:
-            return pa.date32()
-        case ColumnType.TIMESTAMP:
-            return pa.timestamp("us")
-        case ColumnType.TEXT:
-            return pa.string()
+STORED = {  # how a declared type is kept
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.DECIMAL: pa.float64(),
+    ColumnType.FLOAT: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.TIMESTAMP: pa.timestamp("us"),
+    ColumnType.TEXT: pa.string(),
+}
 
 
 def _cell_sql(raw: str, kind: ColumnType) -> str:
@@ -94,7 +80,7 @@ class Caster:
     """Columns of text as the declared types. Columns go by their place: names may differ in capitals only."""
 
     def __init__(self, kinds: Mapping[str, ColumnType]) -> None:
-        self.schema = pa.schema([(name, stored_type(kind)) for name, kind in kinds.items()])
+        self.schema = pa.schema([(name, STORED[kind]) for name, kind in kinds.items()])
         self._connection = duckdb.connect(":memory:")
         self._connection.execute("SET TimeZone = 'UTC'")
         self._values = [f"{_cell_sql(f'c{place}', kind)} AS c{place}" for place, kind in enumerate(kinds.values())]

@@ -20,8 +20,9 @@ from typing import Any
 
 from tacit.base import SourceError
 from tacit.base.private_file import open_private, private_folder, write_private
-from tacit.engine.source.listing import Stamp, stamped
+from tacit.engine.source.listing import Stamp, hashed, present, settled, stamped
 from tacit.noise import SecureRng
+from tacit.policy.declaration import quoted
 from tacit.policy.source import is_url
 
 __all__ = ["CopiedFile", "Copies", "state_folder"]
@@ -62,7 +63,6 @@ class Copies:
 
     @property
     def files(self) -> Path:
-        """Where the copies are."""
         return self.folder / "copies"
 
     # --- what was read
@@ -79,7 +79,7 @@ class Copies:
         before = self._entry(place)
         if before is not None and before.stamp == entry.stamp:  # another reading of the same content
             entry = replace(entry, copies=tuple(dict.fromkeys((*before.copies, *entry.copies))))
-        self._write(place, json.dumps(asdict(entry)).encode())
+        self._write(place, asdict(entry))
         if before is not None:
             self._remove(set(before.copies) - set(entry.copies))
 
@@ -117,26 +117,56 @@ class Copies:
     # --- copies
 
     def copy(self, key: str) -> Path | None:
-        """The copy of this key, if it is there."""
         path = self.files / f"{key}.parquet"
         return path if path.is_file() else None
 
-    def make(self, write: Callable[[int], str]) -> str:
-        """A new copy: `write` fills a file and gives the key that follows from what it read. The key."""
-        temporary = self._temporary(self.files)
+    def of(
+        self,
+        file: Path,
+        key: Callable[[str], str],
+        write: Callable[[int], str | None],
+        header: Callable[[], str] = lambda: "",
+    ) -> Path:
+        """The copy of a file as it is now, made if it is not there; its key follows from the hash of its content.
+
+        `write` fills an open file and gives the hash of what it read, where it knows it; `header` gives that of the
+        line of names. SourceError if the file changes meanwhile.
+        """
+        stamp, known = present(file), self.entry(file)
+        settled(stamp)
+        content = known.content if known is not None and known.content else hashed(file)
+        found = self.files / f"{key(content)}.parquet"
+
+        def check(seen: str | None) -> None:
+            if seen not in (content, None) or stamped(file) != stamp:
+                raise SourceError(f"{quoted(file.name)}: changed while it was read: try again when nobody writes to it")
+
+        if not found.is_file():
+            self._make(found, lambda handle: check(write(handle)))  # which has a name only if it is of this content
+        entry = CopiedFile(path=str(file), stamp=stamp, content=content, header=header(), copies=(found.stem,))
+        check(None)
+        self.remember(entry)
+        return found
+
+    def _make(self, place: Path, write: Callable[[int], None]) -> None:
+        """A new file, all of it or nothing."""
+        temporary = self._temporary(place.parent)
         try:
             handle = open_private(temporary, os.O_RDWR | os.O_EXCL)
             try:
-                key = write(handle)
+                write(handle)
                 os.fsync(handle)
             finally:
                 os.close(handle)
-            temporary.replace(self.files / f"{key}.parquet")
-            _settle(self.files)
+            temporary.replace(place)
+            folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(folder)  # a name is on the disk only when its folder is
+            finally:
+                os.close(folder)
         finally:
             with suppress(OSError):
                 temporary.unlink()
-        return key
 
     def forget(self, paths: list[Path] | None = None, *, unused: bool = False) -> int:
         """Delete copies: those of these files, those of no file as it is now, or all of them. How many there were."""
@@ -175,25 +205,19 @@ class Copies:
             return {}
 
     def keep_types(self, path: Path, types: dict[str, str]) -> None:
-        content: dict[str, Any] = {"path": str(path), "types": types}
-        self._write(self.folder / "types" / f"{_named(path)}.json", json.dumps(content).encode())
+        self._write(self.folder / "types" / f"{_named(path)}.json", {"path": str(path), "types": types})
 
     # --- files
 
-    def _write(self, place: Path, content: bytes) -> None:
-        temporary = self._temporary(place.parent)
-        try:
-            with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_EXCL), "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(place)
-            _settle(place.parent)
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
+    def _write(self, place: Path, content: dict[str, Any]) -> None:
+        def fill(handle: int) -> None:
+            with os.fdopen(os.dup(handle), "wb") as file:
+                file.write(json.dumps(content).encode())
+
+        self._make(place, fill)
 
     def _temporary(self, folder: Path) -> Path:
+        """A new name in a folder, which is made if it is not there."""
         trouble = ""
         try:
             if not self.folder.exists():
@@ -210,12 +234,3 @@ class Copies:
 
 def _named(path: Path) -> str:
     return sha256(os.fsencode(path.resolve())).hexdigest()
-
-
-def _settle(folder: Path) -> None:
-    """A name is on the disk only when its folder is."""
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)

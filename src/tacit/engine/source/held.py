@@ -7,19 +7,27 @@
 | dates in milliseconds | what is beyond 32 bits of days |
 
 Times are kept in microseconds, or in nanoseconds if they are without a zone, decimals of more than 38 digits as
-doubles. What no question can use (lists, structures) is not kept: such a column is there, and empty.
+doubles. What no question can use (lists, structures) is not kept: such a column is there, and empty. Tables in memory
+become Arrow first, from pandas and polars, without a word of what is in them.
 """
+
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tacit.base import InputError, SourceError
+from tacit.engine.engine import opening
+from tacit.policy.declaration import quoted
 from tacit.policy.kind import understood
 
-__all__ = ["held", "held_table"]
+__all__ = ["arrow_schema", "arrow_table", "held", "held_table"]
 
 MICROSECONDS = {"s": 1_000_000, "ms": 1000}
+TROUBLE = "table {} in memory cannot be read as an Arrow table: give every column one type"
 DAY = 86_400_000
+Wholes = np.ndarray[tuple[int], np.dtype[Any]]
 
 
 def held_table(table: pa.Table) -> pa.Table:
@@ -60,16 +68,12 @@ def _chunk(array: pa.Array) -> pa.Array:
 
 def _text(array: pa.Array) -> pa.Array:
     """Text that is UTF-8; only where some is not, cells are looked at one by one."""
-    raw = array.cast(pa.large_binary()) if not pa.types.is_string_view(array.type) else _unviewed(array)
+    raw = (array.cast(pa.binary_view()) if pa.types.is_string_view(array.type) else array).cast(pa.large_binary())
     try:
         return raw.cast(pa.large_string())
     except pa.ArrowInvalid:
         pass
     return pa.array([None if cell is None else _decoded(cell) for cell in raw.to_pylist()], pa.large_string())
-
-
-def _unviewed(array: pa.Array) -> pa.Array:
-    return array.cast(pa.binary_view()).cast(pa.large_binary())
 
 
 def _decoded(cell: bytes) -> str | None:
@@ -87,26 +91,70 @@ def _times(array: pa.Array) -> pa.Array:
         return array  # which DuckDB has, and names nobody: in microseconds two people could be one
     values = _wholes(array)
     if unit == "ns":
-        return _masked(np.floor_divide(values, 1000), values != values, array, pa.int64()).cast(
-            pa.timestamp("us", zone)
-        )
-    most = (2**63 - 1) // MICROSECONDS[unit]
-    beyond = (values > most) | (values < -most)
-    return _masked(np.where(beyond, 0, values) * MICROSECONDS[unit], beyond, array, pa.int64()).cast(
-        pa.timestamp("us", zone)
-    )
+        micros, beyond = np.floor_divide(values, 1000), np.zeros(len(values), np.bool_)
+    else:
+        most = (2**63 - 1) // MICROSECONDS[unit]
+        beyond = (values > most) | (values < -most)
+        micros = np.where(beyond, 0, values) * MICROSECONDS[unit]
+    return _masked(micros, beyond, array, pa.int64()).cast(pa.timestamp("us", zone))
 
 
-def _wholes(array: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    found: np.ndarray[tuple[int], np.dtype[np.int64]] = (
-        array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    )
+def _wholes(array: pa.Array) -> Wholes:
+    found: Wholes = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     return found
 
 
-def _masked(
-    values: "np.ndarray[tuple[int], np.dtype[np.int64]]", gone: object, array: pa.Array, kind: pa.DataType
-) -> pa.Array:
+def _masked(values: Wholes, gone: object, array: pa.Array, kind: pa.DataType) -> pa.Array:
     """`values`, NULL where `gone` or where the array was."""
     missing = array.is_null().to_numpy(zero_copy_only=False) | gone
     return pa.array(values, kind, mask=missing)
+
+
+def arrow_table(source: Any, name: str = "data") -> pa.Table:
+    """A table with the same rows, all of whose values an engine can hold."""
+    return opening(TROUBLE.format(quoted(name)), lambda: held_table(_named(_arrow(source, name), name)))
+
+
+def arrow_schema(source: Any, name: str = "data") -> pa.Schema:
+    return opening(TROUBLE.format(quoted(name)), lambda: _named(_arrow(source, name), name).schema)
+
+
+def _named(table: pa.Table, name: str) -> pa.Table:
+    """The table, if names tell its columns apart."""
+    folded = [column.casefold() for column in table.column_names]
+    for place, column in enumerate(folded):
+        if not column or column in folded[:place]:
+            raise SourceError(
+                f"table {quoted(name)}: columns need names that differ in more than capitals, and number {place + 1} "
+                f"{'repeats one' if column else 'has none'}: rename it"
+            )
+    return table
+
+
+def _arrow(source: Any, name: str) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns"):
+        return _pandas(source, name)
+    if hasattr(source, "to_arrow"):
+        objects = [name for name, kind in dict(getattr(source, "schema", {})).items() if str(kind) == "Object"]
+        if objects:  # of polars: Arrow would be given addresses in memory
+            raise SourceError(f"table {quoted(name)}: column {quoted(objects[0])} holds objects: give it a type")
+        found = source.to_arrow()
+        if isinstance(found, pa.Table):
+            return found
+    raise InputError(
+        f"a table is a path, a (file, table), or a pyarrow, pandas or polars table, not {type(source).__name__}"
+    )
+
+
+def _pandas(frame: Any, name: str) -> pa.Table:
+    """Column by column, so that the one at fault can be named."""
+    arrays = []
+    for place, label in enumerate(frame.columns):
+        trouble = (
+            f"table {quoted(name)}: column {quoted(str(label))} holds values of more than one type, or of none that "
+            "Arrow has: give it a type, as in frame.astype({…})"
+        )
+        arrays.append(opening(trouble, lambda place=place: pa.Array.from_pandas(frame.iloc[:, place])))  # type: ignore[misc]
+    return pa.table(arrays, names=[str(label) for label in frame.columns])

@@ -7,13 +7,14 @@ passed over, as are files of other kinds; folders in it, and two kinds together,
 import os
 import time
 from dataclasses import astuple, dataclass
+from hashlib import file_digest
 from pathlib import Path
 
 from tacit.base import SourceError
-from tacit.engine.source.form import DELIMITERS
+from tacit.engine.source.text import DELIMITERS
 from tacit.policy.declaration import quoted
 
-__all__ = ["DATABASES", "PARQUET", "Listing", "Stamp", "listed", "settled", "stamped"]
+__all__ = ["DATABASES", "PARQUET", "Listing", "Stamp", "hashed", "listed", "present", "settled", "stamped"]
 
 DATABASES = (".duckdb", ".ddb", ".db")
 PARQUET = ".parquet"
@@ -54,6 +55,19 @@ def stamped(path: Path | int) -> Stamp | None:
     except OSError:
         return None
     return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def present(path: Path) -> Stamp:
+    """The state of a file now; SourceError if there is none."""
+    found = stamped(path)
+    if found is None:
+        raise SourceError(f"{quoted(path.name)}: there is no such file, or it may not be read")
+    return found
+
+
+def hashed(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def settled(stamp: Stamp) -> None:

@@ -7,7 +7,7 @@ a file can change how it is read while analysts ask.
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,17 +16,15 @@ import pyarrow.parquet as pq
 from tacit.base import SourceError
 from tacit.engine.engine import opening
 from tacit.engine.source.cell import Caster, proposed
-from tacit.engine.source.copies import CopiedFile, Copies
-from tacit.engine.source.form import TextForm
-from tacit.engine.source.listing import Stamp, settled, stamped
-from tacit.engine.source.text import Readable, TextReader
+from tacit.engine.source.copies import Copies
+from tacit.engine.source.listing import present
+from tacit.engine.source.text import Readable, TextForm, TextReader
 from tacit.policy.declaration import quoted
 from tacit.policy.kind import ColumnType
 
 __all__ = ["TextReading", "column_names", "propose_types"]
 
 VERSION = 1  # of what a copy holds: to be raised when a rule of reading changes
-BLOCK = 1 << 22
 Step = Callable[[int], None]
 """Is told how many bytes more were read."""
 
@@ -43,7 +41,7 @@ class TextReading:
     def key(self, content: str) -> str:
         """The name of a copy of this content, read like this."""
         kinds = None if self.kinds is None else [[name, str(kind)] for name, kind in self.kinds.items()]
-        plain = {"version": VERSION, "content": content, "form": self.form.plain(), "kinds": kinds}
+        plain = {"version": VERSION, "content": content, "form": asdict(self.form), "kinds": kinds}
         return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
     def current(self, files: Sequence[Path], copies: Copies) -> list[tuple[Path, str]] | None:
@@ -85,21 +83,13 @@ class TextReading:
             )
 
     def _one(self, file: Path, copies: Copies, step: Step) -> None:
-        stamp = _present(file)
-        settled(stamp)
-        content = _hashed(file)
-        key = self.key(content)
-        if copies.copy(key) is None:
-            made = copies.make(lambda handle: self._typed(file, handle, step))
-            if made != key:
-                raise _changed(file)
-        header = sha256(json.dumps(column_names(file, self.form)).encode()).hexdigest()
-        if stamped(file) != stamp:
-            raise _changed(file)
-        copies.remember(CopiedFile(path=str(file), stamp=stamp, content=content, header=header, copies=(key,)))
+        def header() -> str:
+            return sha256(json.dumps(column_names(file, self.form)).encode()).hexdigest()
+
+        copies.of(file, self.key, lambda handle: self._typed(file, handle, step), header)
 
     def _typed(self, file: Path, handle: int, step: Step) -> str:
-        """Write the typed copy to an open file; its key, by what was read."""
+        """Write the typed copy to an open file; the hash of what was read."""
         with file.open("rb") as raw, os.fdopen(os.dup(handle), "wb") as out:
             seen = _Seen(raw, step)
             reader = TextReader(seen, self.form, name=file.name)
@@ -114,7 +104,7 @@ class TextReading:
                         writer.write_table(table)
             finally:
                 caster.close()
-            return self.key(seen.hash.hexdigest())
+            return seen.hash.hexdigest()
 
 
 class _Seen:
@@ -137,7 +127,7 @@ def column_names(file: Path, form: TextForm) -> list[str]:
         with file.open("rb") as raw:
             return TextReader(raw, form, name=file.name).names
 
-    _present(file)
+    present(file)
     return list(form.header) if isinstance(form.header, tuple) else opening(f"{quoted(file.name)} cannot be read", read)
 
 
@@ -149,24 +139,5 @@ def propose_types(file: Path, form: TextForm, step: Step = lambda more: None) ->
             reader = TextReader(_Seen(raw, step), form, name=file.name)
             return proposed(reader.names, reader.batches(reader.names))
 
-    _present(file)
+    present(file)
     return opening(f"{quoted(file.name)} cannot be read", read)
-
-
-def _present(file: Path) -> Stamp:
-    found = stamped(file)
-    if found is None:
-        raise SourceError(f"{quoted(file.name)}: there is no such file, or it may not be read")
-    return found
-
-
-def _hashed(file: Path) -> str:
-    seen = sha256()
-    with file.open("rb") as raw:
-        while block := raw.read(BLOCK):
-            seen.update(block)
-    return seen.hexdigest()
-
-
-def _changed(file: Path) -> SourceError:
-    return SourceError(f"{quoted(file.name)}: changed while it was read: try again when nobody writes to it")

@@ -4,28 +4,33 @@ Spark lists files when a DataFrame is made and reads them by the lengths it saw 
 files gets a new DataFrame of exactly these, with the schema that was compared with every footer. Nothing is taken from
 the names of folders, nothing from statistics in footers, and a value that Spark cannot hold is NULL: timestamps and
 dates are read as the integers they are stored as, and made timestamps where they fit.
+
+Spark keeps the files of a catalog's table in mind too, so such a table is refreshed before each question and analysed
+anew, and its files are compared before and after. What is not made of files (another database, a Python data source) or
+calls somebody's functions cannot be seen through: such rows are copied once for the question, and a copy that is lost
+fails rather than being made a second time.
 """
 
+import json
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tacit.base import EngineError, PolicyError
 from tacit.engine.dialect import SPARK
-from tacit.engine.source.files import File, digest
-from tacit.engine.source.footer import StoredKind, columns_in, misfit
-from tacit.engine.source.hadoop import Hadoop, name_only
+from tacit.engine.source.hadoop import File, Hadoop, digest, name_only
+from tacit.engine.source.parquet import StoredKind, columns_in, misfit
+from tacit.engine.views.spark import SparkPlan, check_units
 from tacit.noise import SecureRng
 from tacit.policy.declaration import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType
 
-__all__ = ["ParquetTable", "SparkTable", "Views"]
+__all__ = ["CatalogTable", "ParquetTable", "Views"]
 
 Footers = dict[File, Mapping[str, StoredKind]]
 KEPT = 16  # views of earlier files, for questions that still run
@@ -38,22 +43,6 @@ INTEGERS = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bi
 STORED = {**INTEGERS, "bool": "boolean", "float": "float", "double": "double", "string": "string", "binary": "binary",
           "int96": "timestamp", "date": "int"}  # fmt: skip
 WIDEST = 38  # digits of a decimal
-
-
-class SparkTable(Protocol):
-    """One declared table."""
-
-    def columns(self) -> dict[str, str]:
-        """Names and types. Reads no rows."""
-        ...
-
-    def version(self) -> str:
-        """A text that differs whenever the rows may have; PolicyError if the data no longer is what was opened."""
-        ...
-
-    def reading(self, columns: Collection[str]) -> Any:
-        """A context in which a view has these columns of the rows as they are now; it fails if they change."""
-        ...
 
 
 class Views:
@@ -90,28 +79,29 @@ class ParquetTable:
         self._fitting()
 
     def columns(self) -> dict[str, str]:
+        """Names and types. Reads no rows."""
         kinds = {name: kind for columns in reversed(self._known.values()) for name, kind in columns.items()}
         return {name: _native(kind) for name, kind in kinds.items()}
 
     def version(self) -> str:
+        """A text that differs whenever the rows may have; PolicyError if the data no longer is what was opened."""
         return digest(self._fitting())
 
     @contextmanager
     def reading(self, columns: Collection[str]) -> Iterator[str]:
+        """A view with these columns of the rows as they are now; it fails in the end if they changed."""
         footers = self._fitting()
         yield self._view(footers)
-        self._check_same(footers)
+        self._hadoop.check_same(footers)
 
     def _listed(self) -> Footers:
         """The files of this moment, with the columns of each."""
         files, known = self._hadoop.files(self._place), self._known
         if not files:
             raise PolicyError(f"{quoted(self._place)}: there is no Parquet file in this folder")
-        self._known = {file: known[file] if file in known else self._footer(file) for file in files}
+        new = {file: columns_in(self._name(file), self._hadoop.tail(file)) for file in files if file not in known}
+        self._known = {file: _told_apart(new[file]) if file in new else known[file] for file in files}
         return self._known
-
-    def _footer(self, file: File) -> Mapping[str, StoredKind]:
-        return _told_apart(columns_in(self._name(file), self._hadoop.tail(file)))
 
     def _fitting(self) -> Footers:
         """The files of this moment, every one of which has the columns that there were when the table was opened."""
@@ -121,10 +111,6 @@ class ParquetTable:
             if problem is not None:
                 raise PolicyError(problem)
         return footers
-
-    def _check_same(self, files: Collection[File]) -> None:
-        if any(self._hadoop.again(file) != file for file in files):
-            raise EngineError
 
     def _check_folders(self, wanted: Collection[str], files: Collection[File]) -> None:
         parts = {part.partition("=")[0] for file in files for part in file.path.split("/")[:-1] if "=" in part}
@@ -146,17 +132,19 @@ class ParquetTable:
             if known.keys() == footers.keys():
                 return view
         view = self._views.add(self._frame(footers))
-        self._check_same(footers)  # Spark has seen the same files
+        self._hadoop.check_same(footers)  # Spark has seen the same files
         self._built.append((footers, view))
         if len(self._built) > KEPT:
             self._views.drop(self._built.popleft()[1])
         return view
 
     def _frame(self, footers: Footers) -> "DataFrame":
-        from pyspark.sql.types import StructField, StructType
+        from pyspark.sql.types import DataType, StructField, StructType
 
-        kinds = _agreed(footers)
-        schema = StructType([StructField(name, _type(kind)) for name, kind in kinds.items()])
+        first, *others = footers.values()
+        stored = {name: _stored(kind) for name, kind in first.items() if all(o.get(name) == kind for o in others)}
+        kinds = {name: first[name] for name, found in stored.items() if found is not None}  # which Spark can read
+        schema = StructType([StructField(name, DataType.fromDDL(stored[name] or "")) for name in kinds])
         reader = self._views.session.read.schema(schema).option("recursiveFileLookup", "true")
         reader = reader.option("tacit", digest(footers))  # Spark tells relations apart by their options: nobody's cache
         frame = reader.parquet(*(name_only(file.path) for file in footers))
@@ -166,26 +154,15 @@ class ParquetTable:
         return frame.selectExpr(*(f"{_value(raw, kind)} AS {raw}" for raw, kind in read.items()))
 
 
-def _agreed(footers: Footers) -> dict[str, StoredKind]:
-    """The columns that every file has, of one type that Spark can read."""
-    first, *others = footers.values()
-    return {
-        name: kind
-        for name, kind in first.items()
-        if _stored(kind) is not None and all(other.get(name) == kind for other in others)
-    }
-
-
 def _told_apart(columns: Mapping[str, StoredKind]) -> dict[str, StoredKind]:
     """Spark takes names that differ in case alone for one, and fails: such columns cannot be asked about."""
     spelled: dict[str, list[str]] = {}
     for name in columns:
         spelled.setdefault(name.lower(), []).append(name)
     return {
-        name: kind
-        if len(same := spelled[name.lower()]) == 1
-        else StoredKind(f"columns {' and '.join(map(quoted, same))}")
-        for name, kind in columns.items()
+        name: StoredKind(f"columns {' and '.join(map(quoted, same))}") if len(same) > 1 else columns[name]
+        for same in spelled.values()
+        for name in same
     }
 
 
@@ -196,12 +173,6 @@ def _stored(kind: StoredKind) -> str | None:
     if kind.name.startswith("decimal("):
         return kind.name if int(kind.name[8:].partition(",")[0]) <= WIDEST else None
     return STORED.get(kind.name)
-
-
-def _type(kind: StoredKind) -> "DataType":
-    from pyspark.sql.types import DataType
-
-    return DataType.fromDDL(_stored(kind) or "")
 
 
 def _native(kind: StoredKind) -> str:
@@ -229,3 +200,76 @@ def _value(raw: str, kind: StoredKind) -> str:
         inside = f"{raw} IS NOT NULL"
     made = f"timestamp_micros({micros})"
     return f"CASE WHEN {inside} THEN {made if kind.utc else f'CAST({made} AS TIMESTAMP_NTZ)'} END"
+
+
+class CatalogTable:
+    """A name in the catalog, as `table`, `schema.table` or `catalog.schema.table`.
+
+    Of a private one, `unit` is the column that names its unit, or None where each row is one.
+    """
+
+    def __init__(self, views: Views, hadoop: Hadoop, name: str, unit: str | None, *, is_private: bool) -> None:
+        self._views, self._hadoop = views, hadoop
+        self._unit, self._is_private = unit, is_private
+        self._name = SPARK.dotted(name)
+        self._footers: set[File] = set()
+        self._types: dict[str, str] = {}
+        self._look()
+
+    def columns(self) -> dict[str, str]:
+        return self._types
+
+    def version(self) -> str:
+        """A new text at each call: of a catalog's table no change can be seen cheaply."""
+        self._look()
+        return bytes(SecureRng().read(16)).hex()
+
+    @contextmanager
+    def reading(self, columns: Collection[str]) -> Iterator[str]:
+        frame, seen = self._look()
+        files = [self._hadoop.file(uri) for uri in frame.inputFiles()]
+        chosen = frame.selectExpr(*(SPARK.identifier(name) for name in columns) if columns else ("1 AS one",))
+        copy = None if seen.is_steady else chosen.localCheckpoint()
+        view = self._views.add(chosen if copy is None else copy)
+        try:
+            yield view
+            self._hadoop.check_same(files)
+        finally:
+            self._views.drop(view)
+            if copy is not None:
+                copy._jdf.queryExecution().analyzed().rdd().unpersist(False)
+
+    def _look(self) -> tuple["DataFrame", SparkPlan]:
+        """The rows as they are now, and what can be seen of how they are made."""
+        session = self._views.session
+        session.catalog.refreshTable(self._name)
+        frame = session.table(self._name)
+        plan: Any = frame._jdf.queryExecution().analyzed()
+        seen = SparkPlan(json.loads(plan.toJSON()))
+        problem = seen.problem(is_deterministic=bool(plan.deterministic()))
+        speculative = str(session.sparkContext.getConf().get("spark.speculation", "false")).lower() == "true"
+        if problem is None and not seen.is_steady and speculative:
+            problem = (
+                "it cannot be seen to be the same each time, so it is copied once for a question, and Spark may make "
+                "two copies that differ: set spark.speculation to false, or declare a Parquet table"
+            )
+        if problem is not None:
+            raise PolicyError(problem)
+        if self._is_private and "View" in seen.nodes and not seen.is_plain:
+            check_units(session, self._name, self._unit)
+        if "parquet" in seen.providers:
+            self._check_footers(frame)
+        self._types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+        return frame, seen
+
+    def _check_footers(self, frame: "DataFrame") -> None:
+        """Spark fails on a timestamp in milliseconds that is far off: one row would decide whether an answer comes."""
+        files = {self._hadoop.file(uri) for uri in frame.inputFiles() if uri.lower().endswith(".parquet")}
+        for file in files - self._footers:
+            kinds = columns_in(file.path.rpartition("/")[2], self._hadoop.tail(file)).values()
+            if any(kind.name == "timestamp[ms]" for kind in kinds):
+                raise PolicyError(
+                    "its files hold timestamps in milliseconds, some of which Spark fails on: declare the path of the "
+                    "files as the table's source, which reads those as NULL, or write them in microseconds"
+                )
+        self._footers = files

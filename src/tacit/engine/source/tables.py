@@ -9,6 +9,7 @@ import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +19,11 @@ from tacit.base import InputError, PolicyError, SourceError
 from tacit.engine.dialect import DUCKDB
 from tacit.engine.engine import opening
 from tacit.engine.source.copies import Copies
-from tacit.engine.source.form import TextForm
+from tacit.engine.source.held import arrow_table
 from tacit.engine.source.listing import Listing, listed, settled, stamped
-from tacit.engine.source.memory import arrow_table
 from tacit.engine.source.parquet import common_columns, held_copy
 from tacit.engine.source.reading import TextReading
+from tacit.engine.source.text import TextForm
 from tacit.engine.views.duckdb import is_steady
 from tacit.noise import SecureRng
 from tacit.policy import ColumnType, Table
@@ -32,6 +33,7 @@ __all__ = ["DatabaseSource", "DuckDBTables", "FileSource"]
 
 State = tuple[str, ...]
 TRIES = 3
+FOR_TEXT = ("delimiter", "quote", "header", "encoding", "null")  # what is declared of text alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class FileSource:
         """The columns that the data must have; None if nothing is declared."""
         if self.table is None:
             return None
-        return tuple(dict.fromkeys([*filter(None, [self.table.unit]), *self.table.columns]))
+        return tuple(dict.fromkeys([*filter(None, [self.table.unit_column]), *self.table.columns]))
 
     def reading(self, listing: Listing) -> TextReading:
         """How text is read: the unit and the columns that can be asked about, as the declared types."""
@@ -62,9 +64,9 @@ class FileSource:
             return TextReading(form=form, kinds=None)
         columns = self.table.columns
         kinds = {name: column.type for name, column in columns.items() if column.type and not column.hidden}
-        if self.table.unit is not None and self.table.unit not in kinds:
-            named = columns.get(self.table.unit)
-            kinds[self.table.unit] = (named.type if named else None) or ColumnType.TEXT
+        if self.table.unit_column is not None and self.table.unit_column not in kinds:
+            named = columns.get(self.table.unit_column)
+            kinds[self.table.unit_column] = (named.type if named else None) or ColumnType.TEXT
         return TextReading(form=form, kinds=kinds, declared=self.declared or ())
 
 
@@ -78,7 +80,7 @@ class DatabaseSource(NamedTuple):
 
 
 @dataclass
-class _Registered:
+class _OpenTable:
     """A table, the state of its data that the view was made for, and the version that goes with it."""
 
     source: Any
@@ -93,9 +95,9 @@ class DuckDBTables:
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self._connection, self._folder = connection, folder.resolve()
         self._lock = threading.RLock()
-        self._tables: dict[str, _Registered] = {}
+        self._tables: dict[str, _OpenTable] = {}
         self._attached: dict[Path, tuple[str, State]] = {}
-        self._count = 0
+        self._numbers = count()
         self.names: dict[str, str] = {}
 
     def add(self, name: str, source: Any) -> None:
@@ -106,7 +108,7 @@ class DuckDBTables:
         self.names[name] = f"memory.main.{DUCKDB.identifier(name)}"
         if isinstance(source, tuple):
             source = DatabaseSource(Path(source[0]), str(source[1]), *source[2:])
-        self._tables[name] = _Registered(source)
+        self._tables[name] = _OpenTable(source)
         self._renew(name)
 
     def version(self, tables: Collection[str]) -> str:
@@ -158,7 +160,12 @@ class DuckDBTables:
         elif isinstance(table.source, DatabaseSource):
             table.version = self._database(name, table, table.source, state)
         else:
-            self._memory(name, table)
+            with self._connection.cursor() as cursor:
+                cursor.register("tacit arriving", arrow_table(table.source, name))
+                # a copy: the caller's table may change later, and DuckDB's own is faster
+                cursor.execute(f'CREATE TABLE {self.names[name]} AS SELECT * FROM "tacit arriving"')
+                cursor.unregister("tacit arriving")
+            table.source, table.version = None, bytes(SecureRng().read(16)).hex()
         table.state = state
 
     def _state(self, name: str) -> State:
@@ -174,24 +181,11 @@ class DuckDBTables:
             return str(stamped(path)), str(stamped(path.with_name(path.name + ".wal")))
         return ("in memory",)
 
-    def _number(self) -> int:
-        """A new one each time."""
-        self._count += 1
-        return self._count - 1
-
     def _view(self, name: str, select: str) -> None:
         with self._connection.cursor() as cursor:
             cursor.execute(f"CREATE OR REPLACE VIEW {self.names[name]} AS {select}")
 
-    def _memory(self, name: str, table: _Registered) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.register("tacit arriving", arrow_table(table.source, name))
-            # a copy: the caller's table may change later, and DuckDB's own is faster
-            cursor.execute(f'CREATE TABLE {self.names[name]} AS SELECT * FROM "tacit arriving"')
-            cursor.unregister("tacit arriving")
-        table.source, table.version = None, bytes(SecureRng().read(16)).hex()
-
-    def _database(self, name: str, table: _Registered, source: DatabaseSource, state: State) -> str:
+    def _database(self, name: str, table: _OpenTable, source: DatabaseSource, state: State) -> str:
         """A table of a DuckDB file, attached in this state; a copy where its rows follow from their order."""
         path = source.path.resolve()
         table.allowed = [str(path), f"{path}.wal"]
@@ -200,10 +194,10 @@ class DuckDBTables:
             if before != state:
                 if alias:
                     cursor.execute(f"DETACH DATABASE IF EXISTS {DUCKDB.identifier(alias)}")
-                alias = f"file {self._number()}"
+                alias = f"file {next(self._numbers)}"
                 cursor.execute(f"ATTACH {DUCKDB.text(str(path))} AS {DUCKDB.identifier(alias)} (READ_ONLY)")
                 self._attached[path] = alias, state
-            inside = f"{DUCKDB.identifier(alias)}.{_dotted(source.name)}"
+            inside = f"{DUCKDB.identifier(alias)}.{DUCKDB.dotted(source.name, 'main')}"
             if not self._seen(cursor, name, source, alias):
                 copy = f"memory.main.{DUCKDB.identifier(f'tacit copy of {name}')}"
                 cursor.execute(f"CREATE OR REPLACE TABLE {copy} AS SELECT * FROM {inside}")
@@ -212,18 +206,17 @@ class DuckDBTables:
         return "\0".join((str(path), *state))
 
     def _seen(self, cursor: duckdb.DuckDBPyConnection, name: str, source: DatabaseSource, alias: str) -> bool:
-        *schema, inside = source.name.split(".")
+        schema, _, inside = source.name.rpartition(".")
+        schema = schema.rpartition(".")[2] or "main"
         try:
-            return is_steady(
-                cursor, alias, schema[-1] if schema else "main", inside, source.unit, is_private=source.is_private
-            )
+            return is_steady(cursor, alias, schema, inside, source.unit, is_private=source.is_private)
         except PolicyError as error:
             problems = error.problems
         raise PolicyError(*(f"table {quoted(name)}: {problem}" for problem in problems))
 
     # --- files
 
-    def _file(self, name: str, table: _Registered) -> str:
+    def _file(self, name: str, table: _OpenTable) -> str:
         source: FileSource = table.source
         real = source.path.resolve()
         listing = listed(real)
@@ -235,25 +228,21 @@ class DuckDBTables:
             raise SourceError(f"table {quoted(name)}: its source is at another place now: open a new session")
         if listing.text:
             return self._text(name, source, listing, copies)
-        self._plain(source)
-        files = listing.files
-        columns = common_columns(files, source.declared)
-        kept = columns if source.declared is None else [column for column in columns if column in source.declared]
-        if not all(self._sound(file, kept, copies) for file in files):
-            files = tuple(held_copy(file, columns, copies) for file in files)
-        self._view(name, f"SELECT {_listed(columns)} FROM {self._linked(files)}")
-        return "\0".join(f"{file}\0{stamped(file)}" for file in listing.files)
-
-    def _plain(self, source: FileSource) -> None:
-        """Nothing is declared of Parquet that is for text alone."""
-        words = ("delimiter", "quote", "header", "encoding", "null")
         usual = {item.name: item.default for item in fields(Table)}
-        given = [word for word in words if source.table and getattr(source.table, word) != usual[word]]
+        given = [word for word in FOR_TEXT if source.table and getattr(source.table, word) != usual[word]]
         if given and source.table is not None:
             raise PolicyError(
                 f"{source.table.place}: {given[0]} is for CSV and TSV files, and {quoted(source.path.name)} is none: "
                 "remove it"
             )
+        files = listing.files
+        columns = common_columns(files, source.declared)
+        kept = columns if source.declared is None else [column for column in columns if column in source.declared]
+        if not all(self._sound(file, kept, copies) for file in files):
+            files = tuple(held_copy(file, columns, copies) for file in files)
+        chosen = ", ".join(map(DUCKDB.identifier, columns))
+        self._view(name, f"SELECT {chosen} FROM {self._linked(files)}")
+        return "\0".join(f"{file}\0{stamped(file)}" for file in listing.files)
 
     def _text(self, name: str, source: FileSource, listing: Listing, copies: Copies) -> str:
         reading = source.reading(listing)
@@ -289,21 +278,11 @@ class DuckDBTables:
 
     def _linked(self, files: Sequence[Path]) -> str:
         """The table function that reads these files, each by a link with a name of no meaning."""
-        folder = self._folder / "links" / str(self._number())
+        folder = self._folder / "links" / str(next(self._numbers))
         folder.mkdir(parents=True)
-        links = []
-        for number, file in enumerate(files):
-            links.append(folder / f"{number}.parquet")
-            links[-1].symlink_to(file)
+        links = {folder / f"{number}.parquet": file for number, file in enumerate(files)}
+        for link, file in links.items():
+            link.symlink_to(file)
         listed_links = ", ".join(DUCKDB.text(str(link)) for link in links)
         # a footer's least and largest values leave NaN out, and DuckDB would decide comparisons by them for whole files
         return f"read_parquet([{listed_links}], can_have_nan = true, hive_partitioning = false, union_by_name = false)"
-
-
-def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(DUCKDB.identifier(column) for column in columns)
-
-
-def _dotted(name: str) -> str:
-    parts = name.split(".")
-    return ".".join(DUCKDB.identifier(part) for part in (parts if len(parts) > 1 else ["main", *parts]))

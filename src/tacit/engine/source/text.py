@@ -13,18 +13,50 @@ is no second parser. Messages name lines, counted as an editor does, and never w
 import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.base import SourceError
-from tacit.engine.source.form import TextForm
+from tacit.base import PolicyError, SourceError, cached_property
+from tacit.policy import Table
 from tacit.policy.declaration import quoted
 
-__all__ = ["Readable", "TextReader"]
+__all__ = ["DELIMITERS", "Readable", "TextForm", "TextReader"]
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextForm:
+    """`header` is True where the first line names the columns, else their names; `null` are the texts of no value."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    header: bool | tuple[str, ...] = True
+    encoding: str = "utf-8"
+    null: tuple[str, ...] = ("",)
+
+    @classmethod
+    def of(cls, path: Path, table: Table | None = None) -> "TextForm":
+        """What is declared of a table, with the delimiter that goes with the ending of its files."""
+        usual = DELIMITERS.get(path.suffix.lower(), ",")
+        if table is None:
+            return cls(delimiter=usual)
+        if table.delimiter is None and table.quote == usual:
+            raise PolicyError(
+                f"{table.place}: quote = {quoted(usual)} is the delimiter of {path.suffix} files too: declare delimiter"
+            )
+        return cls(
+            delimiter=table.delimiter or usual,
+            quote=table.quote,
+            header=table.header,
+            encoding=str(table.encoding.value),
+            null=table.null,
+        )
+
 
 BLOCK = 1 << 24  # bytes looked at together
 LONGEST = 1 << 26  # bytes of one line
@@ -79,11 +111,13 @@ class _Block:
     @cached_property
     def marks(self) -> Places:
         """Where cells end: delimiters and line feeds outside quotes."""
-        found = _where((self.bytes == self.delimiter) | (self.bytes == LF))
+        return self._outside(_where((self.bytes == self.delimiter) | (self.bytes == LF)))
+
+    def _outside(self, places: Places) -> Places:
         if not len(self.quotes):
-            return found
-        outside: Places = found[np.searchsorted(self.quotes, found) % 2 == 0]
-        return outside
+            return places
+        found: Places = places[np.searchsorted(self.quotes, places) % 2 == 0]
+        return found
 
     @cached_property
     def feeds(self) -> Places:
@@ -123,10 +157,7 @@ class _Block:
 
     def returns(self) -> Places:
         """CRs outside quotes that do not end a line."""
-        found = _where(self.bytes == CR)
-        if not len(found):
-            return found
-        outside: Places = found[np.searchsorted(self.quotes, found) % 2 == 0]
+        outside = self._outside(_where(self.bytes == CR))
         alone: Places = outside[self.bytes[np.minimum(outside + 1, len(self.bytes) - 1)] != LF]
         return alone
 
@@ -152,9 +183,8 @@ class TextReader:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows, with these columns as text, NULL where a cell says that there is no value."""
-        width = _Faults(
-            f"not {_count(len(self.names), 'cell')}, as the {'header' if self.form.header is True else 'names'}"
-        )
+        cells = "1 cell" if len(self.names) == 1 else f"{len(self.names)} cells"
+        width = _Faults(f"not {cells}, as the {'header' if self.form.header is True else 'names'}")
         while (block := self._lines()) is not None:
             self._check(block)
             counts = np.diff(block.feeds, prepend=-1)
@@ -176,15 +206,13 @@ class TextReader:
                 found = block.upto(0 if first else -1)
                 self._rest = self._rest[len(found.raw) :]
                 return found
-            if len(self._rest) > LONGEST:
-                raise self._endless(block)
-            more = next(self._blocks, b"")
+            more = b"" if len(self._rest) > LONGEST else next(self._blocks, b"")
             if more:
                 self._rest += more
             elif not self._rest:
                 return None
-            elif len(block.quotes) % 2:
-                raise self._endless(block)
+            elif len(self._rest) > LONGEST or len(block.quotes) % 2:
+                self._check_endless(block)
             else:
                 self._rest += b"\n"  # the last line may go without
 
@@ -217,34 +245,29 @@ class TextReader:
             for empty in self.form.null:
                 found = pc.if_else(pc.equal(found, empty), pa.scalar(None, pa.string()), found)
             arrays.append(found)
-        schema = pa.schema([(name, pa.string()) for name in columns])
-        rows = len(block.feeds)
-        return (
-            pa.record_batch(arrays, schema=schema) if columns else pa.record_batch([pa.nulls(rows)], names=["nothing"])
-        )
+        if not columns:
+            return pa.record_batch([pa.nulls(len(block.feeds))], names=["nothing"])
+        return pa.record_batch(arrays, schema=pa.schema([(name, pa.string()) for name in columns]))
 
     def _check(self, block: _Block) -> None:
         """Raise for the first rule that these lines break."""
-        self._refuse(
-            block,
-            block.misplaced(),
-            "a quote in the middle of a cell",
-            MISPLACED,
-        )
+        self._refuse(block, block.misplaced(), "a quote in the middle of a cell", MISPLACED)
         self._refuse(block, block.returns(), "a carriage return that does not end the line", "quote such cells")
         self._refuse(block, _where(block.bytes == 0), "a NUL byte", 'remove it, or declare encoding = "utf-16"')
+        wrong = np.array([], np.int64)
         try:
             str(block.raw, "utf-8")
         except UnicodeDecodeError as error:
-            place = error.start
-        else:
-            return
-        self._refuse(
-            block,
-            np.array([place]),
-            "bytes that are not UTF-8",
-            'save it as UTF-8, or declare encoding = "windows-1252"',
-        )
+            wrong = np.array([error.start])
+        remedy = 'save it as UTF-8, or declare encoding = "windows-1252"'
+        self._refuse(block, wrong, "bytes that are not UTF-8", remedy)
+
+    def _check_endless(self, block: _Block) -> None:
+        """Raise for what is wrong with lines that do not end."""
+        self._refuse(block, block.misplaced(), "a quote in the middle of a cell", MISPLACED)
+        is_open = len(block.quotes) % 2 == 1
+        what = "a quote that is never closed" if is_open else f"is longer than {LONGEST >> 20} MB"
+        self._refuse(block, block.quotes[-1:] if is_open else np.array([0]), what, "correct it, or declare the quote")
 
     def _refuse(self, block: _Block, places: Places, what: str, remedy: str) -> None:
         if len(places):
@@ -255,27 +278,10 @@ class TextReader:
     def _refusal(self, faults: _Faults, remedy: str) -> SourceError:
         return SourceError(f"{quoted(self.name)} cannot be read as a table: {faults}: {remedy}")
 
-    def _endless(self, block: _Block) -> SourceError:
-        """What is wrong with lines that do not end."""
-        misplaced = block.misplaced()
-        if len(misplaced):
-            faults = _Faults("a quote in the middle of a cell")
-            faults.add(np.unique(block.lines(misplaced)) + self._line)
-            return self._refusal(faults, MISPLACED)
-        faults = _Faults(
-            "a quote that is never closed" if len(block.quotes) % 2 else f"is longer than {LONGEST >> 20} MB"
-        )
-        faults.add(block.lines(block.quotes[-1:] if len(block.quotes) % 2 else np.array([0])) + self._line)
-        return self._refusal(faults, "correct it, or declare the quote")
-
 
 def _where(condition: Any) -> Places:
     found: Places = np.flatnonzero(condition)
     return found
-
-
-def _count(many: int, what: str) -> str:
-    return f"{many} {what}{'' if many == 1 else 's'}"
 
 
 def _sliced(raw: bytes, starts: Places, ends: Places) -> pa.Array:

@@ -20,6 +20,7 @@ __all__ = ["is_steady"]
 SERIES = {"generate_series", "range", "repeat", "repeat_row", "unnest"}  # tables out of nothing
 SEVERAL = (exp.AggFunc, exp.Window, exp.Distinct, exp.Limit, exp.Offset, exp.Group, exp.SetOperation)
 GENERATED = re.compile(r"GENERATED\s+ALWAYS\s+AS\s*\(", re.IGNORECASE)
+QUERY = re.compile(r"\s*(SELECT|FROM|WITH|VALUES|\()\b", re.IGNORECASE)
 REMEDY = "write the rows into a table of the file (CREATE TABLE … AS SELECT …) and declare that"
 
 
@@ -32,7 +33,7 @@ def is_steady(connection: Any, database: str, schema: str, name: str, unit: str 
     start = (schema.lower(), name.lower())
     file.relation(start)
     if is_private and start in file.views:
-        check_shape(file.view(start), unit, "duckdb", lambda parts: file.named(parts, schema), file.sums)
+        check_shape(file.view(start), unit, DUCKDB, lambda parts: file.named(parts, schema), file.sums)
     return file.is_steady
 
 
@@ -64,8 +65,7 @@ class _File:
                 self.macros.setdefault(name, []).append(definition)
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self.connection.execute(sql).fetchall()
-        return found
+        return list(self.connection.execute(sql).fetchall())
 
     def view(self, at: tuple[str, str]) -> View:
         """The query of a view, and its own names for its columns."""
@@ -133,11 +133,7 @@ class _File:
             if name in self.macros and ("macro", name) not in self.known:
                 self.known.add(("macro", name))
                 for definition in self.macros[name]:
-                    self.macro(definition, schema)
-
-    def macro(self, definition: str, schema: str) -> None:
-        is_query = re.match(r"\s*(SELECT|FROM|WITH|VALUES|\()\b", definition, re.IGNORECASE) is not None
-        self.query(definition if is_query else f"SELECT {definition}", schema)
+                    self.query(definition if QUERY.match(definition) else f"SELECT {definition}", schema)
 
 
 def _tokens(sql: str) -> list[Token]:

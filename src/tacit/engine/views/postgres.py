@@ -7,24 +7,24 @@ read once.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any
 
 from tacit.base import EngineError, PolicyError
 from tacit.engine.dialect import POSTGRES
-from tacit.engine.engine import Fetch
 from tacit.engine.relation import columns_of
-from tacit.engine.views.shape import View, check_shape
+from tacit.engine.result import Fetch
+from tacit.engine.views.shape import Name, View, check_shape
 from tacit.plan.node import Node
 from tacit.policy.declaration import quoted
 
 __all__ = ["PostgresViews", "Sight", "see"]
 
-T = TypeVar("T")
-Within = Callable[[Callable[[Fetch], Any]], Any]
-"""Does some work in a transaction of its own, given how to fetch."""
+Transaction = Callable[[], AbstractContextManager[Fetch]]
+"""A transaction of its own, and how to fetch in it."""
 
 OWN = 16384  # the first number of what people made themselves
 FUNCTION = re.compile(r":(?:funcid|opfuncid|aggfnoid|winfnoid|startInRangeFunc|endInRangeFunc) (\d+)")
@@ -76,7 +76,7 @@ class PostgresViews:
             raise PolicyError(*problems)
         return seen
 
-    def once(self, seen: Mapping[str, Sight], source: Node) -> tuple[dict[str, str], str]:
+    def _once(self, seen: Mapping[str, Sight], source: Node) -> tuple[dict[str, str], str]:
         """What tables are called in a statement, and what stands before it: a copy of each that is read once."""
         names, copies = dict(self._tables), list[str]()
         for name, columns in columns_of(source).items():
@@ -86,24 +86,22 @@ class PostgresViews:
                 copies.append(f"{copy} AS MATERIALIZED (SELECT {chosen or '1 AS one'} FROM {self._tables[name]})")
         return names, f"WITH {', '.join(copies)} SELECT * FROM (" if copies else ""
 
-    def reading(self, within: Within, source: Node, work: Callable[[Mapping[str, str], Fetch], T]) -> T:
-        """`work` in a transaction, given what each table is called and how to fetch; an error if a definition changed.
+    @contextmanager
+    def reading(self, transaction: Transaction, source: Node) -> Iterator[tuple[dict[str, str], Callable[[str], str]]]:
+        """In a transaction: what each table is called, and what makes a statement whole. It fails in the end if a
+        definition changed.
 
         The second look is in a transaction of its own: statements are planned by the definitions of their moment, while
         a look at the catalogue has the snapshot's.
         """
         read = [name for name in columns_of(source) if name in self._tables]
-
-        def whole(fetch: Fetch) -> tuple[dict[str, Sight], T]:
+        with transaction() as fetch:
             seen = self.see(fetch, read)
-            names, before = self.once(seen, source)
-            return seen, work(names, lambda sql: fetch(f"{before}{sql}) AS answer" if before else sql))
-
-        found: T
-        seen, found = within(whole)
-        if within(lambda fetch: self.see(fetch, read)) != seen:
-            raise EngineError
-        return found
+            names, before = self._once(seen, source)
+            yield names, lambda sql: f"{before}{sql}) AS answer" if before else sql
+        with transaction() as fetch:
+            if self.see(fetch, read) != seen:
+                raise EngineError
 
 
 @dataclass
@@ -212,19 +210,14 @@ class _Look:
     def check_shape(self, start: int, unit: str | None) -> None:
         if start not in self.views:
             return
-        listed = ", ".join(map(str, self.views))
         rows = self.ask(
             "SELECT c.oid::bigint, pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c "
-            f"WHERE c.oid IN ({listed})"
+            f"WHERE c.oid IN ({', '.join(map(str, self.views))})"
         )
-        queries = {int(number): View(sql=sql.strip().removesuffix(";")) for number, sql in rows}
-        named = {self.views[number]: query for number, query in queries.items()}
-        check_shape(queries[start], unit, "postgres", lambda parts: _found(named, parts), self.sums)
-
-
-def _found(named: "dict[tuple[str, str], View]", parts: Collection[str]) -> View | None:
-    *schema, name = parts
-    return named.get((schema[-1] if schema else "pg_catalog", name))
+        named: dict[Name, View] = {self.views[int(n)]: View(sql=sql.strip().removesuffix(";")) for n, sql in rows}
+        check_shape(
+            named[self.views[start]], unit, POSTGRES, lambda parts: named.get(("pg_catalog", *parts)[-2:]), self.sums
+        )
 
 
 def _volatile(name: str) -> str:

@@ -3,7 +3,8 @@
 A view may pick rows and columns, cast and compute, join, and put together. What looks at several rows at once (groups,
 windows, DISTINCT ON) must keep within one unit: the unit, or the columns it is made of, are among the keys. Limits,
 samples, recursion and places in a file keep within nothing. The table that names the unit is joined to itself by the
-unit alone. Other joins are let through: whether another table is about people cannot be seen here.
+unit alone; where the unit cannot be followed to a table, or each row is a unit, no table is joined to itself at all.
+Other joins are let through: whether another table is about people cannot be seen here.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -15,21 +16,18 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tacit.base import PolicyError
+from tacit.engine.dialect import Dialect
 from tacit.policy.declaration import quoted
 
-__all__ = ["Definition", "View", "check_shape"]
+__all__ = ["Definition", "Name", "View", "check_shape"]
 
 REMEDY = (
     "rows of one unit would then depend on another's: let the view pick, cast and join, or group by its unit; write "
     "anything else into a table first, and declare a unit for that"
 )
 DEEPEST = 40
+LOST = ""  # a unit that cannot be followed to the columns of a table; None where rows are not the unit's at all
 WHOLE = ("limit", "offset", "fetch", "sample", "match", "pivots", "connect", "into")
-PLACES: dict[str, frozenset[str]] = {
-    "duckdb": frozenset({"rowid"}),
-    "postgres": frozenset({"ctid", "xmin", "xmax", "cmin", "cmax"}),
-    "spark": frozenset(),  # what there is can be seen in the plan
-}
 SETS = ("grouping_sets", "cube", "rollup", "totals")
 
 
@@ -41,30 +39,30 @@ class View:
     columns: tuple[str, ...] = ()
 
 
-Definition = Callable[[tuple[str, ...]], View | None]
+Name = tuple[str, ...]
+Definition = Callable[[Name], View | None]
 """The view behind a name in parts, such as (schema, view); None for a table."""
 
 
-def check_shape(view: View, unit: str | None, dialect: str, definition: Definition, sums: Collection[str]) -> None:
+def check_shape(view: View, unit: str | None, dialect: Dialect, definition: Definition, sums: Collection[str]) -> None:
     """PolicyError if rows of a view whose units `unit` names, or whose rows are units, can depend on several units.
 
     `sums` are the names of functions that look at several rows.
     """
     shape = _Shape(dialect=dialect, definition=definition, sums=frozenset(name.lower() for name in sums))
-    shape.view(view, unit)
+    shape.view(view, unit or LOST)
     for loose in shape.loose:
         if any(_same_table(loose, table) for table in shape.tied):
-            raise PolicyError(
-                f"it joins {quoted('.'.join(loose))} to itself by something else than the unit, and {REMEDY}"
-            )
+            raise _joined(loose)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Unit:
     """What names the unit in one SELECT: an expression, columns that are equal to it in every row, and columns that are
-    equal to it or, where an outer join found nothing, NULL."""
+    equal to it or, where an outer join found nothing, NULL. `is_star` if it is among those of a bare star."""
 
     value: exp.Expr | None = None
+    is_star: bool = False
     same: tuple[exp.Column, ...] = ()
     matched: tuple[exp.Column, ...] = ()
 
@@ -80,31 +78,30 @@ class _Unit:
             return False
         given = list(keys)
         made_of = list(self.value.find_all(exp.Column))
-        if any(_equal(self.value, key) for key in given) or any(_equal(s, key) for s in self.same for key in given):
+        if any(_equal(one, key) for one in (self.value, *self.same) for key in given):
             return True
         return bool(made_of) and all(any(_equal(column, key) for key in given) for column in made_of)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Shape:
-    dialect: str
+    dialect: Dialect
     definition: Definition
     sums: frozenset[str]
     named: Mapping[str, exp.Expr] = field(default_factory=dict)  # WITH
     depth: int = 0
-    tied: set[tuple[str, ...]] = field(default_factory=set)  # tables whose rows are those of the unit
-    loose: set[tuple[str, ...]] = field(default_factory=set)  # and others
+    tied: set[Name] = field(default_factory=set)  # tables whose rows are those of the unit
+    loose: set[Name] = field(default_factory=set)  # and others
 
     def view(self, view: View, unit: str | None) -> None:
         try:
-            query = sqlglot.parse_one(view.sql, dialect=self.dialect)
+            query = sqlglot.parse_one(view.sql, dialect=self.dialect.name)
         except SqlglotError:
             query = exp.Command()
         if not isinstance(query, exp.Query) or self.depth > DEEPEST:
             raise PolicyError(f"its definition cannot be read, and {REMEDY}")
         if view.columns and unit is not None:
-            place = [name.lower() for name in view.columns].index(unit.lower()) if unit in view.columns else -1
-            unit = _name_at(query, place)
+            unit = _renamed(query, list(view.columns), unit, otherwise=LOST)
         changed(self, named={}, depth=self.depth + 1).query(query, unit, _Unit())
 
     def query(self, query: exp.Expr, unit: str | None, outer: _Unit) -> None:
@@ -112,23 +109,15 @@ class _Shape:
             self._check_whole(query)
             query = query.this
         self._check_whole(query)
-        shape = self._with(query)
+        shape = changed(self, named={**self.named, **{each.alias.lower(): each for each in _with(query)}})
         if isinstance(query, exp.SetOperation):
             place = _place_of(query, unit)
             for side in (query.left, query.right):
-                shape.query(side, _name_at(side, place) if place >= 0 else unit, outer)
+                shape.query(side, (_name_at(side, place) or LOST) if place >= 0 else unit, outer)
         elif isinstance(query, exp.Select):
             shape._select(query, unit, outer)
         elif not isinstance(query, exp.Values | exp.Table):
             raise PolicyError(f"its definition cannot be read, and {REMEDY}")
-
-    def _with(self, query: exp.Expr) -> "_Shape":
-        found = query.args.get("with_") or query.args.get("with")
-        if found is None:
-            return self
-        if found.args.get("recursive"):
-            raise PolicyError(f"it is recursive, and {REMEDY}")
-        return changed(self, named={**self.named, **{each.alias.lower(): each for each in found.expressions}})
 
     def _check_whole(self, query: exp.Expr) -> None:
         for name in WHOLE:
@@ -140,22 +129,38 @@ class _Shape:
         is_tied = any(_equal(side, column) for pair in _equals(query) for side in pair for column in outer.columns)
         self._check_groups(query, who, is_tied=is_tied)
         self._check_places(query)
-        for source in _sources(query):
-            self._source(source, who)
-        for inner in _inner(query):
-            self.query(inner, _asked_for(inner, who), who)
+        lost = LOST if unit is not None and not who.columns else None
+        before: list[tuple[exp.Expr, set[Name]]] = []
+        sources = [(each, True) for each in _sources(query)]
+        for part, is_source in [*sources, *((each, False) for each in _inner(query))]:
+            below = changed(self, tied=set(), loose=set())
+            if is_source:
+                below._source(part, who, lost)
+            else:
+                below.query(part, _asked_for(part, who) if lost is None else lost, who)
+            read = below.tied | below.loose
+            for other, names in before:
+                twice = [name for name in read if any(_same_table(name, each) for each in names)]
+                is_unsure = who.is_star and is_source and not _same_unit(query, who, other, part)
+                if twice and (lost is not None or is_unsure):
+                    raise _joined(min(twice))
+            before.append((part, read))
+            self.tied.update(below.tied)
+            self.loose.update(below.loose)
 
     def _check_places(self, query: exp.Select) -> None:
         """Where a row stands follows from the rows before it."""
         if any(str(join.args.get("method")).upper() == "POSITIONAL" for join in query.args.get("joins") or ()):
             raise PolicyError(f"it joins rows by their position, and {REMEDY}")
         for part in _parts(query):
-            if isinstance(part, exp.Column | exp.Pseudocolumn) and part.name.lower() in PLACES[self.dialect]:
+            if isinstance(part, exp.Column | exp.Pseudocolumn) and part.name.lower() in self.dialect.places:
                 raise PolicyError(f"it uses {quoted(part.name)}, the place of a row in its table, and {REMEDY}")
 
     def _check_groups(self, query: exp.Select, who: _Unit, *, is_tied: bool) -> None:
         group = query.args.get("group")
-        keys = _keys(query, group) if group is not None else []
+        keys = [] if group is None else _resolved(query, group.expressions)
+        if group is not None and group.args.get("all"):  # whatever is shown and not summed
+            keys = [shown.unalias() for shown in query.expressions if not shown.find(exp.AggFunc)]
         if group is not None and any(group.args.get(name) for name in SETS):
             raise PolicyError(f"it groups by several sets of columns, and {REMEDY}")
         if (group is not None or any(self._is_sum(part) for part in _parts(query))) and not (
@@ -185,9 +190,9 @@ class _Shape:
             above = above.parent
         return not isinstance(above, exp.Window)
 
-    def _source(self, source: exp.Expr, who: _Unit) -> None:
+    def _source(self, source: exp.Expr, who: _Unit, lost: str | None) -> None:
         alias = source.alias_or_name.lower()
-        inside = next((column.name for column in who.columns if column.table.lower() in ("", alias)), None)
+        inside = next((column.name for column in who.columns if column.table.lower() in ("", alias)), lost)
         if isinstance(source, exp.Lateral):
             source = source.this
         if isinstance(source, exp.Subquery):
@@ -205,11 +210,13 @@ class _Shape:
             below = changed(self, named={name: q for name, q in self.named.items() if q is not known})
             below.query(known.this, _renamed(known.this, names, inside), _Unit())
             return
-        view = self.definition(parts) if isinstance(table.this, exp.Identifier) else None
+        if not isinstance(table.this, exp.Identifier):
+            return  # a function
+        view = self.definition(parts)
         if view is not None:
             self.view(view, inside)
-        elif isinstance(table.this, exp.Identifier):
-            (self.loose if inside is None else self.tied).add(tuple(part.lower() for part in parts))
+        else:
+            (self.tied if inside else self.loose).add(tuple(part.lower() for part in parts))
 
 
 def _asked_for(inner: exp.Expr, who: _Unit) -> str | None:
@@ -220,7 +227,17 @@ def _asked_for(inner: exp.Expr, who: _Unit) -> str | None:
     return _name_at(inner, 0) if any(_equal(asking.this, column) for column in who.columns) else None
 
 
-def _same_table(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+def _joined(table: Name) -> PolicyError:
+    return PolicyError(f"it joins {quoted('.'.join(table))} to itself by something else than the unit, and {REMEDY}")
+
+
+def _same_unit(query: exp.Select, who: _Unit, one: exp.Expr, two: exp.Expr) -> bool:
+    """Whether the columns of two sources that the unit's name stands for are equal."""
+    columns = [exp.column(str(who.value and who.value.name), table=source.alias_or_name) for source in (one, two)]
+    return columns[1] in _closed(columns[:1], _equals(query))
+
+
+def _same_table(one: Name, two: Name) -> bool:
     """Whether two names may be one table's; either may leave out the schema."""
     shared = min(len(one), len(two))
     return one[-shared:] == two[-shared:]
@@ -228,19 +245,24 @@ def _same_table(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
 
 def _parts(query: exp.Select) -> Iterator[exp.Expr]:
     """Everything in a SELECT but what is inside another."""
-    yield from (
-        part for part in query.walk(prune=lambda at: at is not query and isinstance(at, exp.Query | exp.Subquery))
-    )
+    return query.walk(prune=lambda at: at is not query and isinstance(at, exp.Query | exp.Subquery))
 
 
 def _inner(query: exp.Select) -> Iterator[exp.Expr]:
     """SELECTs inside its expressions."""
-    sources = [id(source.this if isinstance(source, exp.Lateral) else source) for source in _sources(query)]
-    found = query.args.get("with_") or query.args.get("with")
-    skipped = {*sources, *(id(each.this) for each in (found.expressions if found is not None else ()))}
+    sources = [source.this if isinstance(source, exp.Lateral) else source for source in _sources(query)]
+    skipped = {id(each) for each in (query, *sources, *(named.this for named in _with(query)))}
     for part in _parts(query):
-        if part is not query and isinstance(part, exp.Query | exp.Subquery) and id(part) not in skipped:
+        if isinstance(part, exp.Query | exp.Subquery) and id(part) not in skipped:
             yield part
+
+
+def _with(query: exp.Expr) -> list[exp.Expr]:
+    """What WITH names."""
+    found = query.args.get("with_") or query.args.get("with")
+    if found is not None and found.args.get("recursive"):
+        raise PolicyError(f"it is recursive, and {REMEDY}")
+    return [] if found is None else list(found.expressions)
 
 
 def _sources(query: exp.Select) -> Iterator[exp.Expr]:
@@ -286,16 +308,19 @@ def _equals(query: exp.Select, *, outer: bool = False) -> list[Pair]:
 
 def _unit_in(query: exp.Select, unit: str | None, outer: _Unit) -> _Unit:
     value: exp.Expr | None = None
-    for shown in query.expressions if unit is not None else ():
+    is_star = False
+    for shown in query.expressions if unit else ():
         if shown.alias_or_name.lower() == str(unit).lower() and not shown.is_star:
-            value = shown.unalias()
+            value, is_star = shown.unalias(), False
         elif shown.is_star and value is None:
             value = exp.column(str(unit), table=shown.table if isinstance(shown, exp.Column) else None)
+            is_star = not isinstance(shown, exp.Column)
     starts = [*([value] if isinstance(value, exp.Column) else []), *outer.columns]
     same = _closed(starts, _equals(query))
     if value is None and same:
         value = same[0]
-    return _Unit(value=value, same=tuple(same), matched=tuple(_closed(starts, _equals(query, outer=True))))
+    matched = _closed(starts, _equals(query, outer=True))
+    return _Unit(value=value, is_star=is_star, same=tuple(same), matched=tuple(matched))
 
 
 def _closed(starts: list[exp.Column], pairs: list[Pair]) -> list[exp.Column]:
@@ -306,12 +331,6 @@ def _closed(starts: list[exp.Column], pairs: list[Pair]) -> list[exp.Column]:
             if isinstance(two, exp.Column) and two not in found and any(_equal(one, x) for x in (*starts, *found)):
                 found.append(two)
     return found
-
-
-def _keys(query: exp.Select, group: exp.Expr) -> list[exp.Expr]:
-    if group.args.get("all"):  # GROUP BY ALL: whatever is shown and not summed
-        return [shown.unalias() for shown in query.expressions if not shown.find(exp.AggFunc)]
-    return _resolved(query, group.expressions)
 
 
 def _resolved(query: exp.Select, keys: Iterable[exp.Expr]) -> list[exp.Expr]:
@@ -327,10 +346,15 @@ def _resolved(query: exp.Select, keys: Iterable[exp.Expr]) -> list[exp.Expr]:
     return found
 
 
-def _name_at(query: exp.Expr, place: int) -> str | None:
-    while not isinstance(query, exp.Select) and query.this is not None and isinstance(query.this, exp.Expr):
+def _shown(query: exp.Expr) -> list[exp.Expr]:
+    """What the first SELECT of a query shows."""
+    while not isinstance(query, exp.Select) and isinstance(query.this, exp.Expr):
         query = query.this
-    shown = query.expressions if isinstance(query, exp.Select) else []
+    return query.expressions if isinstance(query, exp.Select) else []
+
+
+def _name_at(query: exp.Expr, place: int) -> str | None:
+    shown = _shown(query)
     if not 0 <= place < len(shown) or any(each.is_star for each in shown[: place + 1]):
         return None
     return shown[place].alias_or_name or None
@@ -338,19 +362,19 @@ def _name_at(query: exp.Expr, place: int) -> str | None:
 
 def _place_of(query: exp.Expr, unit: str | None) -> int:
     """Where a set operation shows the unit, by the names of its first part; -1 where it cannot be told."""
-    while not isinstance(query, exp.Select) and isinstance(query.this, exp.Expr):
-        query = query.this
-    shown = query.expressions if isinstance(query, exp.Select) else []
+    shown = _shown(query)
     names = [each.alias_or_name.lower() for each in shown]
-    if unit is None or unit.lower() not in names or any(each.is_star for each in shown):
+    if not unit or unit.lower() not in names or any(each.is_star for each in shown):
         return -1
     return names.index(unit.lower())
 
 
-def _renamed(query: exp.Expr, names: list[str], unit: str | None) -> str | None:
-    """A column of `(query) AS t (names)` by its name in the query."""
+def _renamed(query: exp.Expr, names: list[str], unit: str | None, *, otherwise: str | None = None) -> str | None:
+    """A column of `(query) AS t (names)` by its name in the query; `otherwise` one that has no other name."""
     folded = [name.lower() for name in names]
-    return _name_at(query, folded.index(unit.lower())) if unit is not None and unit.lower() in folded else unit
+    if not unit or unit.lower() not in folded:
+        return unit if otherwise is None else otherwise
+    return _name_at(query, folded.index(unit.lower())) or LOST
 
 
 def _equal(one: exp.Expr, two: exp.Expr) -> bool:

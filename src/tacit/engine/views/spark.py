@@ -8,7 +8,7 @@ from typing import Any
 from tacit.engine.dialect import SPARK
 from tacit.engine.views.shape import View, check_shape
 
-__all__ = ["Seen", "check_units"]
+__all__ = ["SparkPlan", "check_units"]
 
 FILES = ("parquet", "orc", "avro")
 TEXTS = ("csv", "json", "text", "xml")
@@ -27,7 +27,7 @@ MADE_FRESH = "write the rows into a table (CREATE TABLE … USING parquet AS SEL
 
 
 @dataclass
-class Seen:
+class SparkPlan:
     """A plan, as Spark writes it in JSON."""
 
     plan: Any
@@ -93,8 +93,13 @@ class Seen:
 def check_units(session: Any, name: str, unit: str | None) -> None:
     """PolicyError if rows of a private view can depend on several units. `name` is quoted."""
     view, space = _definition(session, name)
+
+    def behind(parts: tuple[str, ...]) -> View | None:
+        named = ".".join(SPARK.identifier(part) for part in parts)
+        return _definition(session, f"{space}.{named}" if len(parts) == 1 and space else named)[0]
+
     if view is not None:
-        check_shape(view, unit, "spark", lambda parts: _definition(session, _qualified(parts, space))[0], ())
+        check_shape(view, unit, SPARK, behind, ())
 
 
 def _definition(session: Any, name: str) -> tuple[View | None, str]:
@@ -108,11 +113,6 @@ def _definition(session: Any, name: str) -> tuple[View | None, str]:
     shown = tuple(re.findall(r"`([^`]*)`", said.get("View Query Output Columns") or ""))
     query = View(sql=said.get("View Text") or "", columns=() if own == shown else own)
     return query, said.get("View Catalog and Namespace") or ""
-
-
-def _qualified(parts: tuple[str, ...], space: str) -> str:
-    name = ".".join(SPARK.identifier(part) for part in parts)
-    return f"{space}.{name}" if len(parts) == 1 and space else name
 
 
 def _nodes(plan: Any) -> Iterator[Mapping[str, Any]]:

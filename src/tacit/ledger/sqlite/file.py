@@ -1,12 +1,15 @@
-"""The file of an open ledger, the log and the marks beside it: are they the ones that were opened, as they were left?
+"""The file of an open ledger, and the log, the marks and the lock beside it.
 
-SQLite does not look. If somebody removes the log, or puts other files in their place, it goes on writing into what
-nobody will ever read again.
+Are they the ones that were opened, as they were left? SQLite does not look. If somebody removes the log, or puts other
+files in their place, it goes on writing into what nobody will ever read again.
 """
 
+import _thread
+import fcntl
 import os
 import sqlite3
 import struct
+import threading
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,19 +25,9 @@ from tacit.ledger.charge import Execute
 from tacit.policy.account import DATASET, analyst_holder
 
 __all__ = [
-    "ADVICE",
-    "PATIENCE",
-    "SETTINGS",
-    "OpenFile",
-    "Watermark",
-    "check",
-    "connection",
-    "failure",
-    "heads_of",
-    "nothing_missing",
-    "rows_of",
-    "still_there",
-]
+    "ADVICE", "PATIENCE", "SETTINGS", "OpenFile", "Turnstile", "Watermark", "check", "connection", "failure",
+    "heads_of", "nothing_missing", "rows_of", "still_there",
+]  # fmt: skip
 
 ADVICE = (
     "Entries may have been lost, and with them privacy that was spent. Put the newest copy of the ledger back, with "
@@ -61,21 +54,21 @@ class _Raw(sqlite3.Connection):
         pass
 
 
-def connection(path: Path, mode: str) -> sqlite3.Connection:
+def connection(path: Path, mode: str, *, patience: float = PATIENCE) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
         factory=_Raw,
         isolation_level=None,
         check_same_thread=False,
-        timeout=PATIENCE,
+        timeout=patience,
         cached_statements=256,
     )
 
 
 def rows_of(raw: sqlite3.Connection) -> Execute:
     """How `charge.py` asks this connection."""
-    return lambda statement, values: raw.execute(statement, values).fetchall()
+    return lambda statements: [raw.execute(text, values).fetchall() for text, values in statements]
 
 
 class OpenFile:
@@ -127,8 +120,6 @@ def _written(file: os.stat_result) -> bytes:
 HEADS = "SELECT id, people, seq, head FROM tacit_accounts"
 TAIL = "SELECT seq, time, body, digest FROM tacit_entries WHERE account = :account ORDER BY seq DESC LIMIT 2"
 AT = "SELECT digest FROM tacit_entries WHERE account = :account AND seq = :seq"
-
-
 NEWEST = """SELECT a.id, a.people, a.seq, a.head, e.digest FROM tacit_accounts a
 LEFT JOIN tacit_entries e ON e.account = a.id AND e.seq = a.seq"""
 COUNTED = "SELECT people, seq, (SELECT count(*) FROM tacit_entries e WHERE e.account = a.id) FROM tacit_accounts a"
@@ -295,8 +286,7 @@ class Watermark:
 
     def write(self, number: int, seq: int, digest: bytes) -> None:
         """Note an entry that was committed. A failure only lets the note lag."""
-        content = RECORD.pack(number, seq, digest)
-        os.pwrite(self._file, content + sha256(content).digest()[:16], number * SIZE)
+        os.pwrite(self._file, _sealed(RECORD.pack(number, seq, digest)), number * SIZE)
 
     def rewrite(self, ledger: str, heads: dict[int, tuple[int, bytes]]) -> None:
         """Begin anew with these entries, durably."""
@@ -308,3 +298,74 @@ class Watermark:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+NOTE = 64  # bytes
+
+
+class Turnstile:
+    """One process at a time, by a lock of the operating system: the kernel keeps its queue, and lets it go when its
+    holder dies. Not to be used across a fork: close it before, open another after.
+    """
+
+    def __init__(self, path: Path, *, mode: int = FILE) -> None:
+        self._file = open_private(path, os.O_RDWR, mode=mode)
+
+    def enter(self, patience: float) -> bool:
+        """Wait for our turn, but not longer than so many seconds. After False, close this and open another."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _Porter(os.dup(self._file)).wait(patience)
+        return True
+
+    def leave(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def note(self, text: bytes) -> None:
+        """Leave a word for whoever has the next turn, in place of the one before."""
+        os.pwrite(self._file, text.ljust(NOTE), 0)
+
+    def noted(self) -> bytes:
+        return os.pread(self._file, NOTE, 0).rstrip()
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+class _Porter:
+    """A thread that waits in the kernel's queue, so that whoever sent it can give up: that wait has no end itself."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file  # shares its lock with the file it was copied from
+        self._decision = threading.Lock()
+        self._given_up = False
+        self._entered = threading.Lock()
+        self._entered.acquire()
+        _thread.start_new_thread(self._stand, ())  # threading.Thread would wait for the thread to start: twice the time
+
+    def wait(self, patience: float) -> bool:
+        try:
+            if self._entered.acquire(timeout=patience):
+                return True
+        except BaseException:
+            self._give_up()
+            raise
+        return not self._give_up()
+
+    def _give_up(self) -> bool:
+        """Whether that was in time: the porter may have got the turn at this very moment."""
+        with self._decision:
+            self._given_up = not self._entered.acquire(blocking=False)
+            return self._given_up
+
+    def _stand(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            with self._decision:
+                if self._given_up:
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
+                else:
+                    self._entered.release()
+        finally:
+            os.close(self._file)

@@ -9,15 +9,16 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import quote
+from typing import TypeVar
 
 from tacit.base import CorruptLedger
-from tacit.ledger.charge import read_account, read_balances, standing_of
+from tacit.ledger.charge import read_account, standing_of
 from tacit.ledger.receipt import Standing
-from tacit.ledger.sqlite.file import rows_of
+from tacit.ledger.sqlite.file import connection, rows_of
 
 __all__ = ["QuickReader"]
 
+T = TypeVar("T")
 ANSWERED = (
     "SELECT 1 FROM tacit_answers JOIN tacit_accounts ON tacit_accounts.id = tacit_answers.account "
     "WHERE people = ? AND scope IN (?, ?) AND program = ? AND version = ? LIMIT 1"
@@ -38,43 +39,32 @@ class QuickReader:
 
     def standing(self, people: str, holders: Sequence[str], clock: Callable[[], int]) -> Standing | None:
         """The account with these balances; None if that cannot be told in this way."""
-        try:
-            with self._lock:
-                if not self._may:
-                    return None
-                raw = self._raw if self._raw is not None else self._open()
-                raw.execute("BEGIN")
-                try:
-                    row = read_account(rows_of(raw), "people = ?", people)
-                    if row is None:
-                        return None
-                    held = read_balances(rows_of(raw), row.id, holders)
-                finally:
-                    raw.execute("COMMIT")
-            return standing_of(row, held, max(clock(), row.time))
-        except (sqlite3.Error, CorruptLedger, ValueError):
-            return None  # the long way says what is wrong
+
+        def read(raw: sqlite3.Connection) -> Standing | None:
+            found = read_account(rows_of(raw), people, holders)
+            return None if found is None else standing_of(*found, max(clock(), found[0].time))
+
+        return self._look(read)
 
     def answered(self, people: str, scopes: tuple[str, str], program: str, version: str) -> bool | None:
         """Whether an answer to this program on this version of the data is stored; None if that cannot be told."""
-        try:
-            with self._lock:
-                if not self._may:
-                    return None
-                raw = self._raw if self._raw is not None else self._open()
-                return raw.execute(ANSWERED, (people, *scopes, program, version)).fetchone() is not None
-        except sqlite3.Error:
-            return None  # the long way says what is wrong
+        values = (people, *scopes, program, version)
+        return self._look(lambda raw: raw.execute(ANSWERED, values).fetchone() is not None)
 
-    def _open(self) -> sqlite3.Connection:
-        self._raw = sqlite3.connect(
-            f"file:{quote(str(self._path))}?mode=ro",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=0.05,
-        )
-        return self._raw
+    def _look(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What is found in one state of the book; None if anything is wrong, which the long way says."""
+        with suppress(sqlite3.Error, CorruptLedger, ValueError), self._lock:
+            if not self._may:
+                return None
+            if self._raw is None:
+                self._raw = connection(self._path, "ro", patience=0.05)
+            raw = self._raw
+            raw.execute("BEGIN")
+            try:
+                return work(raw)
+            finally:
+                raw.execute("COMMIT")
+        return None
 
     def close(self) -> None:
         with self._lock, suppress(sqlite3.Error):

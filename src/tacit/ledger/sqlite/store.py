@@ -26,12 +26,14 @@ from tacit.base import CorruptLedger, LedgerError, TacitError
 from tacit.base.private_file import FILE, open_private
 from tacit.ledger.charge import ChargeEntry, ChargeOrder, charge
 from tacit.ledger.migrate import migrate
+from tacit.ledger.queue import Queue, QueuedWork
 from tacit.ledger.receipt import Standing
 from tacit.ledger.sqlite.file import (
     ADVICE,
     PATIENCE,
     SETTINGS,
     OpenFile,
+    Turnstile,
     Watermark,
     check,
     connection,
@@ -42,7 +44,6 @@ from tacit.ledger.sqlite.file import (
     still_there,
 )
 from tacit.ledger.sqlite.quick import QuickReader
-from tacit.ledger.sqlite.turn import Queue, QueuedWork, Turnstile
 from tacit.ledger.store import Page
 
 __all__ = ["SqliteStore"]
@@ -194,9 +195,10 @@ class SqliteStore:
         """Do one ask; a refusal leaves no trace and does not touch the others."""
         if isinstance(ask.what, ChargeOrder):
             try:
-                ask.value = charge(rows_of(raw), ask.what, clock=self._clock, seen=self._known, heads=heads)
+                (answer,) = charge(rows_of(raw), [ask.what], clock=self._clock, seen=self._known, heads=heads)
+                ask.answer(answer)
             except TacitError as refusal:  # always before the first write
-                ask.error = refusal
+                ask.answer(refusal)
             return
         seen = ChainMap(heads, self._known)
         page = Page(self._core, ledger=self.ledger, clock=lambda _: self._clock(), locks=False, seen=seen)

@@ -6,34 +6,34 @@ theirs does not exist for them. A policy is read again when its file changes, an
 
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from copy import copy
 from dataclasses import dataclass, replace
-from logging import WARNING
 from math import ceil
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Unpack
 
 from tacit.base import Denied, InputError, PolicyError, TacitError
-from tacit.desk import ChargeKey
-from tacit.engine import Limits, Stopped, Watch
-from tacit.ledger import Standing
+from tacit.desk import IdempotencyKey
+from tacit.engine import Limits, Stopped, Watch, open_engine
+from tacit.ledger import Ledger, Standing
 from tacit.loss import Cost
-from tacit.policy import Policy
+from tacit.policy import Analyst, Policy, Table
 from tacit.policy.account import DATASET, analyst_holder, group_holder
-from tacit.server.ask.dataset import OpenDataset, catalog_of, holder_of, known_to, read_quietly
+from tacit.policy.decide import askable_tables
+from tacit.policy.privacy import ANYBODY
+from tacit.policy.read import PolicyFile, quietly
 from tacit.server.ask.running import RunningQuestions
 from tacit.server.auth.people import Identity
 from tacit.server.curate.sources import Folder
 from tacit.server.db import Unavailable
-from tacit.server.ops.log import event
 from tacit.session import Quote, Session, TableRelease
-from tacit.sql import lower, parse
-from tacit.sql.expect import columns_of
+from tacit.sql import Catalog, lower, parse
 from tacit.sql.job import Query
 from tacit.sql.offer import OfferTerms
 
-__all__ = ["Cancelled", "Datasets", "NoDataset", "PricedQuestion"]
+__all__ = ["Cancelled", "Datasets", "NoDataset", "OpenDataset", "PricedQuestion", "read_quietly", "tables_of"]
 
 PATIENCE = 10.0  # seconds that closing waits for questions to stop
 AT_ONCE = 4  # questions of one dataset
@@ -45,6 +45,84 @@ class NoDataset(Denied):
 
 class Cancelled(TacitError):  # noqa: N818 - says what is the case, as Denied does
     """The question was stopped. What was charged for it stays charged."""
+
+
+class OpenDataset:
+    """One policy with everything it names open. Sessions of any analyst are cheap: they share all of it."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self.file, self._catalogs = read_quietly(path), dict[frozenset[str], Catalog]()
+        with ExitStack() as opened:
+            self.ledger = opened.enter_context(closing(Ledger.open(self.policy.ledger())))
+            self.engine = opened.enter_context(closing(open_engine(self.policy, limits=limits)))
+            self._session = Session(self.policy, "nobody", ledger=self.ledger, engine=self.engine)
+            opened.pop_all()  # all of it works: it stays open
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+    @property
+    def policy(self) -> Policy:
+        return self.file.policy
+
+    def renewed(self, file: PolicyFile) -> "OpenDataset":
+        """The same places under the rules as they are now."""
+        fresh = copy(self)
+        fresh.file, fresh._catalogs = file, {}
+        fresh._session = Session(file.policy, "nobody", ledger=self.ledger, engine=self.engine)
+        return fresh
+
+    def catalog(self, who: Identity) -> Catalog:
+        """What names in this person's questions can mean: those of what is not theirs mean nothing."""
+        place = frozenset(tables_of(self.policy, who))
+        if place not in self._catalogs:
+            self._catalogs.setdefault(place, Catalog.from_policy(known_to(who, self.policy)))
+        return self._catalogs[place]
+
+    def session(self, who: Identity) -> Session:
+        """A session of this person. It owns nothing, so nobody has to close it."""
+        return self._session.for_analyst(who.name, self.catalog(who))
+
+    def close(self) -> None:
+        self.engine.close()
+        self.ledger.close()
+
+
+def read_quietly(path: Path) -> PolicyFile:
+    with quietly():
+        return PolicyFile.read(path)
+
+
+def holder_of(policy: Policy, name: str) -> Analyst | None:
+    """What the policy says of an analyst, if they may ask at all."""
+    return policy.analysts.get(name) or policy.analysts.get(ANYBODY)
+
+
+def tables_of(policy: Policy, who: Identity) -> set[str]:
+    """The tables that somebody may know: whoever is no analyst all of them, an analyst those they may ask."""
+    if who.role != "analyst":
+        return set(policy.tables)
+    holder = holder_of(policy, who.name)
+    return set() if holder is None else askable_tables(policy, holder)
+
+
+def known_to(who: Identity, policy: Policy) -> Policy:
+    """The policy without places and hidden columns; for an analyst, without tables and limits of others too."""
+    own, tables = tables_of(policy, who), dict[str, Table]()
+    for name, table in policy.tables.items():
+        if name in own:
+            columns = {key: column for key, column in table.columns.items() if not column.hidden}
+            tables[name] = replace(table, source=None, columns=columns)
+    analysts, groups = dict(policy.analysts), dict(policy.groups)
+    if who.role == "analyst":
+        holder = holder_of(policy, who.name)
+        analysts = {} if holder is None else {who.name: replace(holder, tables=None)}
+        names = () if holder is None else holder.groups
+        groups = {name: replace(policy.groups[name], tables=None) for name in names}
+    dataset = replace(policy.dataset, source=None, ledger="tacit.ledger")
+    with quietly():
+        return replace(policy, dataset=dataset, tables=tables, analysts=analysts, groups=groups, file="", folder=None)
 
 
 @dataclass(frozen=True)
@@ -62,9 +140,9 @@ class PricedQuestion:
         """What it costs, the error to expect, and what would be left. Free; nothing is looked at."""
         return self.session.quote(self.job)
 
-    def key(self) -> ChargeKey:
+    def key(self) -> IdempotencyKey:
         """The name of the charge that it would make now, for whoever wants to ask it again under it."""
-        return self.session.key(self.job)
+        return self.session.idempotency_key(self.job)
 
 
 class Datasets:
@@ -135,30 +213,19 @@ class Datasets:
         with self._lock:
             return {name: opened.policy for name, opened in self._opened.items()}
 
-    def every(self) -> list[tuple[str, OpenDataset | None]]:
+    def every(self) -> dict[str, OpenDataset | None]:
         """Every dataset by name; None where its rules cannot be read now."""
-        found: list[tuple[str, OpenDataset | None]] = []
-        for name in sorted(self._opened):
-            try:
-                found.append((name, self._current(name)))
-            except Unavailable:
-                found.append((name, None))
+        found: dict[str, OpenDataset | None] = dict.fromkeys(sorted(self._opened))
+        for name in found:
+            with suppress(Unavailable):
+                found[name] = self._current(name)
         return found
 
     def _notice(self) -> None:
-        """Take in what was declared since. One that cannot be read or opened is left out until it changes."""
-        if not self._folder.changed():
-            return
-        with self._lock:
-            there = {opened.path for opened in self._opened.values()}
-            for path in self._folder.files():
-                if path in there:
-                    continue
-                try:
-                    self._take(path)
-                except Exception as error:  # whatever is wrong with it, the others are served
-                    self._folder.broken(path)
-                    event("policy left out", level=WARNING, file=path.name, error=type(error).__name__)
+        """Take in what was declared since."""
+        if self._folder.changed():
+            with self._lock:
+                self._folder.notice("policy", self._take, {opened.path for opened in self._opened.values()})
 
     # --- what there is
 
@@ -215,25 +282,8 @@ class Datasets:
         """A question of this person's, planned and priced once. Free; nothing is looked at."""
         _may_ask(who)
         opened = self.find(who, dataset)
-        session = opened.session(who.name, catalog_of(who, opened.policy))
+        session = opened.session(who)
         return PricedQuestion(who, sql, terms, opened, session, session.job(sql, **terms))
-
-    def quote(self, who: Identity, dataset: str, sql: str, **terms: Unpack[OfferTerms]) -> Quote:
-        """What `ask` would cost and how well it would be answered. Free; nothing is looked at."""
-        return self.question(who, dataset, sql, **terms).quote()
-
-    def ask(
-        self,
-        who: Identity,
-        dataset: str,
-        sql: str,
-        *,
-        key: str | None = None,
-        watch: Watch | None = None,
-        **terms: Unpack[OfferTerms],
-    ) -> TableRelease:
-        """The answer to a question, after it is paid for."""
-        return self.answer(self.question(who, dataset, sql, **terms), key=key, watch=watch)
 
     def answer(self, question: PricedQuestion, *, key: str | None = None, watch: Watch | None = None) -> TableRelease:
         """The answer, after it is paid for, under the rules as they are now. `watch` can stop it, and is told how far
@@ -248,7 +298,7 @@ class Datasets:
         try:
             if not watch.stopped:
                 with self._inside(who, name, question.sql, watch):
-                    release = question.session.spend(question.job, key=key, watch=watch)
+                    release = question.session.spend(question.job, idempotency_key=key, watch=watch)
         except Stopped:
             pass
         finally:
@@ -282,23 +332,14 @@ class Datasets:
         """Names and types of the answer's columns, from the plan: nothing runs and nothing is charged. A list's type
         ends in `[]`."""
         _may_ask(who)
-        question = lower(parse(sql), catalog_of(who, self.find(who, dataset).policy))
-        return list(columns_of(question))
+        return list(lower(parse(sql), self.find(who, dataset).catalog(who)).columns)
 
     # --- what was spent
 
     def left(self, who: Identity, dataset: str) -> Cost:
         """What this person may still spend; `Denied` if the policy lets them spend nothing."""
         _may_ask(who)
-        opened = self.find(who, dataset)
-        return opened.session(who.name, catalog_of(who, opened.policy)).left()
-
-    def standing(self, who: Identity, dataset: str) -> Standing:
-        """The whole account, for those who watch over it."""
-        if who.role == "analyst":
-            raise Denied("only curators and auditors see what others spent")
-        opened = self.find(who, dataset)
-        return opened.ledger.standing(opened.policy.dataset.identity)
+        return self.find(who, dataset).session(who).left()
 
     def budget(self, who: Identity, dataset: str) -> Standing:
         """The account, with the balances that bind this person; curators and auditors see all of them.

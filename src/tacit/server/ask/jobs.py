@@ -26,7 +26,7 @@ from tacit.server.auth.people import Identity
 from tacit.server.auth.tokens import short_name
 from tacit.server.db import State, jobs, locked, now
 from tacit.server.http.guard import asking
-from tacit.server.problem import HttpProblem, problem_of
+from tacit.server.problem import FAULT, HttpProblem, problem_of
 
 __all__ = ["Jobs", "QuestionPool", "QueuedQuestion"]
 
@@ -36,12 +36,6 @@ OFTEN = 0.5  # seconds between looks at what others cancelled
 BEAT = 5_000_000  # µs between two signs of life
 LOST = 60_000_000  # µs without one, after which a worker of another machine is taken for dead
 LOCK = 0x7AC1_7001  # while jobs are counted
-BROKEN = {
-    "type": "urn:tacit:problem:internal",
-    "title": "The service failed",
-    "status": 500,
-    "detail": "ask again with the same Idempotency-Key, which is never charged twice: this is a fault of the service",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +51,16 @@ class QueuedQuestion:
     key: str | None = None  # names the charge
     share: float | None = None
 
+    def json(self) -> dict[str, Any]:
+        told = {"idempotency_key": self.key, "key": self.key, "progress": self.share, "problem": self.problem}
+        told["release"] = None if self.release is None else f"/v1/releases/{self.release}"
+        known = {name: value for name, value in told.items() if value is not None}
+        return {"id": self.id, "dataset": self.dataset, "state": self.state, "created": self.created, **known}
+
 
 class Jobs:
-    """The jobs of this worker, and sight of all others. `at_once` jobs run at a time in all workers together; `tells`
-    says whether progress is told."""
+    """The jobs of this worker, and sight of all others. `at_once` of them run in all workers together; `tells` says
+    whether progress is told."""
 
     _here: ClassVar[set[str]] = set()  # names of this very process
 
@@ -69,11 +69,9 @@ class Jobs:
         self.process = f"{socket.gethostname()}:{os.getpid()}:{short_name()}"
         self._here.add(self.process)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="tacit-job")
-        self._watches: dict[str, Watch] = {}
-        self._running: set[Future[None]] = set()
-        self._lock = threading.Lock()
+        self._watches, self._running = dict[str, Watch](), set[Future[None]]()
+        self._lock, self._closing = threading.Lock(), threading.Event()
         self._listener: threading.Thread | None = None
-        self._closing = threading.Event()
 
     def start(self, who: Identity, dataset: str, work: Callable[[Watch], str], *, key: str | None = None) -> str:
         """Take a question; `work` answers it under `key` and names the release. The job's name."""
@@ -96,8 +94,8 @@ class Jobs:
 
     def _open(self, connection: Connection, which: ColumnElement[bool]) -> int:
         """How many of these jobs a worker that lives has. Call it `locked`, so that the number is still so."""
-        rows = connection.execute(select(jobs.c.process, jobs.c.seen, jobs.c.created).where(which)).all()
-        return sum(not self._lost(process, seen, created) for process, seen, created in rows)
+        rows = connection.execute(select(jobs.c.process, jobs.c.seen, jobs.c.created).where(which))
+        return sum(not self._lost(*row) for row in rows)
 
     def _listen(self) -> None:
         """While something runs here: say so, and stop what was cancelled in another worker, which can only write it
@@ -109,10 +107,10 @@ class Jobs:
                 if not mine:
                     self._listener = None
                     return
-            gone = select(jobs.c.id).where(jobs.c.process == self.process, jobs.c.state == "cancelled")
-            with suppress(TacitError), self.state.reading() as connection:
-                for name in connection.execute(gone.where(jobs.c.id.in_(list(mine)))).scalars():
-                    mine[name].stop()
+            gone = select(jobs.c.id).where(jobs.c.id.in_(list(mine)), jobs.c.state == "cancelled")
+            with suppress(TacitError):
+                for row in self.state.look(gone):
+                    mine[row.id].stop()
             if now() - told > BEAT:
                 with suppress(TacitError), self.state.writing() as connection:
                     for name, watch in mine.items():
@@ -122,10 +120,16 @@ class Jobs:
 
     def _run(self, name: str, watch: Watch, work: Callable[[Watch], str]) -> None:
         try:
-            if self._begun(name, watch):
-                self._move(name, OPEN, **self._outcome(watch, work))
-        except TacitError:
-            pass  # the database is away: the job will look lost, and the same key finds the answer
+            with suppress(TacitError):  # the database is away: it will look lost, and the same key finds the answer
+                if self._begun(name, watch):
+                    try:
+                        outcome = {"state": "done", "release": work(watch)}
+                    except Cancelled:
+                        outcome = {"state": "cancelled"}
+                    except Exception as error:
+                        problem = problem_of(error if isinstance(error, TacitError) else FAULT)
+                        outcome = {"state": "failed", "problem": json.dumps(problem)}
+                    self._move(name, **outcome)
         finally:
             with self._lock:
                 self._watches.pop(name, None)
@@ -141,26 +145,13 @@ class Jobs:
             self._closing.wait(OFTEN)
         return False
 
-    def _outcome(self, watch: Watch, work: Callable[[Watch], str]) -> dict[str, Any]:
-        try:
-            return {"state": "done", "release": work(watch)}
-        except Cancelled:
-            return {"state": "cancelled"}
-        except TacitError as error:
-            return {"state": "failed", "problem": json.dumps(problem_of(error))}
-        except Exception:
-            return {"state": "failed", "problem": json.dumps(BROKEN)}
-
-    def _move(self, name: str, before: tuple[str, ...], **values: Any) -> bool:
-        """Change a job that is in one of these states; whether it was."""
-        with self.state.writing() as connection:
-            found = connection.execute(update(jobs).where(jobs.c.id == name, jobs.c.state.in_(before)).values(**values))
-            return bool(found.rowcount)
+    def _move(self, name: str, **values: Any) -> None:
+        """Change a job that has not ended."""
+        self.state.change(update(jobs).where(jobs.c.id == name, jobs.c.state.in_(OPEN)).values(**values))
 
     def find(self, who: Identity, name: str) -> QueuedQuestion:
         """A job of this person's own."""
-        with self.state.reading() as connection:
-            row = connection.execute(select(jobs).where(jobs.c.id == name, jobs.c.owner == who.name)).one_or_none()
+        row = self.state.find(select(jobs).where(jobs.c.id == name, jobs.c.owner == who.name))
         if row is None:
             raise HttpProblem(404, "no-job", "There is no such job", "you have no job with this id")
         return self._seen(row)
@@ -168,13 +159,12 @@ class Jobs:
     def listed(self, who: Identity, *, limit: int = 100) -> list[QueuedQuestion]:
         """This person's newest jobs."""
         query = select(jobs).where(jobs.c.owner == who.name).order_by(jobs.c.number.desc()).limit(limit)
-        with self.state.reading() as connection:
-            return [self._seen(row) for row in connection.execute(query)]
+        return [self._seen(row) for row in self.state.look(query)]
 
     def cancel(self, who: Identity, name: str) -> QueuedQuestion:
         """Stop a job that is not done. Nothing is given back."""
         self.find(who, name)
-        self._move(name, OPEN, state="cancelled")
+        self._move(name, state="cancelled")
         watch = self._watches.get(name)
         if watch is not None:
             watch.stop()
@@ -184,35 +174,25 @@ class Jobs:
         watch = self._watches.get(row.id)
         share = row.share if watch is None or watch.share is None else watch.share
         state = "lost" if row.state in OPEN and self._lost(row.process, row.seen, row.created) else row.state
-        return QueuedQuestion(
-            id=row.id,
-            dataset=row.dataset,
-            state=state,
-            created=row.created,
-            release=row.release,
-            problem=None if row.problem is None else json.loads(row.problem),
-            key=row.key,
-            share=share if self.tells and state in (*OPEN, "lost") else None,
-        )
+        known = {name: row._mapping[name] for name in ("id", "dataset", "created", "release", "key")}
+        problem = None if row.problem is None else json.loads(row.problem)
+        told = share if self.tells and state in (*OPEN, "lost") else None
+        return QueuedQuestion(**known, state=state, problem=problem, share=told)
 
     def _lost(self, process: str, seen: int | None, created: int) -> bool:
         """Whether the worker that had a job is gone: its process is not on this machine any more, or it was silent for
         long. One that comes back is counted again."""
-        return self._gone(process) or (seen or created) < now() - LOST
-
-    def _gone(self, process: str) -> bool:
         host, pid, _ = process.rsplit(":", 2)
-        if host != socket.gethostname() or process in self._here:
-            return False
-        if int(pid) == os.getpid():
-            return True  # it had our number before us
-        try:
-            os.kill(int(pid), 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
-        return False
+        if host == socket.gethostname() and process not in self._here:
+            if int(pid) == os.getpid():
+                return True  # it had our number before us
+            try:
+                os.kill(int(pid), 0)
+            except ProcessLookupError:
+                return True
+            except OSError:
+                pass  # we may not ask
+        return (seen or created) < now() - LOST
 
     def close(self, grace: float) -> None:
         """Take nothing new, wait for what runs, then stop it. What was not begun was not charged."""
@@ -224,12 +204,11 @@ class Jobs:
             watch.stop()
         self._pool.shutdown(wait=True)
         self._closing.set()
-        listener = self._listener
-        if listener is not None:
+        if (listener := self._listener) is not None:
             listener.join()
-        with suppress(TacitError), self.state.writing() as connection:
+        with suppress(TacitError):
             mine = (jobs.c.process == self.process) & jobs.c.state.in_(OPEN)
-            connection.execute(update(jobs).where(mine).values(state="cancelled"))
+            self.state.change(update(jobs).where(mine).values(state="cancelled"))
 
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Table, Text, delete, insert, select, update
 
@@ -47,15 +48,17 @@ class RunningQuestion:
     since: int
     watch: Watch | None = field(default=None, compare=False, repr=False)
 
+    def json(self) -> dict[str, Any]:
+        return {"id": self.id, "owner": self.owner, "sql": self.sql, "since": self.since}
+
 
 class RunningQuestions:
     """Those of this worker, and sight of all others."""
 
     def __init__(self, state: State) -> None:
         self._state, self._process = state, short_name()
-        self._lock = threading.Lock()
+        self._lock, self._closing = threading.Lock(), threading.Event()
         self._mine: dict[str, RunningQuestion] = {}
-        self._closing = threading.Event()
         self._listener: threading.Thread | None = None
 
     @contextmanager
@@ -77,13 +80,12 @@ class RunningQuestions:
         """What runs in any worker, of one dataset or of all, the oldest first."""
         with self._lock:
             found = [each for each in self._mine.values() if dataset in (None, each.dataset)]
-        query = select(questions).where(questions.c.process != self._process, questions.c.seen > now() - LOST)
-        query = query if dataset is None else query.where(questions.c.dataset == dataset)
-        with self._state.reading() as connection:
-            found += [
-                RunningQuestion(id=row.id, dataset=row.dataset, owner=row.owner, sql=row.sql, since=row.since)
-                for row in connection.execute(query)
-            ]
+        q = questions.c
+        query = select(q.id, q.dataset, q.owner, q.sql, q.since).where(
+            q.process != self._process, q.seen > now() - LOST
+        )
+        query = query if dataset is None else query.where(q.dataset == dataset)
+        found += [RunningQuestion(**row._mapping) for row in self._state.look(query)]
         return sorted(found, key=lambda each: each.since)
 
     def stop(self, dataset: str | None, name: str) -> RunningQuestion | None:
@@ -92,8 +94,7 @@ class RunningQuestions:
         if found is not None and found.watch is not None:
             found.watch.stop()
         elif found is not None:
-            with self._state.writing() as connection:
-                connection.execute(update(questions).where(questions.c.id == name).values(stop=True))
+            self._state.change(update(questions).where(questions.c.id == name).values(stop=True))
         return found
 
     def _listen(self) -> None:
@@ -109,11 +110,16 @@ class RunningQuestions:
             with suppress(TacitError):  # the database is away: it is tried again
                 written = self._write(mine, written)
                 if written and now() - beat > BEAT:
-                    self._beat()
-                    beat = now()
-                self._obey(mine, written)
-        with suppress(TacitError), self._state.writing() as connection:
-            connection.execute(delete(questions).where(questions.c.process == self._process))
+                    own, beat = questions.c.process == self._process, now()
+                    self._state.change(update(questions).where(own).values(seen=beat))
+                    self._state.change(delete(questions).where(questions.c.seen < beat - 10 * LOST))  # of dead workers
+                wished = select(questions.c.id).where(questions.c.process == self._process, questions.c.stop)
+                for row in self._state.look(wished) if written else ():
+                    watch = mine[row.id].watch if row.id in mine else None
+                    if watch is not None:
+                        watch.stop()
+        with suppress(TacitError):
+            self._state.change(delete(questions).where(questions.c.process == self._process))
 
     def _write(self, mine: dict[str, RunningQuestion], written: set[str]) -> set[str]:
         """Have the database know of those that run for a moment already, and of no others; their names."""
@@ -124,31 +130,12 @@ class RunningQuestions:
             with self._state.writing() as connection:
                 connection.execute(delete(questions).where(questions.c.id.in_(over)))
                 for each in new:
-                    names = {"id": each.id, "dataset": each.dataset, "owner": each.owner, "process": self._process}
-                    connection.execute(
-                        insert(questions).values(**names, sql=each.sql, since=each.since, seen=time, stop=False)
-                    )
+                    row = each.json() | {"dataset": each.dataset, "process": self._process}
+                    connection.execute(insert(questions).values(**row, seen=time, stop=False))
         return (written - over) | {each.id for each in new}
-
-    def _beat(self) -> None:
-        with self._state.writing() as connection:
-            mine = questions.c.process == self._process
-            connection.execute(update(questions).where(mine).values(seen=now()))
-            connection.execute(delete(questions).where(questions.c.seen < now() - 10 * LOST))  # of workers that died
-
-    def _obey(self, mine: dict[str, RunningQuestion], written: set[str]) -> None:
-        if not written:
-            return
-        wished = select(questions.c.id).where(questions.c.process == self._process, questions.c.stop)
-        with self._state.reading() as connection:
-            for name in connection.execute(wished).scalars():
-                watch = mine[name].watch if name in mine else None
-                if watch is not None:
-                    watch.stop()
 
     def close(self) -> None:
         """Take what is written down of this worker away."""
         self._closing.set()
-        listener = self._listener
-        if listener is not None:
+        if (listener := self._listener) is not None:
             listener.join()

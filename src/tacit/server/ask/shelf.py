@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, select, update
+from sqlalchemy import ColumnElement, Row, Select, Table, select, update
 
 from tacit.server.auth.people import Identity
 from tacit.server.db import State, now, releases
 from tacit.server.problem import HttpProblem
 from tacit.session import TableRelease
 
-__all__ = ["Shelf", "ShelvedRelease"]
+__all__ = ["May", "Shelf", "ShelvedRelease", "newest"]
 
 May = Callable[[str, set[str]], bool]
 """Whether whoever reads may ask these tables of this dataset."""
@@ -37,15 +37,9 @@ class ShelvedRelease:
 
     def head(self) -> dict[str, Any]:
         """What a list shows."""
-        return {
-            "id": self.id,
-            "owner": self.owner,
-            "dataset": self.dataset,
-            "sql": self.sql,
-            "time": self.release.facts.get("time"),
-            "cost": self.release.facts.get("cost"),
-            "shared": self.shared,
-        }
+        facts = self.release.facts
+        told = {"id": self.id, "owner": self.owner, "dataset": self.dataset, "sql": self.sql, "shared": self.shared}
+        return {**told, "time": facts.get("time"), "cost": facts.get("cost"), "currency": facts.get("currency")}
 
 
 class Shelf:
@@ -59,47 +53,32 @@ class Shelf:
         ledger = release.facts["ledger"]
         told = [who.name, dataset, ledger["id"], ledger["entry"], sql, release.confidence]
         name = sha256(json.dumps(told).encode()).hexdigest()[:32]
-        values = {"id": name, "owner": who.name, "dataset": dataset, "entry": ledger["entry"], "time": now()}
-        there = select(releases.c.id).where(releases.c.id == name)
-        with self.state.reading() as connection:
-            if connection.execute(there).first() is not None:
-                return name
-        content = {"sql": sql, "content": release.to_bytes(), "shared": False, "tables": "[]"}
-        self.state.insert_once(releases, **values, **content)
+        if self.state.find(select(releases.c.id).where(releases.c.id == name)) is None:
+            values = {"id": name, "owner": who.name, "dataset": dataset, "entry": ledger["entry"], "time": now()}
+            content = {"sql": sql, "content": release.to_bytes(), "shared": False, "tables": "[]"}
+            self.state.insert_once(releases, **values, **content)
         return name
 
     def find(self, who: Identity, name: str, may: May) -> ShelvedRelease:
         """A release that this person may see. One that is not theirs looks like one that is not there."""
-        with self.state.reading() as connection:
-            row = connection.execute(select(releases).where(releases.c.id == name)).one_or_none()
+        row = self.state.find(select(releases).where(releases.c.id == name))
         if row is None or not (row.owner == who.name or (row.shared and may(row.dataset, set(json.loads(row.tables))))):
             raise _missing()
         return _shelved(row)
 
     def listed(self, who: Identity, *, after: str | None, limit: int) -> list[ShelvedRelease]:
         """This person's own releases, the newest first, from behind the one called `after`."""
-        return self._page(who, releases.c.owner == who.name, after, limit, lambda _, __: True)
+        return self._page(releases.c.owner == who.name, after, limit, lambda _, __: True)
 
     def shared(self, who: Identity, may: May, *, after: str | None, limit: int) -> list[ShelvedRelease]:
         """What others share with this person, the newest first."""
-        return self._page(who, releases.c.shared & (releases.c.owner != who.name), after, limit, may)
+        return self._page(releases.c.shared & (releases.c.owner != who.name), after, limit, may)
 
-    def _page(
-        self, who: Identity, where: ColumnElement[bool], after: str | None, limit: int, may: May
-    ) -> list[ShelvedRelease]:
+    def _page(self, where: ColumnElement[bool], after: str | None, limit: int, may: May) -> list[ShelvedRelease]:
         found: list[ShelvedRelease] = []
+        query = newest(self.state, releases, where, after).execution_options(yield_per=limit)
         with self.state.reading() as connection:
-            below = None
-            if after is not None:
-                place = select(releases.c.number).where(releases.c.id == after, where)
-                below = connection.execute(place).scalar_one_or_none()
-                if below is None:
-                    raise HttpProblem(
-                        422, "cursor", "There is no such page", "use the `next` of an earlier page as `cursor`"
-                    )
-            query = select(releases).where(where).order_by(releases.c.number.desc())
-            query = query if below is None else query.where(releases.c.number < below)
-            for row in connection.execute(query.execution_options(yield_per=limit)):
+            for row in connection.execute(query):
                 if may(row.dataset, set(json.loads(row.tables))):
                     found.append(_shelved(row))
                 if len(found) == limit:
@@ -110,9 +89,19 @@ class Shelf:
         """Show a release to everybody who may ask the tables it was made from, or no longer."""
         mine = (releases.c.id == name) & (releases.c.owner == who.name)
         values = {"shared": shared, "tables": json.dumps(sorted(tables))}
-        with self.state.writing() as connection:
-            if not connection.execute(update(releases).where(mine).values(**values)).rowcount:
-                raise _missing()
+        if not self.state.change(update(releases).where(mine).values(**values)):
+            raise _missing()
+
+
+def newest(state: State, table: Table, where: ColumnElement[bool], after: str | None) -> Select[Any]:
+    """Rows with a number and an id, the newest first, from behind the one called `after`."""
+    query = select(table).where(where).order_by(table.c.number.desc())
+    if after is None:
+        return query
+    last = state.find(select(table.c.number).where(table.c.id == after, where))
+    if last is None:
+        raise HttpProblem(422, "cursor", "There is no such page", "use the `next` of an earlier page as `cursor`")
+    return query.where(table.c.number < last.number)
 
 
 def _missing() -> HttpProblem:
@@ -120,13 +109,5 @@ def _missing() -> HttpProblem:
 
 
 def _shelved(row: "Row[Any]") -> ShelvedRelease:
-    return ShelvedRelease(
-        id=row.id,
-        owner=row.owner,
-        dataset=row.dataset,
-        entry=row.entry,
-        time=row.time,
-        sql=row.sql,
-        shared=bool(row.shared),
-        release=TableRelease.from_bytes(row.content),
-    )
+    known = {name: row._mapping[name] for name in ("id", "owner", "dataset", "entry", "time", "sql")}
+    return ShelvedRelease(**known, shared=bool(row.shared), release=TableRelease.from_bytes(row.content))

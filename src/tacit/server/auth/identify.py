@@ -3,7 +3,6 @@
 import hmac
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
@@ -12,22 +11,8 @@ from tacit.server.auth.tokens import digest
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem
 
-__all__ = [
-    "COOKIE",
-    "GUARD",
-    "RIGHTS",
-    "Asks",
-    "Governs",
-    "Looks",
-    "Right",
-    "Serving",
-    "Watches",
-    "allowed",
-    "guard_of",
-    "recognised",
-    "same_site",
-    "service_of",
-]
+__all__ = ["COOKIE", "RIGHTS", "Asks", "Governs", "Looks", "Right", "Serving", "Watches"]
+__all__ += ["address_of", "allowed", "guard_of", "recognised", "same_site", "service_of"]
 
 Right = Literal["look", "ask", "watch", "govern"]
 
@@ -42,6 +27,7 @@ RIGHTS: Mapping[Right, frozenset[Role]] = {
 COOKIE = "tacit_session"
 GUARD = "X-CSRF-Token"
 SAFE = ("GET", "HEAD", "OPTIONS")
+STRANGER = "sign in, or send `Authorization: Bearer <token>` with a token that is still valid"
 
 
 def service_of(request: Request) -> Service:
@@ -50,7 +36,16 @@ def service_of(request: Request) -> Service:
     return found
 
 
-Serving = Annotated[Service, Depends(service_of)]
+async def _serving(request: Request) -> Service:
+    return service_of(request)  # one that is not async would be called in a thread, which takes longer than all of it
+
+
+Serving = Annotated[Service, Depends(_serving)]
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from, as far as we are told."""
+    return request.client.host if request.client else "?"
 
 
 def allowed(right: Right) -> Callable[[Request], Identity]:
@@ -58,14 +53,18 @@ def allowed(right: Right) -> Callable[[Request], Identity]:
 
     def identified(request: Request) -> Identity:
         service = service_of(request)
-        who = _known(request, service)
+        who = recognised(request, service)
+        if who is None:
+            if "authorization" in request.headers:
+                # only who shows a wrong token is counted and held up: others at the same address may be on their way in
+                service.failures.take(address_of(request))
+            realm = {"WWW-Authenticate": 'Bearer realm="tacit"'}
+            raise HttpProblem(401, "who", "You are not signed in", STRANGER, realm)
         request.state.who = who.name
         service.rate.take(who.name)
         if who.role not in RIGHTS[right]:
-            roles = " or ".join(sorted(RIGHTS[right]))
-            raise HttpProblem(
-                403, "role", "Your role does not allow this", f"ask a {roles}: your role here is {who.role}"
-            )
+            detail = f"ask a {' or '.join(sorted(RIGHTS[right]))}: your role here is {who.role}"
+            raise HttpProblem(403, "role", "Your role does not allow this", detail)
         return who
 
     return identified
@@ -87,23 +86,10 @@ def recognised(request: Request, service: Service) -> Identity | None:
         return None
     who = service.people.by_session(session)
     if who is not None and request.method not in SAFE:
-        _not_forged(request, session)
-    return who
-
-
-def _known(request: Request, service: Service) -> Identity:
-    who = recognised(request, service)
-    if who is None:
-        if "authorization" in request.headers:
-            # only who shows a wrong token is counted and held up: others at the same address may be on their way in
-            service.failures.take(request.client.host if request.client else "?")
-        raise HttpProblem(
-            401,
-            "who",
-            "You are not signed in",
-            "sign in, or send `Authorization: Bearer <token>` with a token that is still valid",
-            {"WWW-Authenticate": 'Bearer realm="tacit"'},
-        )
+        sent = request.headers.get(GUARD, "")
+        if not (hmac.compare_digest(sent.encode(), guard_of(session).encode()) and same_site(request)):
+            detail = f"reload the page; a program sends {GUARD} as `GET /v1/me` gives it"
+            raise HttpProblem(403, "forged", "This did not come from our own pages", detail)
     return who
 
 
@@ -112,20 +98,9 @@ def guard_of(session: str) -> str:
     return digest(f"tacit guard {session}").hex()
 
 
-def _not_forged(request: Request, session: str) -> None:
-    sent = request.headers.get(GUARD, "")
-    if not (hmac.compare_digest(sent.encode(), guard_of(session).encode()) and same_site(request)):
-        raise HttpProblem(
-            403,
-            "forged",
-            "This did not come from our own pages",
-            f"reload the page; a program sends {GUARD} as `GET /v1/me` gives it",
-        )
-
-
 def same_site(request: Request) -> bool:
     """Whether a browser says that the request comes from a page of this very service; no browser, no saying."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return origin is None or origin.partition("://")[2] == request.headers.get("host")

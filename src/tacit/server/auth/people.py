@@ -5,19 +5,18 @@ and anything past its time let nobody in from the next request on.
 """
 
 import hmac
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Row, Select, bindparam, delete, insert, select, update
 
 from tacit.base import InputError
 from tacit.policy.privacy import ANYBODY, name_of
 from tacit.server.auth.tokens import ITERATIONS, SALT, Keys, Token, Verifier, digest, random_bytes, scram_keys, secret
 from tacit.server.db import State, browsers, links, now, people, tokens
 
-__all__ = ["ROLES", "Identity", "IssuedToken", "People", "Role"]
+__all__ = ["ROLES", "Identity", "People", "Role", "plain_name"]
 
 Role = Literal["curator", "analyst", "auditor"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -26,6 +25,7 @@ TOKEN_LIFE = timedelta(days=90)
 LONGEST_LIFE = timedelta(days=3660)
 LINK_LIFE = timedelta(hours=24)
 BROWSER_LIFE = timedelta(hours=12)
+STRANGER = 'nobody called "{}" can sign in: add them first with `tacit people add`'
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,9 @@ class Identity:
     role: Role
 
 
-@dataclass(frozen=True, kw_only=True)
-class IssuedToken:
-    """What may be told about a token after it was shown: everything but the token."""
-
-    prefix: str
-    person: str
-    label: str
-    created: int
-    expires: int
-    revoked: int | None
+IssuedToken = Row[Any]
+"""What may be told about a token after it was shown, by the names in TOLD: everything but the token."""
+TOLD = [tokens.c[name] for name in ("prefix", "person", "label", "created", "expires", "revoked")]
 
 
 class People:
@@ -58,38 +51,29 @@ class People:
 
     def add(self, name: str, role: str) -> Identity:
         """A new person. A name stays with one person for good: the ledger counts by it."""
-        try:
-            known = name_of(name)
-        except InputError as error:
-            raise InputError(f"the person's name {error}") from None
+        known = plain_name(name, "person")
         if known == ANYBODY:
             raise InputError('"*" stands for anybody in a policy, so nobody can have that name')
-        if role not in ROLES:
-            raise InputError(f"a role is one of {', '.join(ROLES)}, not {role!r}")
+        who = Identity(known, _role(role))
         if not self.state.insert_once(people, name=known, role=role, created=now(), salt=random_bytes(SALT)):
             raise InputError(f'there is somebody called "{known}" already, perhaps barred: names are never given twice')
-        return Identity(known, _role(role))
+        return who
 
     def everybody(self) -> list[tuple[Identity, bool]]:
         """All people by name, and whether each may come in."""
-        with self.state.reading() as connection:
-            rows = connection.execute(select(people).order_by(people.c.name)).all()
+        rows = self.state.look(select(people).order_by(people.c.name))
         return [(Identity(row.name, _role(row.role)), row.barred is None) for row in rows]
 
     def named(self, name: str) -> Identity | None:
         """A person who may come in."""
-        query = select(people).where(people.c.name == name, people.c.barred.is_(None))
-        with self.state.reading() as connection:
-            row = connection.execute(query).one_or_none()
+        row = self.state.find(select(people).where(people.c.name == name, people.c.barred.is_(None)))
         return None if row is None else Identity(row.name, _role(row.role))
 
     def bar(self, name: str) -> None:
         """Let somebody in no more: no token, link or session of theirs works from now on."""
         with self.state.writing() as connection:
-            found = connection.execute(
-                update(people).where(people.c.name == name, people.c.barred.is_(None)).values(barred=now())
-            )
-            if not found.rowcount:
+            order = update(people).where(people.c.name == name, people.c.barred.is_(None)).values(barred=now())
+            if not connection.execute(order).rowcount:
                 raise InputError(f'nobody called "{name}" can sign in: `tacit people list` shows everybody')
             connection.execute(delete(browsers).where(browsers.c.person == name))
 
@@ -107,30 +91,17 @@ class People:
         with self.state.writing() as connection:
             row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
             if row is None or row.barred is not None:
-                raise InputError(f'nobody called "{name}" can sign in: add them first with `tacit people add`')
-            keys = scram_keys(token, row.salt)
-            connection.execute(
-                insert(tokens).values(
-                    prefix=token.prefix,
-                    person=name,
-                    digest=digest(token.text),
-                    label=label,
-                    created=time,
-                    expires=time + life // timedelta(microseconds=1),
-                    iterations=ITERATIONS,
-                    stored_key=keys.stored_key,
-                    server_key=keys.server_key,
-                )
-            )
+                raise InputError(STRANGER.format(name))
+            keys, expires = scram_keys(token, row.salt), time + life // timedelta(microseconds=1)
+            told = {"prefix": token.prefix, "person": name, "label": label, "created": time, "expires": expires}
+            kept = {"stored_key": keys.stored_key, "server_key": keys.server_key, "iterations": ITERATIONS}
+            connection.execute(insert(tokens).values(digest=digest(token.text), **told, **kept))
         return token
 
     def issued(self, name: str) -> list[IssuedToken]:
         """The tokens of this person, the newest first."""
-        query = select(tokens).where(tokens.c.person == name).order_by(tokens.c.created.desc(), tokens.c.prefix)
-        with self.state.reading() as connection:
-            rows = connection.execute(query).all()
-        fields = ("prefix", "person", "label", "created", "expires", "revoked")
-        return [IssuedToken(**{field: getattr(row, field) for field in fields}) for row in rows]
+        query = select(*TOLD).where(tokens.c.person == name).order_by(tokens.c.created.desc(), tokens.c.prefix)
+        return list(self.state.look(query))
 
     def revoke(self, prefix: str) -> IssuedToken:
         """A token that works no more. The first 12 digits name it; the whole token does too."""
@@ -139,31 +110,30 @@ class People:
         with self.state.writing() as connection:
             mine = tokens.c.prefix == place
             connection.execute(update(tokens).where(mine, tokens.c.revoked.is_(None)).values(revoked=now()))
-            row = connection.execute(select(tokens.c.person).where(mine)).one_or_none()
+            row = connection.execute(select(*TOLD).where(mine)).one_or_none()
         if row is None:
             raise InputError("there is no such token: name it by the 12 characters after tacit_")
-        return next(issued for issued in self.issued(row.person) if issued.prefix == place)
+        return row
 
     def by_token(self, token: str) -> Identity | None:
         """Whose token this is, if it is good now."""
         read = Token.read(token)
         if read is None:
             return None
-        for person, role, stored in self.state.look(BY_PREFIX, prefix=read.prefix, now=now()):
-            if hmac.compare_digest(stored, digest(read.text)):
-                return Identity(person, _role(role))
-        return None
+        found = self.state.find(BY_PREFIX, prefix=read.prefix, now=now())
+        if found is None or not hmac.compare_digest(found.digest, digest(read.text)):
+            return None
+        return Identity(found.person, _role(found.role))
 
     def alive(self, prefix: str) -> bool:
         """Whether the token of this prefix is still good: for connections that outlive a request."""
-        return bool(self.state.look(BY_PREFIX, prefix=prefix, now=now()))
+        return self.state.find(BY_PREFIX, prefix=prefix, now=now()) is not None
 
     def scram(self, name: str) -> Verifier | None:
         """What a wire client's proof is held against: every good token of this person."""
         query = _good(tokens, people.c.salt).where(tokens.c.person == name)
         query = query.order_by(tokens.c.created.desc(), tokens.c.prefix)
-        with self.state.reading() as connection:
-            rows: Sequence[Row[Any]] = connection.execute(query, {"now": now()}).all()
+        rows = self.state.look(query, now=now())
         if not rows:
             return None
         kept = tuple(Keys(row.prefix, row.stored_key, row.server_key) for row in rows)
@@ -174,10 +144,9 @@ class People:
     def link(self, name: str, *, life: timedelta = LINK_LIFE) -> str:
         """A secret that signs this person in once."""
         if self.named(name) is None:
-            raise InputError(f'nobody called "{name}" can sign in: add them first with `tacit people add`')
+            raise InputError(STRANGER.format(name))
         text, expires = secret(), now() + life // timedelta(microseconds=1)
-        with self.state.writing() as connection:
-            connection.execute(insert(links).values(digest=digest(text), person=name, expires=expires))
+        self.state.change(insert(links).values(digest=digest(text), person=name, expires=expires))
         return text
 
     def sign_in(self, link: str, *, instead_of: str | None = None) -> str | None:
@@ -194,29 +163,25 @@ class People:
             if instead_of is not None:
                 connection.execute(delete(browsers).where(browsers.c.digest == digest(instead_of)))
             connection.execute(delete(browsers).where(browsers.c.expires <= time))
-            expires = time + BROWSER_LIFE // timedelta(microseconds=1)
-            connection.execute(
-                insert(browsers).values(digest=digest(text), person=row.person, created=time, expires=expires)
-            )
+            times = {"created": time, "expires": time + BROWSER_LIFE // timedelta(microseconds=1)}
+            connection.execute(insert(browsers).values(digest=digest(text), person=row.person, **times))
         return text if self.by_session(text) is not None else None
 
     def by_session(self, session: str) -> Identity | None:
         """Whose browser this is, if the session is open and they may come in."""
-        found = self.state.look(BY_SESSION, digest=digest(session), now=now())
-        return Identity(found[0][0], _role(found[0][1])) if found else None
+        found = self.state.find(BY_SESSION, digest=digest(session), now=now())
+        return None if found is None else Identity(found.name, _role(found.role))
 
     def sign_out(self, session: str) -> None:
         """End a browser session."""
-        with self.state.writing() as connection:
-            connection.execute(delete(browsers).where(browsers.c.digest == digest(session)))
+        self.state.change(delete(browsers).where(browsers.c.digest == digest(session)))
 
     # --- the first start
 
     def first(self, name: str = "admin") -> str | None:
         """On the first start a curator and the link to sign in with; later, None. There is no default password."""
-        with self.state.reading() as connection:
-            if connection.execute(select(func.count()).select_from(people)).scalar_one():
-                return None
+        if self.state.look(select(people.c.name).limit(1)):
+            return None
         self.add(name, "curator")
         return self.link(name)
 
@@ -236,8 +201,15 @@ BY_SESSION = (
 )
 
 
+def plain_name(name: str, whose: str) -> str:
+    """A name as policies and ledgers write it."""
+    try:
+        return name_of(name)
+    except InputError as error:
+        raise InputError(f"the {whose}'s name {error}") from None
+
+
 def _role(text: str) -> Role:
-    for role in ROLES:
-        if role == text:
-            return role
-    raise InputError(f"the list of people names a role {text!r} that there is not: one is {', '.join(ROLES)}")
+    if text not in ROLES:
+        raise InputError(f"a role is one of {', '.join(ROLES)}, not {text!r}")
+    return text

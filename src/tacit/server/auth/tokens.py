@@ -8,23 +8,13 @@ SCRAM-SHA-256 (RFC 5802, RFC 7677), for which a verifier is stored that is of no
 import hmac
 import re
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import pbkdf2_hmac, sha256
 
 from tacit.noise import rng_or_default
 
-__all__ = [
-    "ITERATIONS",
-    "SALT",
-    "Keys",
-    "Token",
-    "Verifier",
-    "digest",
-    "random_bytes",
-    "scram_keys",
-    "secret",
-    "short_name",
-]
+__all__ = ["ITERATIONS", "SALT", "Keys", "Token", "Verifier"]
+__all__ += ["base64url", "digest", "random_bytes", "scram_keys", "secret", "short_name"]
 
 SECRET = 32  # bytes
 PREFIX = 6
@@ -40,7 +30,12 @@ def random_bytes(count: int) -> bytes:
 
 def secret() -> str:
     """A secret as people can copy it."""
-    return urlsafe_b64encode(random_bytes(SECRET)).rstrip(b"=").decode()
+    return base64url(random_bytes(SECRET))
+
+
+def base64url(data: bytes) -> str:
+    """Base64 as addresses and cookies hold it, without padding (RFC 4648, section 5)."""
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def short_name() -> str:
@@ -58,7 +53,7 @@ class Token:
     """An API token as it is shown, once. Its `repr` does not show it."""
 
     prefix: str
-    text: str
+    text: str = field(repr=False)
 
     @classmethod
     def new(cls) -> "Token":
@@ -71,40 +66,26 @@ class Token:
         found = SPELLED.fullmatch(text)
         return None if found is None else cls(found[1], text)
 
-    def __repr__(self) -> str:
-        return f"Token({self.prefix!r})"
-
 
 @dataclass(frozen=True)
 class Keys:
     """What proves knowledge of one token: StoredKey and ServerKey, and the prefix of the token they belong to."""
 
     token: str
-    stored_key: bytes
-    server_key: bytes
-
-    def __repr__(self) -> str:
-        return f"Keys({self.token!r})"
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Verifier:
     """One person's side of SCRAM-SHA-256. All tokens of a person share a salt, so a proof can be held against each.
 
-    `keys` has the newest token first; `stored_key` and `server_key` are its.
+    `keys` has the newest token first.
     """
 
     salt: bytes
     iterations: int
     keys: tuple[Keys, ...]
-
-    @property
-    def stored_key(self) -> bytes:
-        return self.keys[0].stored_key
-
-    @property
-    def server_key(self) -> bytes:
-        return self.keys[0].server_key
 
 
 def scram_keys(token: Token, salt: bytes, iterations: int = ITERATIONS) -> Keys:

@@ -1,9 +1,10 @@
-"""`/lab` and `/v1/lab`: what a guarantee means, what two neighbours' answers look like, and what attacks do.
+"""`/v1/lab`: what a guarantee means, what two neighbours' answers look like, and what attacks do.
 
 Nothing here touches a dataset: everything follows from the numbers that are sent, so each answer is worked out once.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,10 +14,9 @@ from math import inf, isclose, log
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 
-from tacit.attack.registry import ATTACKS
 from tacit.base import InputError, Sensitivity, TacitError
 from tacit.loss import Approx, Loss, Pure, Tradeoff
 from tacit.mechanism import (
@@ -30,14 +30,13 @@ from tacit.mechanism import (
 )
 from tacit.mechanism.mechanism import Example, Pmf
 from tacit.server.auth.identify import Looks
-from tacit.server.console.render import page
 
 __all__ = ["Knob", "Play", "densities", "explored", "playground", "router"]
 
 FEW = 40  # outputs without an order that are shown
 MANY = 201  # numbers that are shown
 FAINT = 1e-5  # of the largest probability: what no picture shows
-STATED = Fraction(1, 10**6)  # the delta at which a claim that is not pure is stated
+STATED = Fraction(1, 10**6)  # the delta at which a claim is stated that has none of its own
 SCORES = (4, 3, 1, 0)
 
 
@@ -60,7 +59,7 @@ class Play:
     words: str
     theory: str
     knobs: tuple[Knob, ...]
-    staged: Callable[[tuple[float, ...]], Example]
+    staged: Callable[..., Example]
 
     def json(self) -> dict[str, Any]:
         told = {"name": self.name, "words": self.words, "theory": self.theory}
@@ -74,44 +73,31 @@ EPSILON = Knob(label="epsilon", low=0.05, high=5, step=0.05, value=1)
 CHOICES = Knob(label="possible answers", low=2, high=12, step=1, value=4)
 
 
-def _laplace(values: tuple[float, ...]) -> Example:
-    scale, apart = values
-    mechanism = DiscreteLaplace(scale=Fraction(scale))
-    return Example(mechanism, 0, int(apart), mechanism.loss(int(apart)))
+def _noise(mechanism: DiscreteLaplace | DiscreteGaussian, apart: int) -> Example:
+    return Example(mechanism, 0, apart, mechanism.loss(Sensitivity.scalar(apart)))
 
 
-def _gaussian(values: tuple[float, ...]) -> Example:
-    sigma, apart = values
-    mechanism = DiscreteGaussian(sigma=Fraction(sigma))
-    return Example(mechanism, 0, int(apart), mechanism.loss(Sensitivity.scalar(int(apart))))
-
-
-def _coin(values: tuple[float, ...]) -> Example:
-    mechanism = RandomizedResponse(epsilon=_short(values[0]))
+def _response(mechanism: RandomizedResponse | KaryResponse) -> Example:
     return Example(mechanism, 0, 1, mechanism.loss())
 
 
-def _answers(values: tuple[float, ...]) -> Example:
-    mechanism = KaryResponse(epsilon=_short(values[0]), categories=int(values[1]))
-    return Example(mechanism, 0, 1, mechanism.loss())
+def _choice(mechanism: Exponential | PermuteAndFlip) -> Example:
+    moved = [SCORES[0] - 1, *(score + 1 for score in SCORES[1:])]
+    return Example(mechanism, list(SCORES), moved, mechanism.loss(1))
 
 
-def _choosing(kind: type[Exponential] | type[PermuteAndFlip]) -> Callable[[tuple[float, ...]], Example]:
-    def staged(values: tuple[float, ...]) -> Example:
-        mechanism = kind(scale=Fraction(values[0]))
-        moved = [SCORES[0] - 1, *(score + 1 for score in SCORES[1:])]
-        return Example(mechanism, list(SCORES), moved, mechanism.loss(1))
-
-    return staged
+def _exact(value: float) -> Fraction:
+    return Fraction(str(value))
 
 
-KNOBS: Mapping[type, tuple[tuple[Knob, ...], Callable[[tuple[float, ...]], Example]]] = {
-    DiscreteLaplace: ((SCALE, APART), _laplace),
-    DiscreteGaussian: ((SIGMA, APART), _gaussian),
-    RandomizedResponse: ((EPSILON,), _coin),
-    KaryResponse: ((EPSILON, CHOICES), _answers),
-    Exponential: ((SCALE,), _choosing(Exponential)),
-    PermuteAndFlip: ((SCALE,), _choosing(PermuteAndFlip)),
+Staged = Callable[..., Example]
+KNOBS: Mapping[type, tuple[tuple[Knob, ...], Staged]] = {
+    DiscreteLaplace: ((SCALE, APART), lambda b, apart: _noise(DiscreteLaplace(scale=_exact(b)), int(apart))),
+    DiscreteGaussian: ((SIGMA, APART), lambda s, apart: _noise(DiscreteGaussian(sigma=_exact(s)), int(apart))),
+    RandomizedResponse: ((EPSILON,), lambda e: _response(RandomizedResponse(epsilon=_exact(e)))),
+    KaryResponse: ((EPSILON, CHOICES), lambda e, k: _response(KaryResponse(epsilon=_exact(e), categories=int(k)))),
+    Exponential: ((SCALE,), lambda b: _choice(Exponential(scale=_exact(b)))),
+    PermuteAndFlip: ((SCALE,), lambda b: _choice(PermuteAndFlip(scale=_exact(b)))),
 }
 
 
@@ -123,15 +109,11 @@ def playground() -> tuple[Play, ...]:
         examples = () if kind in KNOBS else kind.examples()
         if examples:
             knob = Knob(label="example", low=1, high=len(examples), step=1, value=1)
-            found.append(_play(kind, (knob,), _listed(examples)))
+            found.append(_play(kind, (knob,), lambda place, examples=examples: examples[int(place) - 1]))
     return tuple(found)
 
 
-def _listed(examples: Sequence[Example]) -> Callable[[tuple[float, ...]], Example]:
-    return lambda values: examples[int(values[0]) - 1]
-
-
-def _play(kind: type, knobs: tuple[Knob, ...], staged: Callable[[tuple[float, ...]], Example]) -> Play:
+def _play(kind: type, knobs: tuple[Knob, ...], staged: Staged) -> Play:
     words = " ".join(cleandoc(kind.__doc__ or "").partition("\n\n")[0].split())
     return Play(name=kind.__name__, words=words, theory=str(getattr(kind, "theory", "")), knobs=knobs, staged=staged)
 
@@ -144,17 +126,19 @@ def densities(name: str, values: tuple[float, ...]) -> dict[str, Any]:
     if len(values) != len(play.knobs) or not all(_allowed(k, v) for k, v in zip(play.knobs, values, strict=True)):
         ranges = ", ".join(f"{knob.label} {knob.low:g} to {knob.high:g} by {knob.step:g}" for knob in play.knobs)
         raise InputError(f"{name} takes values={','.join('…' for _ in play.knobs)}: {ranges}")
-    example = play.staged(values)
+    example = play.staged(*values)
     left, right = example.mechanism.pmf(example.left), example.mechanism.pmf(example.right)
     shown, ordered = _shown(left, right)
+    chances = [(left.get(output, 0.0), right.get(output, 0.0)) for output in shown]
     return {
         "mechanism": name,
         "inputs": [_label(example.left), _label(example.right)],
         "outputs": [output if ordered else _label(output) for output in shown],
         "ordered": ordered,
-        "left": [left.get(output, 0.0) for output in shown],
-        "right": [right.get(output, 0.0) for output in shown],
-        "ratio": [_ratio(left.get(output, 0.0), right.get(output, 0.0)) for output in shown],
+        "left": [one for one, _ in chances],
+        "right": [other for _, other in chances],
+        # ln of how much likelier an output is on the left; None where one of them never gives it
+        "ratio": [log(one / other) if one > 0 and other > 0 else None for one, other in chances],
         "hidden": len(set(left) | set(right)) - len(shown),
         "claim": _claim(example.claim),
     }
@@ -186,23 +170,12 @@ def _shown(left: Pmf, right: Pmf) -> tuple[list[Any], bool]:
     return sorted(seen, key=lambda output: (-mass[output], str(output)))[:FEW], False
 
 
-def _ratio(left: float, right: float) -> float | None:
-    """ln of how much likelier an output is on the left; None where one of them never gives it."""
-    return log(left / right) if left > 0 and right > 0 else None
-
-
 def _label(value: Hashable | Any) -> str:
     text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _short(value: float) -> Fraction:
-    """A knob's value as it is written."""
-    return Fraction(str(value))
-
-
 POINTS = 101
-READ = Fraction(1, 10**6)  # the delta at which many pure releases are stated together
 
 
 def explored(epsilon: Decimal, delta: Decimal, times: int, prior: Decimal) -> dict[str, Any]:
@@ -210,12 +183,14 @@ def explored(epsilon: Decimal, delta: Decimal, times: int, prior: Decimal) -> di
     near: dict[str, Any] = {"unit": "person"}
     one: Loss = Approx(Fraction(epsilon), Fraction(delta), **near) if delta else Pure(Fraction(epsilon), **near)
     whole = times * one
-    stated = Fraction(delta) if times == 1 else 2 * times * Fraction(delta) or READ
+    stated = Fraction(delta) if times == 1 else 2 * times * Fraction(delta) or STATED
     meaning = whole.meaning(prior, delta=min(stated, Fraction(1, 2)))
     curves = [_curve("any mechanism with this guarantee", whole)]
-    noise = _gaussian_curve(one)
-    if noise is not None:
-        curves.append(_curve("Gaussian noise with this guarantee", times * noise))
+    if delta:  # pure, it cannot be
+        size, noise = Sensitivity.scalar(1), list[Loss]()
+        with suppress(TacitError):  # the least noise that has this guarantee
+            noise = [DiscreteGaussian.from_loss(one, sensitivity=size).loss(size, unit="person")]
+        curves += [_curve("Gaussian noise with this guarantee", times * each) for each in noise]
     return {
         "epsilon": float(epsilon),
         "delta": float(delta),
@@ -233,28 +208,11 @@ def _curve(label: str, loss: Loss) -> dict[str, Any]:
     return {"label": label, "alarms": alarms.tolist(), "misses": np.clip(np.nan_to_num(misses), 0, 1).tolist()}
 
 
-def _gaussian_curve(loss: Loss) -> Loss | None:
-    """The loss of the least Gaussian noise that has this guarantee; a pure one it cannot have."""
-    if isinstance(loss, Pure):
-        return None
-    size = Sensitivity.scalar(1)
-    try:
-        return DiscreteGaussian.from_loss(loss, sensitivity=size).loss(size, unit="person")
-    except TacitError:
-        return None
-
-
 router = APIRouter()
 
 Values = Annotated[str, Query(max_length=100, pattern=r"^[0-9]{1,4}(\.[0-9]{1,4})?(,[0-9]{1,4}(\.[0-9]{1,4})?){0,3}$")]
 
 _explored, _densities = lru_cache(maxsize=512)(explored), lru_cache(maxsize=256)(densities)
-
-
-@router.get("/lab", include_in_schema=False)
-def lab(request: Request, who: Looks) -> Response:
-    """The page."""
-    return page(request, who, "lab.html", title="Lab", attacks=ATTACKS)
 
 
 @router.get("/v1/lab/tradeoff", tags=["lab"])

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Integer, Row, Table, Text, insert, select, update
+from sqlalchemy import BigInteger, Column, Integer, Table, Text, insert, select, update
 
 from tacit.base import TacitError
 from tacit.ledger.verify import verify
@@ -50,16 +50,12 @@ class Checks:
                 return last
             name, time = short_name(), now()
             values: dict[str, Any] = {"id": name, "dataset": dataset, "who": who.name, "started": time, "seen": time}
-            with self.state.writing() as connection:
-                connection.execute(insert(checks).values(state="running", entries=0, total=0, **values))
+            self.state.change(insert(checks).values(state="running", entries=0, total=0, **values))
             self._pool.submit(self._run, name, where)
         return self.last(dataset) or {}
 
     def _run(self, name: str, where: str) -> None:
         counted = 0
-
-        def begin(total: int) -> None:
-            self._note(name, total=total)
 
         def tick(more: int) -> None:
             nonlocal counted
@@ -70,25 +66,28 @@ class Checks:
 
         with suppress(TacitError):  # the service's own database is away: the check will look lost
             try:
-                report = verify(where, begin=begin, tick=tick)
+                report = verify(where, begin=lambda total: self._note(name, total=total), tick=tick)
             except Exception:  # of the ledger's database too: what it says may hold addresses
                 self._note(name, state="failed")
                 return
             told = {"findings": report.json()["findings"][:100], "more": report.more, "charges": report.charges}
             told["heads"] = [{"people": head["people"], "seq": head["seq"]} for head in report.json()["heads"]]
-            state = "whole" if report.ok else "damaged"
-            self._note(name, state=state, entries=report.entries, report=json.dumps(told))
+            ended = {"state": "whole" if report.ok else "damaged", "entries": report.entries}
+            self._note(name, **ended, report=json.dumps(told))
 
     def _note(self, name: str, **values: Any) -> None:
-        with self.state.writing() as connection:
-            connection.execute(update(checks).where(checks.c.id == name).values(seen=now(), **values))
+        self.state.change(update(checks).where(checks.c.id == name).values(seen=now(), **values))
 
     def last(self, dataset: str) -> dict[str, Any] | None:
         """The newest check of a dataset's ledger."""
         query = select(checks).where(checks.c.dataset == dataset).order_by(checks.c.number.desc()).limit(1)
-        with self.state.reading() as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else _told(row)
+        row = self.state.find(query)
+        if row is None:
+            return None
+        lost = row.state == "running" and now() - row.seen > LOST
+        found = {"id": row.id, "who": row.who, "started": row.started, "entries": row.entries, "total": row.total}
+        found |= {"ended": None if row.state == "running" else row.seen, "state": "lost" if lost else row.state}
+        return found | ({"findings": [], "more": 0} if row.report is None else json.loads(row.report))
 
     def close(self) -> None:
         """Leave off what runs; those that wait never begin."""
@@ -98,15 +97,3 @@ class Checks:
 
 class _Halt(Exception):  # noqa: N818 - says what is the case
     """The service ends."""
-
-
-def _told(row: "Row[Any]") -> dict[str, Any]:
-    lost = row.state == "running" and now() - row.seen > LOST
-    found = {"id": row.id, "who": row.who, "started": row.started, "entries": row.entries, "total": row.total}
-    report = {"findings": [], "more": 0} if row.report is None else json.loads(row.report)
-    return {
-        **found,
-        "ended": None if row.state == "running" else row.seen,
-        "state": "lost" if lost else row.state,
-        **report,
-    }

@@ -5,34 +5,25 @@ does not suit it is left as text, for the policy itself to say what is wrong. No
 """
 
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, Field
 
-from tacit.base import PolicyError, PrivacyWarning, Problem
+from tacit.base import PolicyError, Problem
 from tacit.policy import Policy, blanks, notes, parse
 from tacit.policy.declaration import quoted
 from tacit.policy.kind import ColumnType
+from tacit.policy.read import quietly
 from tacit.policy.write import bare, quote
 from tacit.server.curate.sources import DataSource
 
-__all__ = [
-    "AnalystDraft",
-    "CheckedDraft",
-    "ColumnDraft",
-    "Draft",
-    "Source",
-    "TableDraft",
-    "check",
-    "flagged",
-    "promised",
-    "toml",
-]
+__all__ = ["CheckedDraft", "Draft", "SourceDraft", "Strict", "check", "flagged", "promised"]
 
 NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,60})(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?")
 
@@ -40,16 +31,13 @@ Short = Annotated[str, Field(max_length=200)]
 Words = Annotated[str, Field(max_length=1000)]
 
 
-class Strict(BaseModel):
+class Strict(BaseModel, extra="forbid"):
     """A body in which every key is known."""
 
-    model_config = ConfigDict(extra="forbid")
 
-
-class Source(Strict):
+class SourceDraft(Strict, json_schema_extra={"examples": [{"file": "visits.csv"}]}):
     """Where the data is: a file below the data folder, or a database by the variable that holds its address."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"file": "visits.csv"}]})
     file: Words | None = None
     database: Short | None = None
 
@@ -64,7 +52,7 @@ class ColumnDraft(Strict):
     step: Short = ""
     typical: Short = ""
     clip: Short = ""
-    keys: list[Words] = Field(default=[], max_length=5000)
+    group_keys: list[Words] = Field(default=[], max_length=5000, validation_alias=AliasChoices("group_keys", "keys"))
     nullable: bool = True
     hidden: bool = False
 
@@ -74,7 +62,7 @@ class TableDraft(Strict):
 
     name: Words
     whose: Literal["", "unit", "each_row", "public"] = ""
-    unit: Words = ""
+    unit_column: Words = Field(default="", validation_alias=AliasChoices("unit_column", "unit"))
     clip_rows: Short = ""
     columns: list[ColumnDraft] = Field(default=[], max_length=2000)
 
@@ -88,39 +76,34 @@ class AnalystDraft(Strict):
     tables: list[Words] | None = Field(default=None, max_length=200)
 
 
-class Draft(Strict):
+EXAMPLE: dict[str, Any] = {
+    "source": {"file": "visits.csv"},
+    "name": "visits",
+    "unit": "patient",
+    "currency": "rho",
+    "budget": "0.5",
+    "delta": "1e-6",
+    "tables": [
+        {
+            "name": "visits",
+            "whose": "unit",
+            "unit_column": "patient",
+            "clip_rows": "10",
+            "columns": [{"name": "age", "type": "integer", "low": "0", "high": "110"}],
+        }
+    ],
+    "analysts": [{"name": "ana", "limit": "0.1"}],
+}
+
+
+class Draft(Strict, json_schema_extra={"examples": [EXAMPLE]}):
     """A whole dataset."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "source": {"file": "visits.csv"},
-                    "name": "visits",
-                    "unit": "patient",
-                    "currency": "epsilon",
-                    "budget": "3",
-                    "delta": "1e-6",
-                    "tables": [
-                        {
-                            "name": "visits",
-                            "whose": "unit",
-                            "unit": "patient",
-                            "clip_rows": "10",
-                            "columns": [{"name": "age", "type": "integer", "low": "0", "high": "110"}],
-                        }
-                    ],
-                    "analysts": [{"name": "ana", "limit": "1"}],
-                }
-            ]
-        },
-    )
-    source: Source
+    source: SourceDraft
     name: Words = ""
     people: Words = ""
     unit: Words = "person"
-    currency: Short = "epsilon"
+    currency: Short = "rho"
     relation: Short = "add_remove"
     budget: Short = ""
     delta: Short = ""
@@ -135,19 +118,16 @@ class Draft(Strict):
 def toml(draft: Draft, *, engine: str, source: str | None, sources: Mapping[str, str], ledger: str) -> str:
     """The policy file of a draft; where things are is the service's to say, not the draft's."""
     lines = ["# Declared in the console.", "", "[dataset]", f"name = {quote(draft.name)}"]
-    lines += [f"people = {quote(draft.people)}"] if draft.people else []
-    lines += [f"engine = {quote(engine)}"]
+    lines += [*quoted_lines(draft, "people"), f"engine = {quote(engine)}"]
     lines += [f"source = {quote(source)}"] if source is not None else []
     lines += [f"ledger = {quote(ledger)}", "", "[privacy]", f"unit = {quote(draft.unit)}"]
     lines += [f"currency = {quote(draft.currency)}", f"relation = {quote(draft.relation)}"]
-    for key in ("budget", "delta", "each", "population", "lifetime"):
-        lines += _typed(key, getattr(draft, key))
-    lines += [f"reset = {quote(draft.reset)}"] if draft.reset else []
+    lines += typed_lines(draft, "budget", "delta", "each", "population", "lifetime")
+    lines += quoted_lines(draft, "reset")
     for table in draft.tables:
         lines += ["", *_table(table, sources.get(table.name))]
     for analyst in draft.analysts:
-        lines += ["", f"[analysts.{bare(analyst.name)}]", *_typed("limit", analyst.limit)]
-        lines += _typed("each", analyst.each)
+        lines += ["", f"[analysts.{bare(analyst.name)}]", *typed_lines(analyst, "limit", "each")]
         if analyst.tables is not None:
             lines.append(f"tables = [{', '.join(map(quote, analyst.tables))}]")
     return "\n".join(lines) + "\n"
@@ -157,46 +137,43 @@ def _table(table: TableDraft, source: str | None) -> Iterator[str]:
     yield f"[tables.{bare(table.name)}]"
     if source is not None:
         yield f"source = {quote(source)}"
-    if table.whose == "unit" and table.unit:
-        yield f"unit = {quote(table.unit)}"
+    if table.whose == "unit" and table.unit_column:
+        yield f"unit_column = {quote(table.unit_column)}"
     elif table.whose in ("each_row", "public"):
         yield "public = true" if table.whose == "public" else "each_row_is_a_unit = true"
-    yield from _typed("clip_rows", table.clip_rows)
+    yield from typed_lines(table, "clip_rows")
     for column in table.columns:
-        yield ""
-        yield f"[tables.{bare(table.name)}.columns.{bare(column.name)}]"
-        yield from _column(column)
-
-
-def _column(column: ColumnDraft) -> Iterator[str]:
-    if column.type:
-        yield f"type = {quote(column.type)}"
-    if column.low or column.high:
+        yield from ("", f"[tables.{bare(table.name)}.columns.{bare(column.name)}]", *quoted_lines(column, "type"))
         ends = [_point(end, column.type) for end in (column.low, column.high) if end]
-        yield f"bounds = [{', '.join(ends)}]"
-    for key in ("step", "typical", "clip"):
-        yield from _typed(key, getattr(column, key))
-    if column.keys:
-        yield f"keys = [{', '.join(_point(key, column.type) for key in column.keys)}]"
-    if column.hidden:
-        yield "hidden = true"
-    if not column.nullable:
-        yield "nullable = false"
+        if ends:
+            yield f"bounds = [{', '.join(ends)}]"
+        yield from typed_lines(column, "step", "typical", "clip")
+        if column.group_keys:
+            yield f"group_keys = [{', '.join(_point(key, column.type) for key in column.group_keys)}]"
+        if column.hidden:
+            yield "hidden = true"
+        if not column.nullable:
+            yield "nullable = false"
 
 
-def _typed(key: str, text: str) -> list[str]:
-    """A line for what was typed, if anything was: a number where it is one."""
-    return [f"{key} = {_number(text)}"] if text else []
+def typed_lines(draft: Strict, *keys: str) -> list[str]:
+    """A line for each of these that something was typed for: a number where it is one."""
+    return [f"{key} = {typed_number(text)}" for key in keys if (text := getattr(draft, key))]
 
 
-def _number(text: str) -> str:
+def quoted_lines(draft: Strict, *keys: str) -> list[str]:
+    """The same for what is always a text."""
+    return [f"{key} = {quote(text)}" for key in keys if (text := getattr(draft, key))]
+
+
+def typed_number(text: str) -> str:
     return text if NUMBER.fullmatch(text) else quote(text)
 
 
 def _point(text: str, kind: str) -> str:
     """A value as a column of this type has it."""
     if kind in (ColumnType.INTEGER, ColumnType.DECIMAL, ColumnType.FLOAT):
-        return _number(text)
+        return typed_number(text)
     if kind == ColumnType.BOOLEAN and text in ("true", "false"):
         return text
     try:
@@ -238,49 +215,32 @@ class CheckedDraft:
 
 def check(draft: Draft, found: DataSource, *, ledger: str, folder: Path) -> CheckedDraft:
     """Everything that is wrong with a draft of this source, at once."""
-    text = toml(draft, engine=found.schema.engine, source=found.source, sources=found.sources, ledger=ledger)
+    engine = found.schema.engine
+    text = toml(draft, engine=engine, source=found.source, sources=found.sources, ledger=ledger)
     problems = [*_twice(draft), *_strange(draft, found)]
-    policy = None
-    try:
-        if not problems:
-            policy = _parsed(text, folder)
-    except PolicyError as error:
-        problems += error.problems
-    if policy is None:
-        return CheckedDraft(text=text, policy=None, problems=tuple(problems), promise=_alone(draft, found, folder))
-    open_ = [Problem(blank.path, f"{blank.what}: needed for {blank.prevents}") for blank in blanks(policy)]
-    told = tuple(notes(policy))
-    return CheckedDraft(
-        text=text, policy=policy, problems=(), blanks=tuple(open_), notes=told, promise=promised(policy)
-    )
-
-
-def _alone(draft: Draft, found: DataSource, folder: Path) -> Mapping[str, Any] | None:
-    """What the budget means, if that part of the draft is right, whatever else is not."""
-    bare = draft.model_copy(update={"tables": [], "analysts": []})
-    try:
-        return promised(_parsed(toml(bare, engine=found.schema.engine, source=None, sources={}, ledger="x"), folder))
-    except PolicyError:
-        return None
-
-
-def _parsed(text: str, folder: Path) -> Policy:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # told among the notes
-        return parse(text, folder=folder)
+    with quietly():  # what it would say is among the notes
+        try:
+            policy = None if problems else parse(text, folder=folder)
+        except PolicyError as error:
+            policy, problems = None, list(error.problems)
+        if policy is not None:
+            missing = tuple(Problem(each.path, f"{each.what}: needed for {each.prevents}") for each in blanks(policy))
+            told: dict[str, Any] = {"blanks": missing, "notes": tuple(notes(policy)), "promise": promised(policy)}
+            return CheckedDraft(text=text, policy=policy, problems=(), **told)
+        promise, alone = None, draft.model_copy(update={"tables": [], "analysts": []})
+        with suppress(PolicyError):  # what the budget means, if that part of the draft is right
+            promise = promised(parse(toml(alone, engine=engine, source=None, sources={}, ledger="x"), folder=folder))
+    return CheckedDraft(text=text, policy=None, problems=tuple(problems), promise=promise)
 
 
 def _twice(draft: Draft) -> Iterable[Problem]:
-    for what, names in (
-        ("analysts", [analyst.name for analyst in draft.analysts]),
-        ("tables", [table.name for table in draft.tables]),
-    ):
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            yield Problem((what, name), f"{quoted(name)} is there twice: keep one")
-    for table in draft.tables:
-        columns = [column.name for column in table.columns]
-        for name in sorted({name for name in columns if columns.count(name) > 1}):
-            yield Problem(("tables", table.name, "columns", name), f"{quoted(name)} is there twice: keep one")
+    lists: list[tuple[tuple[str, ...], Sequence[AnalystDraft | TableDraft | ColumnDraft]]]
+    lists = [(("analysts",), draft.analysts), (("tables",), draft.tables)]
+    lists += [(("tables", table.name, "columns"), table.columns) for table in draft.tables]
+    for place, parts in lists:
+        for name, count in sorted(Counter(part.name for part in parts).items()):
+            if count > 1:
+                yield Problem((*place, name), f"{quoted(name)} is there twice: keep one")
 
 
 def _strange(draft: Draft, found: DataSource) -> Iterable[Problem]:
@@ -290,8 +250,8 @@ def _strange(draft: Draft, found: DataSource) -> Iterable[Problem]:
         if columns is None:
             yield Problem(("tables", table.name), f"there is no table {quoted(table.name)} in this source")
             continue
-        if table.whose == "unit" and table.unit not in columns:
-            yield Problem(("tables", table.name, "unit"), "choose the column that names the person")
+        if table.whose == "unit" and table.unit_column not in columns:
+            yield Problem(("tables", table.name, "unit_column"), "choose the column that names the person")
         for column in table.columns:
             path = ("tables", table.name, "columns", column.name)
             if column.name not in columns:

@@ -7,7 +7,6 @@ So a file that is laid out in a way the editor does not understand is left alone
 import fcntl
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -19,26 +18,18 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from tacit.base import InputError, PolicyError, PrivacyWarning
+from tacit.base import InputError, PolicyError
+from tacit.base.private_file import private_folder, write_private
 from tacit.policy import Policy, parse
 from tacit.policy.declaration import number, quoted
-from tacit.policy.privacy import ANYBODY, Analyst, name_of
+from tacit.policy.privacy import ANYBODY, Analyst
+from tacit.policy.read import quietly
+from tacit.server.auth.people import plain_name
 from tacit.server.auth.tokens import short_name
 from tacit.server.problem import HttpProblem
 
-__all__ = [
-    "Edit",
-    "changes",
-    "create",
-    "edited",
-    "file_name",
-    "limits",
-    "locked",
-    "replace_text",
-    "trial",
-    "with_analyst",
-    "without_analyst",
-]
+__all__ = ["Edit", "changes", "create", "edited", "file_name", "limits", "locked", "replace_text", "trial"]
+__all__ += ["with_analyst", "without_analyst"]
 
 
 @dataclass(frozen=True)
@@ -54,11 +45,8 @@ def with_analyst(policy: Policy, name: str, given: Mapping[str, Any]) -> Edit:
 
     What `given` does not name stays as it is. Somebody who came in as anybody ("*") keeps what bound them as that.
     """
-    plain = _name(name)
-    before = policy.analysts.get(plain)
-    if before is None:
-        before = policy.analysts.get(ANYBODY, Analyst())
-    wanted = replace(before, **given)
+    plain = plain_name(name, "analyst")
+    wanted = replace(policy.analysts.get(plain) or policy.analysts.get(ANYBODY, Analyst()), **given)
 
     def alter(document: Any) -> None:
         people = document.setdefault("analysts", tomlkit.table(is_super_table=True))
@@ -67,18 +55,14 @@ def with_analyst(policy: Policy, name: str, given: Mapping[str, Any]) -> Edit:
             people[plain] = tomlkit.table()
             written = {key: getattr(wanted, key) or None for key in ("limit", "each", "slack", "groups")}
             written["tables"] = wanted.tables  # none of them is another thing than no list
-        for key, value in written.items():
-            if value is None:
-                people[plain].pop(key, None)
-            else:
-                people[plain][key] = _item(value)
+        _write_down(people[plain], written)
 
     return Edit(replace(policy, analysts={**policy.analysts, plain: wanted}), alter)
 
 
 def without_analyst(policy: Policy, name: str) -> Edit:
     """Let somebody ask no more. What they spent stays in the ledger."""
-    plain = _name(name)
+    plain = plain_name(name, "analyst")
     if plain not in policy.analysts:
         raise HttpProblem(404, "no-analyst", "Nobody of this name", f"{quoted(name)} is not named in the policy")
 
@@ -93,14 +77,8 @@ def limits(policy: Policy, given: Mapping[str, Any]) -> Edit:
     if given.get("budget", True) is None:
         raise InputError("a dataset has a budget: say how much")
 
-    def alter(document: Any) -> None:
-        for key, value in given.items():
-            if value is None:
-                document["privacy"].pop(key, None)
-            else:
-                document["privacy"][key] = _item(value)
-
-    return Edit(replace(policy, privacy=replace(policy.privacy, **given)), alter)
+    privacy = replace(policy.privacy, **given)
+    return Edit(replace(policy, privacy=privacy), lambda document: _write_down(document["privacy"], given))
 
 
 def edited(text: str, edit: Edit, path: Path) -> str:
@@ -109,18 +87,13 @@ def edited(text: str, edit: Edit, path: Path) -> str:
         document = tomlkit.parse(text)
         edit.alter(document)
         found = tomlkit.dumps(document)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # told where the policy is checked
+        with quietly():
             same = parse(found, file=path.name, folder=path.parent) == edit.policy
     except (TOMLKitError, PolicyError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         same, found = False, ""
     if not same:
-        raise HttpProblem(
-            409,
-            "by-hand",
-            "This file is changed by hand",
-            f"{path.name} is written in a way that is not safe to change from here: edit it, then `tacit ledger apply`",
-        )
+        detail = f"{path.name} is written in a way that is not safe to change from here: edit it, then"
+        raise HttpProblem(409, "by-hand", "This file is changed by hand", f"{detail} `tacit ledger apply`")
     return found
 
 
@@ -129,18 +102,16 @@ def changes(old: Policy, new: Policy) -> list[str]:
     found = []
     for name in sorted({*old.analysts, *new.analysts}):
         before, after = old.analysts.get(name), new.analysts.get(name)
-        if before == after:
-            continue
         if after is None:
             found.append(f"{name} may ask no more")
         elif before is None:
             found.append(f"{name} may ask: {_spelled(after)}")
-        else:
+        elif before != after:
             found.append(f"{name}: {_spelled(before)} → {_spelled(after)}")
     for word in ("budget", "each", "lifetime"):
-        was, is_ = getattr(old.privacy, word), getattr(new.privacy, word)
-        if was != is_:
-            found.append(f"{word}: {_amount(was)} → {_amount(is_)} {new.privacy.currency.value}")
+        was, now = ("none" if (x := getattr(each.privacy, word)) is None else number(x) for each in (old, new))
+        if was != now:
+            found.append(f"{word}: {was} → {now} {new.privacy.currency.value}")
     return found
 
 
@@ -151,23 +122,16 @@ def _spelled(analyst: Analyst) -> str:
     return ", ".join(parts)
 
 
-def _amount(value: Fraction | None) -> str:
-    return "none" if value is None else number(value)
-
-
-def _item(value: Any) -> Any:
-    """A number as it is written in a policy, or a list of names."""
-    if isinstance(value, Fraction):
-        text = number(value)
-        return text if "/" in text else tomlkit.value(text)
-    return list(value)
-
-
-def _name(name: str) -> str:
-    try:
-        return name_of(name)
-    except InputError as error:
-        raise InputError(f"the analyst's name {error}") from None
+def _write_down(table: Any, values: Mapping[str, Any]) -> None:
+    """Numbers as they are written in a policy, and lists of names."""
+    for key, value in values.items():
+        if value is None:
+            table.pop(key, None)
+        elif isinstance(value, Fraction):
+            text = number(value)
+            table[key] = text if "/" in text else tomlkit.value(text)
+        else:
+            table[key] = list(value)
 
 
 def file_name(dataset: str) -> str:
@@ -178,8 +142,11 @@ def file_name(dataset: str) -> str:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One at a time changes the policies in a folder."""
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    """One at a time changes the files in a folder, which is made if it is not there."""
+    try:
+        place = os.open(private_folder(folder), os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise InputError(f"the folder of {folder.name} cannot be made: {error.strerror}") from None
     try:
         fcntl.flock(place, fcntl.LOCK_EX)
         yield
@@ -192,22 +159,15 @@ def trial(folder: Path, text: str) -> Iterator[Path]:
     """The text in a file of no lasting name, on disk, in the folder it is meant for; gone afterwards."""
     path = folder / f".{short_name()}.trial"
     try:
-        _write(path, text)
+        try:
+            write_private(path, text)
+            _settle(path)
+        except OSError as error:
+            raise InputError(f"the file cannot be written to its folder: {error.strerror}") from None
         yield path
     finally:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(place, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise InputError(f"the file cannot be written to its folder: {error.strerror}") from None
 
 
 def create(tried: Path, path: Path) -> None:
@@ -223,9 +183,8 @@ def replace_text(path: Path, tried: Path, *, before: str) -> None:
     """Put a tried file in the place of the policy that says `before`; whoever may read it stays the same."""
     found = path.stat()
     if path.read_text(encoding="utf-8-sig") != before:
-        raise HttpProblem(
-            409, "policy-changed", "Somebody else changed it", "the policy is another now: look, and try again"
-        )
+        detail = "the policy is another now: look, and try again"
+        raise HttpProblem(409, "policy-changed", "Somebody else changed it", detail)
     tried.chmod(found.st_mode & 0o777)
     with suppress(OSError):
         os.chown(tried, found.st_uid, found.st_gid)  # as far as we may
@@ -233,9 +192,9 @@ def replace_text(path: Path, tried: Path, *, before: str) -> None:
     _settle(path.parent)
 
 
-def _settle(folder: Path) -> None:
-    """A name is on the disk only when its folder is."""
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _settle(path: Path) -> None:
+    """Have a file on the disk; or a folder, and with it the names in it."""
+    place = os.open(path, os.O_RDONLY)
     try:
         os.fsync(place)
     finally:

@@ -5,21 +5,22 @@ are taken alike, and look alike until somebody decides. Wishes and decisions are
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Index, Row, Table, Text, func, insert, select, update
+from sqlalchemy import BigInteger, Column, Index, Row, Table, Text, func, insert, select, true, update
 
+from tacit.server.ask.shelf import newest
 from tacit.server.auth.people import Identity
 from tacit.server.auth.tokens import short_name
 from tacit.server.db import Number, State, locked, metadata, now
 from tacit.server.problem import HttpProblem
 
-__all__ = ["AccessRequest", "Requests", "requests"]
+__all__ = ["AccessRequest", "Requests", "request_json"]
 
 MOST = 20  # open wishes of one person
 LOCK = 0x7AC1_7002  # while wishes are counted
+MISSING = "there is no request with this id that you may see"
 STALE = 60_000_000  # µs after which an approval that did not end is taken for dead
 
 requests = Table(
@@ -40,23 +41,12 @@ requests = Table(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AccessRequest:
-    """One wish and what became of it."""
+AccessRequest = Row[Any]
+"""One wish and what became of it, by the names of the columns."""
 
-    id: str
-    owner: str
-    dataset: str
-    amount: str
-    reason: str
-    created: int
-    state: str
-    decided: int | None
-    decider: str | None
-    note: str | None
 
-    def json(self) -> dict[str, Any]:
-        return asdict(self)
+def request_json(request: AccessRequest) -> dict[str, Any]:
+    return {name: value for name, value in request._mapping.items() if name != "number"}
 
 
 class Requests:
@@ -73,97 +63,66 @@ class Requests:
             locked(connection, LOCK)
             mine = (requests.c.owner == who.name) & (requests.c.state == "open")
             if connection.execute(select(func.count()).select_from(requests).where(mine)).scalar_one() >= MOST:
-                raise HttpProblem(
-                    429, "requests", "Too many requests at once", f"{MOST} of yours are open: wait for one"
-                )
+                detail = f"{MOST} of yours are open: wait for one"
+                raise HttpProblem(429, "requests", "Too many requests at once", detail)
             connection.execute(insert(requests).values(**values))
         return self.find(values["id"])
 
     def find(self, name: str) -> AccessRequest:
-        with self.state.reading() as connection:
-            row = connection.execute(select(requests).where(requests.c.id == name)).one_or_none()
+        row = self.state.find(select(requests).where(requests.c.id == name))
         if row is None:
-            raise missing()
-        return _request(row)
+            raise HttpProblem(404, "no-request", "There is no such request", MISSING)
+        return row
 
     def listed(
         self, *, owner: str | None = None, state: str | None = None, after: str | None = None, limit: int = 50
     ) -> list[AccessRequest]:
         """Wishes of one person or of all, the newest first, from behind the one called `after`."""
-        query = select(requests).order_by(requests.c.number.desc()).limit(limit)
-        if owner is not None:
-            query = query.where(requests.c.owner == owner)
+        query = newest(self.state, requests, true() if owner is None else requests.c.owner == owner, after).limit(limit)
         if state is not None:
-            states = ("open", "approving") if state == "open" else (state,)
-            query = query.where(requests.c.state.in_(states))
-        with self.state.reading() as connection:
-            if after is not None:
-                place = select(requests.c.number).where(requests.c.id == after)
-                place = place if owner is None else place.where(requests.c.owner == owner)
-                below = connection.execute(place).scalar_one_or_none()
-                if below is None:
-                    raise HttpProblem(
-                        422, "cursor", "There is no such page", "use the `next` of an earlier page as `cursor`"
-                    )
-                query = query.where(requests.c.number < below)
-            return [_request(row) for row in connection.execute(query)]
+            query = query.where(requests.c.state.in_(("open", "approving") if state == "open" else (state,)))
+        return list(self.state.look(query))
 
     def withdraw(self, who: Identity, name: str) -> AccessRequest:
         """Take one's own wish back."""
-        found = self.find(name)
-        if found.owner != who.name:
-            raise missing()
-        if not self._move(name, ("open",), "withdrawn", who, ""):
-            raise decided()
-        return self.find(name)
+        if self.find(name).owner != who.name:
+            raise HttpProblem(404, "no-request", "There is no such request", MISSING)
+        return self._decide(name, "withdrawn", who, "")
 
     def refuse(self, who: Identity, name: str, *, note: str) -> AccessRequest:
         """Say no."""
         _another(who, self.find(name))
-        if not self._move(name, ("open",), "refused", who, note):
-            raise decided()
-        return self.find(name)
+        return self._decide(name, "refused", who, note)
 
     def approve(self, who: Identity, name: str, *, note: str, grant: Callable[[AccessRequest], None]) -> AccessRequest:
         """Say yes: `grant` changes the policy. If it fails the wish is open again; nobody decides meanwhile."""
         found = self.find(name)
         _another(who, found)
         stuck = found.state == "approving" and now() - (found.decided or 0) > STALE
-        if not self._move(name, ("open", "approving") if stuck else ("open",), "approving", who, note):
-            raise decided()
+        self._decide(name, "approving", who, note, before=("open", "approving") if stuck else ("open",))
         try:
             grant(found)
         except BaseException:
-            self._move(name, ("approving",), "open", None, None)
+            self._move(name, ("approving",), state="open", decided=None, decider=None, note=None)
             raise
-        self._move(name, ("approving",), "approved", who, note)
+        self._move(name, ("approving",), state="approved", decided=now(), decider=who.name, note=note)
         return self.find(name)
 
-    def _move(self, name: str, before: tuple[str, ...], state: str, who: Identity | None, note: str | None) -> bool:
-        values: dict[str, Any] = {"state": state, "note": note, "decider": None if who is None else who.name}
-        values["decided"] = None if who is None else now()
-        with self.state.writing() as connection:
-            mine = (requests.c.id == name) & requests.c.state.in_(before)
-            return bool(connection.execute(update(requests).where(mine).values(**values)).rowcount)
+    def _decide(
+        self, name: str, state: str, who: Identity, note: str, *, before: tuple[str, ...] = ("open",)
+    ) -> AccessRequest:
+        if not self._move(name, before, state=state, decided=now(), decider=who.name, note=note):
+            detail = "somebody has decided about this request: look again"
+            raise HttpProblem(409, "decided", "It was decided already", detail)
+        return self.find(name)
+
+    def _move(self, name: str, before: tuple[str, ...], **values: Any) -> bool:
+        """Change a wish that is in one of these states; whether it was."""
+        mine = (requests.c.id == name) & requests.c.state.in_(before)
+        return bool(self.state.change(update(requests).where(mine).values(**values)))
 
 
 def _another(who: Identity, request: AccessRequest) -> None:
     if request.owner == who.name:
-        raise HttpProblem(
-            409, "yourself", "You cannot do this yourself", "ask another curator to decide about your request"
-        )
-
-
-def missing() -> HttpProblem:
-    return HttpProblem(
-        404, "no-request", "There is no such request", "there is no request with this id that you may see"
-    )
-
-
-def decided() -> HttpProblem:
-    return HttpProblem(409, "decided", "It was decided already", "somebody has decided about this request: look again")
-
-
-def _request(row: "Row[Any]") -> AccessRequest:
-    fields = ("id", "owner", "dataset", "amount", "reason", "created", "state", "decided", "decider", "note")
-    return AccessRequest(**{field: getattr(row, field) for field in fields})
+        detail = "ask another curator to decide about your request"
+        raise HttpProblem(409, "yourself", "You cannot do this yourself", detail)

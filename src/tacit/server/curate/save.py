@@ -4,27 +4,23 @@ The order is always: the policy's file, then the ledger. Whatever stops in betwe
 """
 
 import threading
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Index, Table, Text, insert, select
 
-from tacit.base import InputError, LedgerError, PrivacyWarning, TacitError
-from tacit.base.private_file import private_folder
+from tacit.base import InputError, LedgerError, TacitError
 from tacit.engine import claims_of, import_tables
-from tacit.ledger import Standing
 from tacit.ledger.receipt import spelled
 from tacit.policy import Policy, parse
 from tacit.policy.account import DATASET
 from tacit.policy.declaration import quoted
+from tacit.policy.read import quietly
 from tacit.policy.source import overlap
-from tacit.server.ask.dataset import OpenDataset
-from tacit.server.ask.datasets import Datasets
+from tacit.server.ask.datasets import Datasets, OpenDataset
 from tacit.server.auth.people import Identity
-from tacit.server.curate.draft import CheckedDraft, Draft, Source, check
+from tacit.server.curate.draft import CheckedDraft, Draft, SourceDraft, check
 from tacit.server.curate.edit import Edit, changes, create, edited, file_name, locked, replace_text, trial
 from tacit.server.curate.sources import DataSource, Sources
 from tacit.server.db import Number, State, metadata, now
@@ -53,18 +49,14 @@ class Journal:
 
     def write(self, who: Identity, dataset: str, what: str) -> None:
         """One more line."""
-        with self.state.writing() as connection:
-            connection.execute(insert(change_log).values(time=now(), who=who.name, dataset=dataset, what=what))
+        self.state.change(insert(change_log).values(time=now(), who=who.name, dataset=dataset, what=what))
 
     def page(self, dataset: str, *, before: int | None, limit: int) -> list[dict[str, Any]]:
         """Lines about a dataset, the newest first, older than number `before`."""
-        query = (
-            select(change_log).where(change_log.c.dataset == dataset).order_by(change_log.c.number.desc()).limit(limit)
-        )
+        query = select(*(change_log.c[name] for name in ("number", "time", "who", "what")))
+        query = query.where(change_log.c.dataset == dataset).order_by(change_log.c.number.desc()).limit(limit)
         query = query if before is None else query.where(change_log.c.number < before)
-        with self.state.reading() as connection:
-            rows = connection.execute(query).all()
-        return [{"number": row.number, "time": row.time, "who": row.who, "what": row.what} for row in rows]
+        return [dict(row._mapping) for row in self.state.look(query)]
 
 
 FRESH = 60.0  # seconds that a schema is remembered for while a draft is being filled in
@@ -80,16 +72,15 @@ class Curation:
 
     # --- a new dataset
 
-    def schema(self, source: Source, *, fresh: bool = True) -> DataSource:
+    def schema(self, source: SourceDraft, *, fresh: bool = True) -> DataSource:
         """Names and types; while a draft is filled in, those of a moment ago are good enough."""
         place, time = (source.file, source.database), monotonic()
         with self._lock:
-            known = self._found.get(place)
-        if not fresh and known is not None and time - known[0] < FRESH:
-            return known[1]
+            self._found = {key: seen for key, seen in self._found.items() if time - seen[0] < FRESH}
+            if not fresh and place in self._found:
+                return self._found[place][1]
         found = self.sources.schema(file=source.file, database=source.database)
         with self._lock:
-            self._found = {key: seen for key, seen in self._found.items() if time - seen[0] < FRESH}
             self._found[place] = (time, found)
         return found
 
@@ -104,20 +95,13 @@ class Curation:
             told = "; ".join(problem.text for problem in checked.problems[:5])
             raise HttpProblem(422, "draft", "The draft is not complete", told)
         name = checked.policy.dataset.name
-        try:
-            private_folder(self.folder)
-        except OSError as error:
-            raise InputError(f"the folder of policies cannot be made: {error.strerror}") from None
         with locked(self.folder), trial(self.folder, checked.text) as tried:
             if name in self.datasets.known():
-                raise HttpProblem(
-                    409, "dataset-exists", "There is such a dataset", f"{quoted(name)} exists: choose another"
-                )
+                detail = f"{quoted(name)} exists: choose another"
+                raise HttpProblem(409, "dataset-exists", "There is such a dataset", detail)
             self._nobody_elses(checked.policy)
             import_tables(checked.policy)  # whoever declares is the curator: text is read here, strictly, once
-            opened = OpenDataset(
-                tried, self.datasets.limits
-            )  # with its engine: types that do not suit the data are found here
+            opened = OpenDataset(tried, self.datasets.limits)  # types that do not suit the data are found here
             try:
                 opened.ledger.apply(opened.policy.terms())
             finally:
@@ -137,13 +121,11 @@ class Curation:
         wanted, place = claims_of(policy), policy.ledger()
         for name, other in self.datasets.known().items():
             if other.ledger() != place and any(overlap(mine, its) for its in claims_of(other) for mine in wanted):
-                raise HttpProblem(
-                    409,
-                    "declared-already",
-                    "This data is served already",
+                detail = (
                     f"dataset {quoted(name)} reads the same data and has a ledger of its own, which this one would not "
-                    "know of: edit that one, or declare this one by hand with the same ledger and people",
+                    "know of: edit that one, or declare this one by hand with the same ledger and people"
                 )
+                raise HttpProblem(409, "declared-already", "This data is served already", detail)
 
     # --- one that is there
 
@@ -153,9 +135,11 @@ class Curation:
         """Change a policy's file and record its limits in the ledger; what changed, in words. A preview only says."""
         path = self.datasets.find(who, dataset).path.resolve()
         with locked(path.parent):
-            text = _text(path)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PrivacyWarning)
+            try:
+                text = path.read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError):
+                raise InputError(f"{path.name} cannot be read: look at its rights on the disk") from None
+            with quietly():
                 old = parse(text, file=path.name, folder=path.parent)
                 edit = wanted(old)
             fresh, told = edited(text, edit, path), changes(old, edit.policy)
@@ -177,34 +161,22 @@ class Curation:
         except TacitError as error:
             raise HttpProblem(409, "not-recorded", "The ledger does not take it", str(error)) from None
         if made:
-            self.journal.write(
-                who, dataset, f"recorded the policy in the ledger, with {made} entr{'y' if made == 1 else 'ies'}"
-            )
+            entries = "1 entry" if made == 1 else f"{made} entries"
+            self.journal.write(who, dataset, f"recorded the policy in the ledger, with {entries}")
         return made
 
     def differences(self, who: Identity, dataset: str) -> list[str]:
         """Where the policy and the ledger say different things, so that the smaller limit binds."""
         opened = self.datasets.find(who, dataset)
-        standing = opened.ledger.standing(opened.policy.dataset.identity)
-        return list(_differences(standing, opened.policy))
-
-
-def _differences(standing: Standing, policy: Policy) -> list[str]:
-    terms, currency, found = policy.terms(), standing.currency, []
-    for limit in terms.limits:
-        old = standing.balance(limit.holder)
-        who = "everybody together" if limit.holder == DATASET else limit.holder.partition(":")[2]
-        if old is None:
-            found.append(f"{who}: {spelled(limit.total, currency)}, not recorded yet")
-        elif (old.limit, old.each) != (limit.total, limit.each):
-            found.append(f"{who}: {spelled(old.limit, currency)} recorded, {spelled(limit.total, currency)} declared")
-    if (standing.period, standing.lifetime) != (terms.period, terms.lifetime):
-        found.append("the reset window or the lifetime limit")
-    return found
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"{path.name} cannot be read: look at its rights on the disk") from None
+        standing, terms = opened.ledger.standing(opened.policy.dataset.identity), opened.policy.terms()
+        found = []
+        for limit in terms.limits:
+            old, total = standing.balance(limit.holder), spelled(limit.total, standing.currency)
+            whose = "everybody together" if limit.holder == DATASET else limit.holder.partition(":")[2]
+            if old is None:
+                found.append(f"{whose}: {total}, not recorded yet")
+            elif (old.limit, old.each) != (limit.total, limit.each):
+                found.append(f"{whose}: {spelled(old.limit, standing.currency)} recorded, {total} declared")
+        if (standing.period, standing.lifetime) != (terms.period, terms.lifetime):
+            found.append("the reset window or the lifetime limit")
+        return found

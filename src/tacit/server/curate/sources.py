@@ -6,21 +6,24 @@ a whole to propose types.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from logging import WARNING
 from pathlib import Path
 from time import time_ns
 from typing import Any
 
 from tacit.base import InputError
-from tacit.engine.check import Schema, read_schema
-from tacit.engine.source.form import DELIMITERS, TextForm
+from tacit.engine.names import Schema, read_schema
 from tacit.engine.source.listing import DATABASES
 from tacit.engine.source.reading import propose_types
+from tacit.engine.source.text import DELIMITERS, TextForm
 from tacit.policy.declaration import quoted
 from tacit.policy.kind import ColumnType, decimals, understood
 from tacit.policy.read import stamp_of
+from tacit.server.db import Unavailable
 from tacit.server.ops.config import Config
+from tacit.server.ops.log import event
 
 __all__ = ["DataSource", "Folder", "Sources"]
 
@@ -39,21 +42,14 @@ class DataSource:
     def json(self) -> dict[str, Any]:
         """Tables, each with its columns and the type that their own means; of text, the type that all its values have,
         for whoever declares it to confirm."""
-        read = {
-            table: propose_types(Path(file), TextForm.of(Path(file)))
-            for table, file in self.schema.files.items()
-            if not any(self.schema.tables[table].values())
-        }
-        tables = [
-            {
-                "name": table,
-                "columns": [
-                    _column(name, native) | ({"type": read[table][name].value} if table in read else {})
-                    for name, native in columns.items()
-                ],
-            }
-            for table, columns in self.schema.tables.items()
-        ]
+        tables = []
+        for table, natives in self.schema.tables.items():
+            columns = [_column(name, native) for name, native in natives.items()]
+            file = self.schema.files.get(table)
+            if file is not None and not any(natives.values()):
+                read = propose_types(Path(file), TextForm.of(Path(file)))
+                columns = [column | {"type": read[column["name"]].value} for column in columns]
+            tables.append({"name": table, "columns": columns})
         return {"engine": self.schema.engine, "tables": tables}
 
 
@@ -130,13 +126,8 @@ def _column(name: str, native: str) -> dict[str, Any]:
     found = understood(native)
     digits = decimals(native) if found in (ColumnType.DECIMAL, ColumnType.FLOAT) else None
     step = None if digits is None else "1" if not digits else "0." + "1".rjust(digits, "0")
-    return {
-        "name": name,
-        "native": native,
-        "type": None if found is None else found.value,
-        "step": step,
-        "askable": found is not None or not native,
-    }
+    kind = None if found is None else found.value
+    return {"name": name, "native": native, "type": kind, "step": step, "askable": found is not None or not native}
 
 
 SETTLED = 2_000_000_000  # ns after which a folder's time differs from that of any later change
@@ -156,13 +147,10 @@ class Folder:
             return False
         stamp = stamp_of(self.path)
         if not stamp or stamp == self._seen:
-            return self._mended()
+            return any(stamp_of(path) != before for path, before in list(self._broken.items()))
         # two changes within one tick of the clock have one time: what was seen counts once that tick is over
         self._seen = stamp if time_ns() - stamp[0] > SETTLED else None
         return True
-
-    def _mended(self) -> bool:
-        return any(stamp_of(path) != stamp for path, stamp in list(self._broken.items()))
 
     def files(self) -> list[Path]:
         """The files in it, without those that are still as broken as they were."""
@@ -171,6 +159,20 @@ class Folder:
         found = sorted(path for path in self.path.glob("*.toml") if not path.name.startswith("."))
         self._broken = {path: stamp for path, stamp in self._broken.items() if path in found}
         return [path for path in found if self._broken.get(path) != stamp_of(path)]
+
+    def notice(self, what: str, take: Callable[[Path], object], there: Collection[Path]) -> None:
+        """Take in the files that are not there yet. One that cannot be taken is left out until it changes."""
+        for path in self.files():
+            if path in there:
+                continue
+            try:
+                take(path)
+            except Unavailable:  # the file is not to blame: look again the next time
+                self._seen = None
+                return
+            except Exception as error:  # whatever is wrong with it, the others are served
+                self.broken(path)
+                event(f"{what} left out", level=WARNING, file=path.name, error=type(error).__name__)
 
     def broken(self, path: Path) -> None:
         """Do not offer this one again until it changes."""

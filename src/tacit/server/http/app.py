@@ -1,8 +1,9 @@
 """The application: routes, what surrounds them, and how every error looks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from socket import socket
 from typing import Any
 
@@ -14,21 +15,16 @@ from starlette.exceptions import HTTPException
 
 from tacit.base import TacitError
 from tacit.policy import DATASET
-from tacit.server.auth import oidc, signin
 from tacit.server.auth.identify import Serving, Watches
-from tacit.server.console import lab, pages, render
-from tacit.server.console.pages import problem_page
-from tacit.server.console.render import wants_page
+from tacit.server.console import lab, pages
+from tacit.server.console.pages import problem_page, wants_page
 from tacit.server.http import ask, curate, data, people, release, survey
 from tacit.server.http.guard import Guard
-from tacit.server.http.rate import BodyLimit
 from tacit.server.ops.listen import secured
 from tacit.server.ops.log import event
 from tacit.server.ops.service import Service
 from tacit.server.problem import MEDIA, HttpProblem, response
-from tacit.server.survey import pages as survey_pages
-from tacit.server.wire import serve_wire
-from tacit.server.wire.tally import WireTally
+from tacit.server.wire import WireTally, serve_wire
 
 __all__ = ["application"]
 
@@ -38,41 +34,27 @@ Send `Authorization: Bearer <token>`. Errors are `application/problem+json`. A q
 before anything is looked at. Every charge has a key: asked again with it as `Idempotency-Key`, a question is never paid
 for twice. Without it, it is free while the data are known to be the same."""
 
-EVERY: dict[int | str, dict[str, Any]] = {
-    "default": {
-        "description": "What is wrong, and what to do.",
-        "content": {
-            MEDIA: {
-                "example": {
-                    "type": "urn:tacit:problem:over-budget",
-                    "title": "The budget does not allow it",
-                    "status": 403,
-                    "detail": 'analyst:ana of "patients" has 0.1 epsilon left now, and this program costs 0.5 epsilon',
-                }
-            }
-        },
-    }
+PROBLEM = {
+    "type": "urn:tacit:problem:over-budget",
+    "title": "The budget does not allow it",
+    "status": 403,
+    "detail": 'analyst:ana of "patients" has 0.1 epsilon left now, and this program costs 0.5 epsilon',
 }
-
-
+EVERY: dict[int | str, dict[str, Any]] = {
+    "default": {"description": "What is wrong, and what to do.", "content": {MEDIA: {"example": PROBLEM}}}
+}
 ROUTERS = (
     data.router,
-    data.meaning_router,
-    data.history_router,
-    data.keys_router,
     ask.router,
     release.router,
     people.router,
-    signin.router,
+    people.browser_router,
     pages.router,
-    render.router,
     curate.router,
-    curate.ledger_router,
     curate.requests_router,
-    curate.running_router,
     lab.router,
     survey.router,
-    survey_pages.router,
+    survey.pages_router,
 )
 
 
@@ -85,7 +67,7 @@ def application(service: Service, *, wire: Sequence[socket] | None = None) -> Fa
         event("started", datasets=len(service.config.datasets))
         doors = await _wire(service, wire)
         app.state.wire = doors[0] if doors else None
-        yield {"connections": 0 if service.config.behind_proxy else service.config.connections}  # see `Patient`
+        yield {"connections": 0 if service.config.behind_proxy else service.config.connections}  # see `PatientProtocol`
         for door in doors:
             door.close()
         await run_in_threadpool(service.close)
@@ -105,31 +87,27 @@ def application(service: Service, *, wire: Sequence[socket] | None = None) -> Fa
     for router in ROUTERS:
         app.include_router(router)
     if service.oidc is not None:
-        app.include_router(oidc.router)
+        app.include_router(people.oidc_router)
     app.add_api_route("/healthz", healthz, methods=["GET"], tags=["operations"])
     app.add_api_route("/metrics", metrics, methods=["GET"], tags=["operations"], response_class=PlainTextResponse)
     app.add_exception_handler(TacitError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _framework)
-    app.add_middleware(BodyLimit, most=service.config.body)
-    app.add_middleware(Guard, metrics=service.metrics, secure=service.config.secure)  # last added is outermost
+    config = service.config
+    app.add_middleware(Guard, metrics=service.metrics, secure=config.secure, most=config.body)
     return app
 
 
 async def _wire(service: Service, sockets: Sequence[socket] | None) -> list[asyncio.Server]:
     """The door for PostgreSQL's clients, if there is one, at each of its addresses."""
-    config, place = service.config, service.config.wire_address
+    place, guarded = service.config.wire_address, secured(service.config)
     if place is None:
         return []
     tally = WireTally(service.rate, service.failures, service.metrics)
-    host, port, guarded = *place, secured(config)
-
-    def served(**where: Any) -> Awaitable[asyncio.Server]:
-        return serve_wire(service.datasets, service.people, ssl=guarded, shelf=service.shelf, tally=tally, **where)
-
+    serve = partial(serve_wire, service.datasets, service.people, ssl=guarded, shelf=service.shelf, tally=tally)
     if sockets is None:
-        return [await served(host=host, port=port)]
-    return [await served(sock=each) for each in sockets]
+        return [await serve(host=place[0], port=place[1])]
+    return [await serve(sock=each) for each in sockets]
 
 
 async def healthz(service: Serving) -> JSONResponse:
@@ -144,9 +122,8 @@ def metrics(who: Watches, service: Serving) -> PlainTextResponse:
     """Counters in Prometheus' text format, for curators and auditors. Nothing in them depends on data."""
     spent = {}
     for dataset in service.datasets.names(who):
-        standing = service.datasets.standing(who, dataset)
-        balance = standing.balance(DATASET)
-        if balance is not None:
+        standing = service.datasets.budget(who, dataset)
+        if (balance := standing.balance(DATASET)) is not None:
             scale = 10**standing.currency.decimals
             spent[dataset, standing.currency.value] = (balance.spent.spend / scale, balance.limit.spend / scale)
     return PlainTextResponse(service.metrics.text(spent), media_type="text/plain; version=0.0.4")

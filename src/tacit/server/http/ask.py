@@ -2,31 +2,31 @@
 
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
-from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import select
 
 from tacit.base import TacitError
 from tacit.engine import Watch
 from tacit.server.ask.datasets import PricedQuestion
-from tacit.server.ask.jobs import QueuedQuestion
 from tacit.server.auth.identify import Asks, Looks, Serving
 from tacit.server.auth.people import Identity
+from tacit.server.curate.draft import Strict
 from tacit.server.db import keys
 from tacit.server.ops.service import Service
-from tacit.server.problem import HttpProblem
+from tacit.server.problem import HttpProblem, named_charge
 from tacit.session import TableRelease
 from tacit.sql.offer import OfferTerms
 
-__all__ = ["ANSWERED", "ARROW", "CSV", "HTML", "JSON", "Question", "answered", "media", "router"]
+__all__ = ["ANSWERED", "CSV", "HTML", "JSON", "Positive", "answered", "documented", "media", "paged", "router"]
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 HTML = "text/html"
@@ -37,17 +37,13 @@ Positive = Annotated[Decimal, Field(gt=0, le=10**12, max_digits=45, decimal_plac
 Share = Annotated[Decimal, Field(gt=0, lt=1, max_digits=20, decimal_places=20)]
 
 
-class Question(BaseModel):
-    """A question in SQL, and one of: what to spend as `epsilon` or `rho`, or the `error` to reach."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"sql": SQL, "epsilon": 0.5}, {"sql": SQL, "error": 100}]},
-    )
+class QuestionBody(Strict, json_schema_extra={"examples": [{"sql": SQL, "epsilon": 0.5}, {"sql": SQL, "error": 100}]}):
+    """A question in SQL, and one of: what to spend as `epsilon`, `rho` or `mu_squared`, or the `error` to reach."""
 
     sql: str = Field(min_length=1, max_length=50_000)
     epsilon: Positive | None = None
     rho: Positive | None = None
+    mu_squared: Positive | None = None
     error: Positive | None = None
     confidence: Share = Decimal("0.95")
 
@@ -56,45 +52,52 @@ class Question(BaseModel):
         offer: OfferTerms = {
             "epsilon": self.epsilon,
             "rho": self.rho,
+            "mu_squared": self.mu_squared,
             "error": self.error,
             "confidence": self.confidence,
         }
         return service.datasets.question(who, dataset, self.sql, **offer)
 
 
-ANSWERED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The answer, with an interval for each noisy number.",
-        "content": {
-            JSON: {
-                "example": {
-                    "id": "5f2c9d0e8a7b4c61b0f3d2e1a4958677",
-                    "key": "4b0e8c1f5a3d92670c1e7f3b5a9d2c4e6f8a0b1d",
-                    "cached": False,
-                    "columns": ["ward", "visits"],
-                    "rows": [["east", 15895], ["north", 12031]],
-                    "intervals": {"visits": [[15775.0, 11911.0], [16015.0, 12151.0]]},
-                    "confidence": 0.95,
-                    "notes": ["what one patient adds beyond its clip is scaled down"],
-                    "facts": {"dataset": "clinic", "unit": "patient", "cost": {"epsilon": "0.5", "delta": "0"}},
-                }
-            },
-            CSV: {"example": "ward,visits,visits_low,visits_high\neast,15895,15775,16015\n"},
-            ARROW: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
+def paged(items: list[dict[str, Any]], limit: int, name: str = "id") -> dict[str, Any]:
+    """A page of a list, and after what the next begins."""
+    return {"items": items, "next": items[-1][name] if len(items) == limit else None}
+
+
+def documented(
+    description: str, example: dict[str, Any], *, others: Mapping[str, Any] | None = None, status: int = 200
+) -> dict[int | str, dict[str, Any]]:
+    """How OpenAPI tells of an answer in JSON, and of its `others` by media type."""
+    return {status: {"description": description, "content": {JSON: {"example": example}, **(others or {})}}}
+
+
+ANSWERED = documented(
+    "The answer, with an interval for each noisy number.",
+    {
+        "id": "5f2c9d0e8a7b4c61b0f3d2e1a4958677",
+        "idempotency_key": "4b0e8c1f5a3d92670c1e7f3b5a9d2c4e6f8a0b1d",
+        "cached": False,
+        "columns": ["ward", "visits"],
+        "rows": [["east", 15895], ["north", 12031]],
+        "intervals": {"visits": [[15775.0, 11911.0], [16015.0, 12151.0]]},
+        "confidence": 0.95,
+        "notes": ["what one patient adds beyond its clip is scaled down"],
+        "facts": {"dataset": "clinic", "unit": "patient", "cost": {"epsilon": "0.5", "delta": "0"}},
+    },
+    others={
+        CSV: {"example": "ward,visits,visits_low,visits_high\neast,15895,15775,16015\n"},
+        ARROW: {"schema": {"type": "string", "format": "binary"}},
+    },
+)
 
 
 def media(request: Request, forms: tuple[str, ...] = (JSON, CSV, ARROW)) -> str:
     """The form of the answer that the caller likes best, by the weights of Accept. Settled before anything is paid."""
-    accept = request.headers.get("accept", "*/*") or "*/*"
     best, weight = "", 0.0
-    for part in accept.split(","):
+    for part in (request.headers.get("accept") or "*/*").split(","):
         kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        here = next((p[2:] for p in parameters if p.startswith("q=")), "1")
         try:
-            quality = float(here)
+            quality = float(next((each[2:] for each in parameters if each.startswith("q=")), "1"))
         except ValueError:
             quality = 0.0
         offered = [form for form in forms if kind in (form, form.split("/")[0] + "/*", "*/*")]
@@ -112,7 +115,7 @@ def answered(
     headers = {"Tacit-Release": name, "Tacit-Cached": str(cached).lower(), "Vary": "Accept"}
     if key is not None:
         headers["Idempotency-Key"] = key
-        more["key"] = key
+        more |= named_charge(key)
     if form == JSON:
         return JSONResponse({"id": name, **more, "cached": cached, **release.json()}, headers=headers)
     if form == ARROW:
@@ -133,52 +136,43 @@ Key = Annotated[
         max_length=200,
         pattern=r"^[\x21-\x7e]+$",
         description="Names the charge: the same key with the same question never pays twice. Left out, the service "
-        "names it, and says how: in `key` of the quote, the answer, the job and the problem.",
+        "names it, and says how: in `idempotency_key` of the quote, the answer, the job and the problem.",
         examples=["7d1f0c52-first-try"],
     ),
 ]
 Prefer = Annotated[str | None, Header(description="`respond-async` answers at once with a job.", max_length=200)]
 
-QUOTED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "What it would cost, the error to expect, and what would be left. Free.",
-        "content": {
-            "application/json": {
-                "example": {
-                    "cost": {"epsilon": "0.5", "delta": "0"},
-                    "left": {"epsilon": "1.5", "delta": "0.000001"},
-                    "enough": True,
-                    "expected": [{"column": "visits", "error": 120.0, "words": "± 120"}],
-                    "notes": [],
-                    "hints": [],
-                    "columns": [{"name": "ward", "type": "text"}, {"name": "visits", "type": "integer"}],
-                    "key": "4b0e8c1f5a3d92670c1e7f3b5a9d2c4e6f8a0b1d",
-                    "answered": False,
-                    "versioned": True,
-                }
-            }
-        },
-    }
-}
-TAKEN: dict[int | str, dict[str, Any]] = {
-    202: {
-        "description": "It was taken as a job (`Prefer: respond-async`).",
-        "content": {
-            "application/json": {"example": {"id": "0f3c5a", "state": "queued", "dataset": "clinic", "key": "4b0e8c"}}
-        },
-    }
-}
+QUOTED = documented(
+    "What it would cost, the error to expect, and what would be left. Free.",
+    {
+        "cost": {"epsilon": "0.5", "delta": "0"},
+        "left": {"epsilon": "1.5", "delta": "0.000001"},
+        "enough": True,
+        "expected": [{"column": "visits", "error": 120.0, "words": "± 120"}],
+        "notes": [],
+        "hints": [],
+        "columns": [{"name": "ward", "type": "text"}, {"name": "visits", "type": "integer"}],
+        "idempotency_key": "4b0e8c1f5a3d92670c1e7f3b5a9d2c4e6f8a0b1d",
+        "answered": False,
+        "versioned": True,
+    },
+)
+TAKEN = documented(
+    "It was taken as a job (`Prefer: respond-async`).",
+    {"id": "0f3c5a", "state": "queued", "dataset": "clinic", "idempotency_key": "4b0e8c"},
+    status=202,
+)
 
 
 @router.post("/datasets/{dataset}/quote", responses=QUOTED, tags=["ask"])
-def quote(dataset: str, question: Question, who: Asks, service: Serving) -> JSONResponse:
+def quote(dataset: str, question: QuestionBody, who: Asks, service: Serving) -> JSONResponse:
     """What a question would cost. Free: nothing is looked at."""
     asked = question.priced(service, who, dataset)
     found = asked.quote()
     more: dict[str, Any] = {"columns": [{"name": name, "type": kind} for name, kind in found.columns]}
     with suppress(TacitError):  # the data cannot be reached now: the charge has no name
         key = asked.key()
-        more |= {"key": key.name, "answered": key.answered, "versioned": key.versioned}
+        more |= {**named_charge(key.name), "answered": key.answered, "versioned": key.versioned}
     service.metrics.question(dataset, "quoted")
     return JSONResponse({**found.json(), **more})
 
@@ -186,7 +180,7 @@ def quote(dataset: str, question: Question, who: Asks, service: Serving) -> JSON
 @router.post("/datasets/{dataset}/ask", responses={**ANSWERED, **TAKEN}, tags=["ask"])
 async def ask(
     dataset: str,
-    question: Question,
+    question: QuestionBody,
     request: Request,
     who: Asks,
     service: Serving,
@@ -195,91 +189,63 @@ async def ask(
 ) -> Response:
     """The answer, after it is paid for. While the data are known to be the same, asked again it is free, with the same
     noise; under the same key it is always free."""
-    work = partial(_ask, dataset, question, request, who, service, key, prefer)
+
+    def work(watch: Watch) -> Response:
+        form = media(request)
+        service.datasets.find(who, dataset)
+        if key is not None and not OURS.fullmatch(key):
+            _claim(service, who, dataset, key, question)  # from now on it belongs to this very question
+            request.state.key = charge = key  # told with whatever comes of it
+            asked = question.priced(service, who, dataset)
+        else:
+            asked = question.priced(service, who, dataset)
+            name = asked.key().name  # the same for everything that is spelled another way and means the same
+            if key is not None and key != name:
+                _claim(service, who, dataset, key, question)
+            request.state.key = charge = key or name
+
+        def answer(watch: Watch) -> tuple[str, TableRelease]:
+            found = service.datasets.answer(asked, key=charge, watch=watch)
+            return service.shelf.put(who, dataset, question.sql, found), found
+
+        service.metrics.question(dataset, "asked")
+        if prefer is not None and "respond-async" in [part.strip().lower() for part in prefer.split(",")]:
+            asked.quote()  # what is refused is refused now
+            name = service.jobs.start(who, dataset, lambda watch: answer(watch)[0], key=charge)
+            headers = {"Location": f"/v1/jobs/{name}", "Preference-Applied": "respond-async"}
+            return JSONResponse(service.jobs.find(who, name).json(), status_code=202, headers=headers)
+        name, found = answer(watch)
+        return answered(found, form, name=name, cached=found.cached, key=charge)
+
     return await service.pool.run(who.name, work, getattr(request.state, "gone", lambda: False))
 
 
-def _ask(
-    dataset: str,
-    question: Question,
-    request: Request,
-    who: Identity,
-    service: Service,
-    key: str | None,
-    prefer: str | None,
-    watch: Watch,
-) -> Response:
-    form = media(request)
-    service.datasets.find(who, dataset)
-    if key is not None and not OURS.fullmatch(key):
-        _claim(service, who, dataset, key, question)  # from now on it belongs to this very question
-        request.state.key = charge = key  # told with whatever comes of it
-        asked = question.priced(service, who, dataset)
-    else:
-        asked = question.priced(service, who, dataset)
-        name = asked.key().name  # the same for everything that is spelled another way and means the same
-        if key is not None and key != name:
-            _claim(service, who, dataset, key, question)
-        request.state.key = charge = key or name
-
-    def work(watch: Watch) -> tuple[str, TableRelease]:
-        found = service.datasets.answer(asked, key=charge, watch=watch)
-        return service.shelf.put(who, dataset, question.sql, found), found
-
-    service.metrics.question(dataset, "asked")
-    if prefer is not None and "respond-async" in [part.strip().lower() for part in prefer.split(",")]:
-        asked.quote()  # what is refused is refused now
-        name = service.jobs.start(who, dataset, lambda watch: work(watch)[0], key=charge)
-        headers = {"Location": f"/v1/jobs/{name}", "Preference-Applied": "respond-async"}
-        return JSONResponse(_job(service.jobs.find(who, name)), status_code=202, headers=headers)
-    name, found = work(watch)
-    return answered(found, form, name=name, cached=found.cached, key=charge)
-
-
-def _claim(service: Service, who: Identity, dataset: str, key: str, question: Question) -> None:
+def _claim(service: Service, who: Identity, dataset: str, key: str, question: QuestionBody) -> None:
     """A key belongs to the question it was first used for: another one is refused, before anything is charged."""
     asked = sha256(json.dumps(question.model_dump(mode="json"), sort_keys=True).encode()).digest()
-    place = (keys.c.owner == who.name) & (keys.c.dataset == dataset) & (keys.c.key == key)
-    if service.state.insert_once(keys, owner=who.name, dataset=dataset, key=key, question=asked):
+    place = {"owner": who.name, "dataset": dataset, "key": key}
+    if service.state.insert_once(keys, **place, question=asked):
         return
-    with service.state.reading() as connection:
-        first = connection.execute(select(keys.c.question).where(place)).scalar_one()
-    if first != asked:
-        raise HttpProblem(
-            422,
-            "key-reused",
-            "This key is another question's",
-            "this Idempotency-Key was used with another question or offer: nothing was charged; choose a new key",
-        )
+    first = service.state.find(select(keys.c.question).filter_by(**place))
+    if first is None or first.question != asked:
+        detail = "this Idempotency-Key was used with another question or offer: nothing was charged; choose a new key"
+        raise HttpProblem(422, "key-reused", "This key is another question's", detail)
 
 
 @router.get("/jobs", tags=["jobs"])
 def list_jobs(who: Looks, service: Serving) -> JSONResponse:
     """Your newest jobs."""
-    return JSONResponse({"items": [_job(job) for job in service.jobs.listed(who)]})
+    return JSONResponse({"items": [job.json() for job in service.jobs.listed(who)]})
 
 
 @router.get("/jobs/{job}", tags=["jobs"])
 def one_job(job: str, who: Looks, service: Serving) -> JSONResponse:
     """How far a job is; when it is done, the release it made."""
-    return JSONResponse(_job(service.jobs.find(who, job)))
+    return JSONResponse(service.jobs.find(who, job).json())
 
 
 @router.delete("/jobs/{job}", tags=["jobs"])
 def cancel_job(job: str, who: Looks, service: Serving) -> JSONResponse:
     """Stop a job. Nothing is given back: what was charged stays charged. Asked again with its `key` as Idempotency-Key,
     the question is answered under that charge."""
-    return JSONResponse(_job(service.jobs.cancel(who, job)))
-
-
-def _job(job: QueuedQuestion) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": job.id, "dataset": job.dataset, "state": job.state, "created": job.created}
-    if job.key is not None:
-        found["key"] = job.key
-    if job.share is not None:
-        found["progress"] = job.share
-    if job.release is not None:
-        found["release"] = f"/v1/releases/{job.release}"
-    if job.problem is not None:
-        found["problem"] = job.problem
-    return found
+    return JSONResponse(service.jobs.cancel(who, job).json())

@@ -1,19 +1,16 @@
-"""How much one caller may take: requests in a minute, and bytes in a request."""
+"""How many requests one caller may make in a minute."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
 
 from sqlalchemy import BigInteger, Column, Table, Text, case, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.server.db import State, metadata, now
-from tacit.server.problem import HttpProblem, response
+from tacit.server.problem import HttpProblem
 
-__all__ = ["BodyLimit", "RateLimit", "SharedRateLimit", "rates"]
+__all__ = ["RateLimit", "SharedRateLimit", "rates"]
 
 MOST = 50_000  # callers that are remembered
 
@@ -36,13 +33,8 @@ class RateLimit:
         seconds = self._wait(caller)
         if seconds is not None:
             wait = max(1, round(seconds + 0.5))
-            raise HttpProblem(
-                429,
-                "rate",
-                "Too many requests",
-                f"wait {wait} s: {self._told}",
-                {"Retry-After": str(wait)},
-            )
+            detail = f"wait {wait} s: {self._told}"
+            raise HttpProblem(429, "rate", "Too many requests", detail, {"Retry-After": str(wait)})
 
     def _wait(self, caller: str) -> float | None:
         """Count a request, or say in how many seconds one will be let through: a refused one is not counted."""
@@ -54,51 +46,6 @@ class RateLimit:
             if len(self._buckets) > MOST:
                 self._buckets.popitem(last=False)
             return -left * 60 / self.per_minute if left < 0 else None
-
-
-class BodyLimit:
-    """Refuses a request whose body is larger than `most` bytes: by what it says, and by what then comes."""
-
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        self.app, self.most = app, most
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        said = dict(scope["headers"]).get(b"content-length", b"0")
-        if not said.isdigit() or len(said) > 15 or int(said) > self.most:
-            await response(self._refusal())(scope, receive, send)
-            return
-        seen, begun = 0, False
-
-        async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            if message["type"] == "http.request":
-                seen += len(message.get("body", b""))
-                if seen > self.most:
-                    raise _TooLarge
-            return message
-
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self.app(scope, counted, noted)
-        except _TooLarge:
-            if not begun:
-                await response(self._refusal())(scope, receive, send)
-
-    def _refusal(self) -> HttpProblem:
-        detail = f"send less: a request may have at most {self.most:,} bytes"
-        return HttpProblem(413, "body", "The request is too large", detail, {"Connection": "close"})
-
-
-class _TooLarge(BaseException):
-    """Passes through every handler on its way out."""
 
 
 MINUTE = 60_000_000  # µs
@@ -117,12 +64,11 @@ class SharedRateLimit(RateLimit):
 
     def __init__(self, state: State, what: str, per_minute: int, *, told: str = "at most {} requests a minute") -> None:
         super().__init__(per_minute, told=told)
-        self.state, self.what, self._swept, self._sweeping = state, what, 0, threading.Lock()
+        self.state, self.what, self._swept = state, what, 0
 
     def _wait(self, caller: str) -> float | None:
         time, each = now(), MINUTE // self.per_minute
-        made: Any = (postgresql if self.state.on_server else sqlite).insert(rates)
-        made = made.values(what=self.what, caller=caller, full=time + each)
+        made = self.state.insert(rates).values(what=self.what, caller=caller, full=time + each)
         # more than a minute ahead it cannot be, unless a clock was set back: then it counts for nothing
         there = case((rates.c.full > time + MINUTE, time), (rates.c.full < time, time), else_=rates.c.full)
         order = made.on_conflict_do_update(
@@ -130,21 +76,15 @@ class SharedRateLimit(RateLimit):
             set_={"full": there + each},
             where=there + each <= time + MINUTE,
         ).returning(rates.c.full)
+        wait = None
         with self.state.writing() as connection:
-            if connection.execute(order).first() is not None:
-                wait = None
-            else:
+            if connection.execute(order).first() is None:
                 mine = (rates.c.what == self.what) & (rates.c.caller == caller)
                 full = connection.execute(select(func.max(rates.c.full)).where(mine)).scalar_one()
                 wait = (full + each - time - MINUTE) / 1_000_000
-        self._sweep(time)
+        with self._lock:
+            due = time - self._swept >= MINUTE
+            self._swept = time if due else self._swept
+        if due:  # once a minute, remove who was silent for long
+            self.state.change(delete(rates).where(rates.c.full < time))
         return wait
-
-    def _sweep(self, time: int) -> None:
-        """Once a minute, remove who was silent for long."""
-        with self._sweeping:
-            if time - self._swept < MINUTE:
-                return
-            self._swept = time
-        with self.state.writing() as connection:
-            connection.execute(delete(rates).where(rates.c.full < time))

@@ -6,19 +6,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import BaseModel, ConfigDict
 
 from tacit.base import Denied, InputError
 from tacit.desk.certificate.page import CONTENT_POLICY
 from tacit.ledger.chain import genesis
-from tacit.server.ask.dataset import OpenDataset, tables_of
+from tacit.server.ask.datasets import OpenDataset, tables_of
 from tacit.server.ask.shelf import May, ShelvedRelease
 from tacit.server.auth.identify import Asks, Looks, Serving
 from tacit.server.auth.people import Identity
-from tacit.server.http.ask import ANSWERED, HTML, JSON, answered, media
+from tacit.server.curate.draft import Strict
+from tacit.server.http.ask import ANSWERED, HTML, JSON, answered, documented, media, paged
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem
-from tacit.session import TableRelease
 
 __all__ = ["release_of", "router"]
 
@@ -26,27 +25,20 @@ router = APIRouter(prefix="/v1/releases", tags=["releases"])
 
 Cursor = Annotated[str | None, Query(max_length=64, description="`next` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=200)]
-CERTIFIED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "Everything that is stated, and a signature over it.",
-        "content": {
-            JSON: {
-                "example": {
-                    "certificate": {"format": "tacit certificate 2", "guarantee": {"epsilon": "0.5", "delta": "0"}},
-                    "public_key": "-----BEGIN PUBLIC KEY-----…",
-                    "signature": "5f2c…",
-                }
-            },
-            HTML: {"schema": {"type": "string"}},
-        },
-    }
-}
+CERTIFIED = documented(
+    "Everything that is stated, and a signature over it.",
+    {
+        "certificate": {"format": "tacit certificate 2", "guarantee": {"epsilon": "0.5", "delta": "0"}},
+        "public_key": "-----BEGIN PUBLIC KEY-----…",
+        "signature": "5f2c…",
+    },
+    others={HTML: {"schema": {"type": "string"}}},
+)
 
 
-class Sharing(BaseModel):
+class Sharing(Strict, json_schema_extra={"examples": [{"shared": True}]}):
     """Whether a release is shown to everybody who may ask the tables it was made from."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"shared": True}]})
     shared: bool
 
 
@@ -59,18 +51,15 @@ def list_releases(
         found = service.shelf.shared(who, _may(service, who), after=cursor, limit=limit)
     else:
         found = service.shelf.listed(who, after=cursor, limit=limit)
-    more = found[-1].id if len(found) == limit else None
-    return JSONResponse({"items": [shelved.head() for shelved in found], "next": more})
+    return JSONResponse(paged([shelved.head() for shelved in found], limit))
 
 
 @router.get("/{release}", responses=ANSWERED)
 def one_release(release: str, request: Request, who: Looks, service: Serving) -> Response:
     """An answer again, as JSON, CSV or Arrow. Free."""
-    form = media(request)
-    shelved = release_of(service, who, release)
-    return answered(
-        shelved.release, form, name=shelved.id, cached=True, sql=shelved.sql, shared=shelved.shared, owner=shelved.owner
-    )
+    form, found = media(request), release_of(service, who, release)
+    more: dict[str, Any] = {"sql": found.sql, "shared": found.shared, "owner": found.owner}
+    return answered(found.release, form, name=found.id, cached=True, **more)
 
 
 @router.get("/{release}/certificate", responses=CERTIFIED)
@@ -84,7 +73,7 @@ def certificate(release: str, request: Request, who: Looks, service: Serving) ->
     opened = _paid_from(service, who, shelved)
     named = replace(shelved.release, name=shelved.id)
     try:
-        made = named.certificate(ledger=opened.ledger, key=service.signer, sql=shelved.sql)
+        made = named.certificate(ledger=opened.ledger, signing_key=service.signer, sql=shelved.sql)
     except InputError as error:
         raise HttpProblem(409, "no-certificate", "This cannot be certified", str(error)) from None
     if form == HTML:
@@ -100,33 +89,34 @@ def proof(release: str, who: Looks, service: Serving) -> JSONResponse:
     SHA-256 of `before`, `seq`, `time` and the hash of `body` is `digest`; whoever keeps the digest can later ask an
     auditor whether the chain still has it.
     """
-    shelved = release_of(service, who, release)
-    if shelved.owner != who.name:
-        raise HttpProblem(403, "not-yours", "Not your release", "only its owner sees the proof of a charge")
+    shelved = _own(service, who, release, "only its owner sees the proof of a charge")
     opened = _paid_from(service, who, shelved)
     people = opened.policy.dataset.identity
     entries = list(opened.ledger.log(people, after=max(0, shelved.entry - 2), limit=2))
     own = next((entry for entry in entries if entry.seq == shelved.entry), None)
     if own is None or json.loads(own.body).get("analyst") != who.name:
-        raise HttpProblem(
-            409, "no-entry", "Not in the ledger", "the ledger has no such charge of yours: tell an auditor"
-        )
-    before = next(
-        (e.digest for e in entries if e.seq == shelved.entry - 1), genesis(opened.ledger.store.ledger, people)
-    )
-    head = opened.ledger.standing(people)
-    found: dict[str, Any] = {"ledger": opened.ledger.store.ledger, "people": people, "seq": own.seq, "time": own.time}
-    found |= {"body": own.body, "before": before.hex(), "digest": own.digest.hex()}
+        detail = "the ledger has no such charge of yours: tell an auditor"
+        raise HttpProblem(409, "no-entry", "Not in the ledger", detail)
+    ledger, head = opened.ledger.store.ledger, opened.ledger.standing(people)
+    before = next((entry.digest for entry in entries if entry.seq == shelved.entry - 1), genesis(ledger, people))
+    found = {"ledger": ledger, "people": people, "seq": own.seq, "time": own.time, "body": own.body}
+    found |= {"before": before.hex(), "digest": own.digest.hex()}
     return JSONResponse({**found, "head": {"seq": head.seq, "digest": head.head.hex()}})
 
 
 @router.put("/{release}/sharing")
 def share(release: str, wish: Sharing, who: Asks, service: Serving) -> JSONResponse:
     """Show your release to everybody who may ask the tables it was made from, or no longer."""
-    shelved = release_of(service, who, release)
-    if shelved.owner != who.name:
-        raise HttpProblem(403, "not-yours", "Not your release", "only its owner can share a release")
-    tables = _tables(service, who, shelved) if wish.shared else set()
+    shelved = _own(service, who, release, "only its owner can share a release")
+    tables: set[str] = set()
+    if wish.shared:  # those it was made from, as the ledger has them in the program that was paid for
+        opened = _paid_from(service, who, shelved)
+        entries = opened.ledger.log(opened.policy.dataset.identity, after=shelved.entry - 1, limit=1)
+        try:
+            tables = {str(table) for table in json.loads(next(iter(entries)).body)["program"]["tables"]}
+        except (StopIteration, KeyError, TypeError, ValueError):
+            detail = "the ledger does not say what this release was made from"
+            raise HttpProblem(409, "no-entry", "Not in the ledger", detail) from None
     service.shelf.share(who, release, shared=wish.shared, tables=tables)
     return JSONResponse({"id": release, "shared": wish.shared})
 
@@ -136,13 +126,19 @@ def release_of(service: Service, who: Identity, release: str) -> ShelvedRelease:
     return service.shelf.find(who, release, _may(service, who))
 
 
+def _own(service: Service, who: Identity, release: str, rule: str) -> ShelvedRelease:
+    shelved = release_of(service, who, release)
+    if shelved.owner != who.name:
+        raise HttpProblem(403, "not-yours", "Not your release", rule)
+    return shelved
+
+
 def _paid_from(service: Service, who: Identity, shelved: ShelvedRelease) -> OpenDataset:
     """The dataset of a release, if it still has the ledger that the release was paid from."""
     opened = service.datasets.find(who, shelved.dataset)
     if shelved.release.facts.get("ledger", {}).get("id") != opened.ledger.store.ledger:
-        raise HttpProblem(
-            409, "other-ledger", "Paid for elsewhere", "the dataset has another ledger now than it had then"
-        )
+        detail = "the dataset has another ledger now than it had then"
+        raise HttpProblem(409, "other-ledger", "Paid for elsewhere", detail)
     return opened
 
 
@@ -152,22 +148,9 @@ def _may(service: Service, who: Identity) -> May:
             policy = service.datasets.find(who, dataset).policy
         except Denied:
             return False
-        return who.role != "analyst" or tables <= tables_of(policy, who.name)
+        return who.role != "analyst" or tables <= tables_of(policy, who)
 
     return may
-
-
-def _tables(service: Service, who: Identity, shelved: ShelvedRelease) -> set[str]:
-    """The tables a release was made from, as the ledger has them in the program that was paid for."""
-    opened = service.datasets.find(who, shelved.dataset)
-    entries = opened.ledger.log(opened.policy.dataset.identity, after=shelved.entry - 1, limit=1)
-    own = next(iter(entries), None)
-    try:
-        if own is not None:
-            return {str(table) for table in json.loads(own.body)["program"]["tables"]}
-    except (KeyError, TypeError, ValueError):
-        pass
-    raise HttpProblem(409, "no-entry", "Not in the ledger", "the ledger does not say what this release was made from")
 
 
 Width = Annotated[int, Query(ge=200, le=2000, description="Pixels, with the labels.")]
@@ -182,16 +165,11 @@ def chart(
     found = release_of(service, who, release).release
     if not found.intervals or not found.table.num_rows:
         raise HttpProblem(404, "no-chart", "Nothing to draw", "this answer has no rows, or no noisy numbers in it")
-    return JSONResponse(_drawn(found, width, f"#{accent}", f"#{ink}"))
-
-
-def _drawn(found: TableRelease, width: int, accent: str, ink: str) -> dict[str, object]:
     try:
         from tacit.plot.answers import fitted
     except ImportError as missing:
         detail = f"charts need {missing.name}, which is not installed on the service: pip install 'tacit[plot]'"
         raise HttpProblem(501, "no-plot", "No charts here", detail) from None
-    rows = [
-        {name: str(value) if isinstance(value, list) else value for name, value in row.items()} for row in found.rows()
-    ]
-    return fitted(rows, found.intervals, width=width, accent=accent, ink=ink)
+    rows = [{name: str(x) if isinstance(x, list) else x for name, x in row.items()} for row in found.rows()]
+    colours = {"accent": f"#{accent}", "ink": f"#{ink}"}
+    return JSONResponse(fitted(rows, found.intervals, noise_only=found.noise_only, width=width, **colours))

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import subprocess
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import file_digest
@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import LargeBinary, create_engine, insert
+from sqlalchemy import create_engine, insert
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
@@ -34,27 +34,13 @@ from tacit.ledger.reader import on_server, reading
 from tacit.ledger.schema import metadata
 from tacit.ledger.sqlite.file import Watermark
 from tacit.ledger.verify import Report, verify
-from tacit.server.ask.dataset import read_quietly
+from tacit.server.ask.datasets import read_quietly
 from tacit.server.db import metadata as of_state
 from tacit.server.db import now, versions
 from tacit.server.ops.config import Config
 from tacit.server.survey.store import metadata as of_surveys
 
-__all__ = [
-    "FORMAT",
-    "MANIFEST",
-    "Backup",
-    "BackupPart",
-    "Heads",
-    "back_up",
-    "copy_database",
-    "copy_file",
-    "digest_of",
-    "heads_of",
-    "marks_of",
-    "report_of",
-    "without_password",
-]
+__all__ = ["FORMAT", "MANIFEST", "Backup", "BackupPart", "back_up", "digest_of", "report_of"]
 
 Heads = dict[int, tuple[int, bytes]]
 COPY = re.compile(r"COPY (?P<schema>[^.]+)\.(?P<table>\w+) \((?P<columns>[^)]*)\) FROM stdin;\n")
@@ -85,17 +71,14 @@ def copy_database(url: str, to: Path, tables: Sequence[str]) -> None:
     """The same of tables in PostgreSQL, as SQL, by its own pg_dump."""
     program = shutil.which("pg_dump")
     if program is None:
-        raise TacitError(
-            "install pg_dump, one of PostgreSQL's own tools: a backup of a database in PostgreSQL needs it"
-        )
+        needs = "a backup of a database in PostgreSQL needs it"
+        raise TacitError(f"install pg_dump, one of PostgreSQL's own tools: {needs}")
     place, password = _conninfo(url)
     command = [program, "--no-password", "--no-owner", "--no-privileges", "--encoding=UTF8", f"--dbname={place}"]
-    wanted = [f"--table={name}" for name in tables]
-    environment = {**os.environ, **({} if password is None else {"PGPASSWORD": password})}  # not for `ps` to show
+    command += [f"--table={name}" for name in tables]
+    hidden = {**os.environ, **({} if password is None else {"PGPASSWORD": password})}  # not for `ps` to show
     with to.open("w", encoding="utf-8") as file:
-        done = subprocess.run(
-            [*command, *wanted], stdout=file, stderr=subprocess.PIPE, env=environment, text=True, check=False
-        )
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, env=hidden, text=True, check=False)
         if done.returncode:
             first = done.stderr.strip().partition("\n")[0]
             raise TacitError(f"pg_dump could not copy {without_password(url)}: {first}")
@@ -112,14 +95,17 @@ def _conninfo(url: str) -> tuple[str, str | None]:
         raise TacitError("this is no address of a database: write postgresql://user@host/name") from None
     named = {"host": found.host, "port": found.port, "user": found.username, "dbname": found.database}
     more = {name: value if isinstance(value, str) else ",".join(value) for name, value in found.query.items()}
+    password = more.pop("password", found.password)  # libpq takes it from either place
     given: dict[str, Any] = {name: value for name, value in {**named, **more}.items() if value is not None}
-    return make_conninfo("", **given), found.password
+    return make_conninfo("", **given), password
 
 
 def without_password(place: str) -> str:
     """A place as it may be written down."""
+    if "://" not in place:
+        return place
     with suppress(ArgumentError, ValueError):
-        return make_url(place).render_as_string(hide_password=True) if "://" in place else place
+        return make_url(place).difference_update_query(["password"]).render_as_string(hide_password=True)
     return "a database"
 
 
@@ -144,12 +130,10 @@ def report_of(copy: Path, marks: Heads | None, heads: Sequence[Mapping[str, Any]
     known, and against what was written down of it."""
     if copy.suffix == ".sql":
         copy = _as_file(copy)
-    name, found = _heads(copy)
-    mark = Watermark(copy.with_name(copy.name + ".mark"))
-    try:
+    with reading(copy) as reader:
+        name, found = reader.ledger, {row.id: (row.seq, bytes(row.head)) for row in reader.accounts()}
+    with closing(Watermark(copy.with_name(copy.name + ".mark"))) as mark:
         mark.rewrite(name, found if marks is None else marks)
-    finally:
-        mark.close()
     report = verify(copy)
     kept = {(head["people"], head["seq"], head["digest"]) for head in heads_of(report)}
     if heads and kept != {(head["people"], head["seq"], head["digest"]) for head in heads}:
@@ -157,42 +141,24 @@ def report_of(copy: Path, marks: Heads | None, heads: Sequence[Mapping[str, Any]
     return report
 
 
-def _heads(copy: Path) -> tuple[str, Heads]:
-    with reading(copy) as reader:
-        return reader.ledger, {row.id: (row.seq, bytes(row.head)) for row in reader.accounts()}
+READ: dict[type, Callable[[str], Any]] = {bytes: lambda text: bytes.fromhex(text.removeprefix("\\x")), str: str}
 
 
 def _as_file(dump: Path) -> Path:
     """The ledger in a dump as a SQLite one, which can be verified without a server."""
     path = dump.with_suffix(".ledger")
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
     try:
-        with engine.begin() as connection:
+        with create_engine(f"sqlite:///{path}", poolclass=NullPool).begin() as connection:
             metadata.create_all(connection)
             for name, rows in _tables(dump):
                 table = metadata.tables.get(name)
                 if table is None:
                     continue
-                binary = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
-                kinds = {column.name: column.type.python_type for column in table.columns}
-                made = [
-                    {
-                        key: None
-                        if value is None
-                        else bytes.fromhex(value.removeprefix("\\x"))
-                        if key in binary
-                        else int(value)
-                        if kinds[key] is not str
-                        else value
-                        for key, value in row.items()
-                    }
-                    for row in rows
-                ]
+                read = {column.name: READ.get(column.type.python_type, int) for column in table.columns}
+                made = [{key: value and read[key](value) for key, value in row.items()} for row in rows]
                 connection.execute(insert(table), made)
     except (ValueError, KeyError) as error:
         raise CorruptLedger(f"{dump.name} is not a copy of a ledger that pg_dump made ({error})") from None
-    finally:
-        engine.dispose()
     return path
 
 
@@ -208,17 +174,16 @@ def _tables(dump: Path) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
             for text in file:
                 if text == "\\.\n":
                     break
-                values = [_plain(value) for value in text.removesuffix("\n").split("\t")]
+                values = [
+                    None if value == "\\N" else ESCAPED.sub(lambda found: SIGNS.get(found[1], found[1]), value)
+                    for value in text.removesuffix("\n").split("\t")
+                ]
                 rows.append(dict(zip(columns, values, strict=True)))
                 if len(rows) == ROWS:
                     yield found["table"], rows
                     rows = []
             if rows:
                 yield found["table"], rows
-
-
-def _plain(value: str) -> str | None:
-    return None if value == "\\N" else ESCAPED.sub(lambda found: SIGNS.get(found[1], found[1]), value)
 
 
 FORMAT = 1
@@ -252,18 +217,13 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
         findings: list[tuple[str, LedgerFinding]] = []
 
         def add(kind: str, name: str, origin: str, path: Path, heads: list[dict[str, Any]] | None = None) -> None:
-            part = BackupPart(
-                kind=kind,
-                name=name,
-                origin=origin,
-                size=path.stat().st_size,
-                sha256=digest_of(path),
-                heads=heads or [],
-            )
-            parts.append(part)
+            size, sha256 = path.stat().st_size, digest_of(path)
+            parts.append(BackupPart(kind=kind, name=name, origin=origin, size=size, sha256=sha256, heads=heads or []))
             archive.add(path, name, recursive=False, filter=_anonymous)
 
-        policies = [path for path in _policies(config) if path.is_file()]
+        # those of the config, of the console, and of the demo where nothing else is served
+        served = config.datasets or (config.state / "demo" / "tacit.toml",)
+        policies = [path for path in (*served, *sorted(config.policy_folder.glob("*.toml"))) if path.is_file()]
         ledgers = list(dict.fromkeys(read_quietly(path).policy.ledger() for path in policies))
         _state(config, folder, add)
         for number, place in enumerate(ledgers, 1):
@@ -283,9 +243,20 @@ def back_up(config: Config, to: Path, *, file: Path | None = None, keys: bool = 
             add("policy", f"policies/{number}/{path.name}", str(path.absolute()), path)
         if file is not None:
             add("config", f"config/{file.name}", str(file.absolute()), file)
-        for number, path in enumerate(_keys(config) if keys else (), 1):
+        given = (config.certificate, config.private_key, config.oidc_secret, config.signing_key)
+        secrets = [path for path in given if path is not None]
+        secrets += [*sorted(config.state.glob("*.key*")), *sorted(config.state.glob("*.pem"))]
+        for number, path in enumerate(secrets if keys else (), 1):
             add("key", f"keys/{number}/{path.name}", str(path.absolute()), path)
-        _manifest(archive, folder, parts)
+        content = {
+            "tacit_backup": FORMAT,
+            "made": now(),
+            "version": version("tacit"),
+            "parts": list(map(asdict, parts)),
+        }
+        path = folder / MANIFEST
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")
+        archive.add(path, MANIFEST, filter=_anonymous)
     return Backup(parts=parts, findings=findings)
 
 
@@ -298,20 +269,6 @@ def _state(config: Config, folder: Path, add: Any) -> None:
     for source in sorted(config.state.glob("*.db")):  # people and releases; reports of surveys
         copy_file(source, folder / source.name)
         add("state", f"state/{source.name}", str(source.absolute()), folder / source.name)
-
-
-def _policies(config: Config) -> Iterable[Path]:
-    """Those of the config, of the console, and of the demo where nothing else is served."""
-    yield from config.datasets
-    if not config.datasets:
-        yield config.state / "demo" / "tacit.toml"
-    yield from sorted(config.policy_folder.glob("*.toml"))
-
-
-def _keys(config: Config) -> list[Path]:
-    given = (config.certificate, config.private_key, config.oidc_secret, config.signing_key)
-    named = [path for path in given if path is not None]
-    return [*named, *sorted(config.state.glob("*.key*")), *sorted(config.state.glob("*.pem"))]
 
 
 @contextmanager
@@ -337,13 +294,6 @@ def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uname = entry.gname = ""
     entry.mode = 0o600
     return entry
-
-
-def _manifest(archive: tarfile.TarFile, folder: Path, parts: Sequence[BackupPart]) -> None:
-    path = folder / MANIFEST
-    content = {"tacit_backup": FORMAT, "made": now(), "version": version("tacit"), "parts": [asdict(p) for p in parts]}
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")
-    archive.add(path, MANIFEST, filter=_anonymous)
 
 
 def digest_of(path: Path) -> str:

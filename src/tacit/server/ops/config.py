@@ -9,7 +9,7 @@ import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from tacit.base import InputError
 from tacit.base.private_file import private_folder
 from tacit.engine.watch import Limits, size
 
-__all__ = ["PREFIX", "Config"]
+__all__ = ["PREFIX", "Config", "on_this_machine"]
 
 PREFIX = "TACIT_SERVER_"
 MARK = "CONFIG"  # the variable that names the file
@@ -41,7 +41,8 @@ class Config:
     rate: int = 600  # requests of one person in a minute
     connections: int = 256  # open HTTP connections of one address; behind a proxy that is the proxy's to limit
     failures: int = 30  # wrong tokens and links of one address in a minute; right ones are let in at any time
-    grid: float | None = None  # seconds that answer times are rounded up to; None: 0.25, and 0 on a loopback address
+    # seconds that answer times are rounded up to; None: 0.25, and 0 where only this machine can come in
+    grid: float | None = None
     jobs: int = 4  # long questions that run at once
     questions_at_once: int = 4  # of one dataset, in one worker; one person has half of the places
     question_seconds: float = 600.0  # of work, for one question
@@ -61,11 +62,10 @@ class Config:
     oidc_claim: str = "preferred_username"  # what it says of a person that is their name here
     oidc_groups: str = "groups"  # what it says of a person that oidc_roles are about
     oidc_roles: tuple[str, ...] = ()  # "group=role": who is in the group and unknown is added with that role
-    folder: Path = field(default_factory=Path.cwd)  # what paths are relative to
 
     def __post_init__(self) -> None:
         host, wire = self.address[0], self.wire_address
-        if wire is not None and not (_here(wire[0]) or self.tls):
+        if wire is not None and not (on_this_machine(wire[0]) or self.tls):
             raise InputError(f"wire: {wire[0]} can be reached from elsewhere: set certificate and private_key")
         if wire is not None and self.workers > 1:
             raise InputError("set workers = 1, or leave wire out: one process alone can speak PostgreSQL's protocol")
@@ -77,13 +77,21 @@ class Config:
             raise InputError("grace must be 0 or more seconds, and grid 0 to 60")
         if (self.certificate is None) != (self.private_key is None):
             raise InputError("certificate and private_key go together: both are files in PEM")
-        if not (_here(host) or self.tls or self.behind_proxy):
+        if not (on_this_machine(host) or self.tls or self.behind_proxy):
             raise InputError(
                 f"listen: {host} can be reached from elsewhere, and tokens would cross the network in the clear: set "
                 "certificate and private_key, or behind_proxy = true if a proxy in front does TLS"
             )
-
-        _signing_in(self)
+        # the settings of an identity provider make sense together
+        if self.oidc_issuer and not (self.oidc_client and self.public_url):
+            needed = "the name of this service there, and its address"
+            raise InputError(f"set oidc_client and public_url beside oidc_issuer: {needed}")
+        if self.public_url and not self.public_url.startswith("https://" if self.secure else ("http://", "https://")):
+            raise InputError("public_url begins with https://, as browsers write it")
+        for pair in self.oidc_roles:
+            group, _, role = pair.rpartition("=")
+            if role not in ("curator", "analyst", "auditor") or not group:
+                raise InputError(f'oidc_roles: {pair!r} is not "group=role", with curator, analyst or auditor as role')
 
     @property
     def address(self) -> tuple[str, int]:
@@ -97,16 +105,9 @@ class Config:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can come in."""
-        wire = self.wire_address
-        return _here(self.address[0]) and (wire is None or _here(wire[0]))
-
-    @property
-    def signs_with(self) -> Path | None:
-        """The private key of certificates. With a database several machines may serve, so there it has to be set."""
-        if self.signing_key is not None:
-            return self.signing_key
-        return None if self.database else self.state / "signing.key"
+        """Whether only this machine can come in. Through a proxy on it, anybody may."""
+        doors = [door[0] for door in (self.address, self.wire_address) if door is not None]
+        return not self.behind_proxy and all(map(on_this_machine, doors))
 
     @property
     def declares(self) -> bool:
@@ -167,19 +168,13 @@ class Config:
     def environment(self) -> dict[str, str]:
         """The variables that make the same config: how workers are told of it."""
         found = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name == "folder" or value is None or value in ("", ()):
+        for name in KINDS:
+            value = getattr(self, name)
+            if value is None or value in ("", ()):
                 continue
-            if each.name in ("datasets", "surveys"):
-                value = os.pathsep.join(str(path.absolute()) for path in value)
-            elif each.name == "sources":
-                value = os.pathsep.join(value)
-            elif each.name == "oidc_roles":
-                value = "\n".join(value)
-            elif isinstance(value, Path):
-                value = value.absolute()
-            found[PREFIX + each.name.upper()] = str(value)
+            parts = value if isinstance(value, tuple) else (value,)
+            texts = [str(part.absolute() if isinstance(part, Path) else part) for part in parts]
+            found[PREFIX + name.upper()] = ("\n" if name == "oidc_roles" else os.pathsep).join(texts)
         return found
 
     @classmethod
@@ -192,19 +187,24 @@ class Config:
         }
         named = given.pop(MARK, "")
         file = Path(named) if file is None and named else file
-        data, folder = ({}, Path.cwd()) if file is None else (_toml(file), file.absolute().parent)
-        kinds = {each.name: each for each in fields(cls) if each.name != "folder"}
+        folder = Path.cwd() if file is None else file.absolute().parent
         values: dict[str, Any] = {}
+        try:
+            data = {} if file is None else tomllib.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{file} is not TOML: {error}") from None
         for name, value in data.items():
-            if name not in kinds:
-                raise InputError(f'there is no setting "{name}": the settings are {", ".join(kinds)}')
+            if name not in KINDS:
+                raise InputError(f'there is no setting "{name}": the settings are {", ".join(KINDS)}')
             values[name] = _value(name, value, folder)
         for name, text in given.items():
-            if name.lower() not in kinds:
-                known = ", ".join(PREFIX + kind.upper() for kind in kinds)
+            if name.lower() not in KINDS:
+                known = ", ".join(PREFIX + each.upper() for each in KINDS)
                 raise InputError(f"there is no setting {PREFIX}{name}: they are {known}")
             values[name.lower()] = _spelled(name.lower(), text, Path.cwd())
-        return cls(**values, folder=folder)
+        return cls(**values)
 
 
 def _address(name: str, text: str) -> tuple[str, int]:
@@ -216,20 +216,7 @@ def _address(name: str, text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _signing_in(config: Config) -> None:
-    """The settings of an identity provider make sense together."""
-    if config.oidc_issuer and not (config.oidc_client and config.public_url):
-        raise InputError(
-            "set oidc_client and public_url beside oidc_issuer: the name of this service there, and its address"
-        )
-    if config.public_url and not config.public_url.startswith("https://" if config.secure else ("http://", "https://")):
-        raise InputError("public_url begins with https://, as browsers write it")
-    for pair in config.oidc_roles:
-        if pair.rpartition("=")[2] not in ("curator", "analyst", "auditor") or not pair.rpartition("=")[0]:
-            raise InputError(f'oidc_roles: {pair!r} is not "group=role", with curator, analyst or auditor as role')
-
-
-def _here(host: str) -> bool:
+def on_this_machine(host: str) -> bool:
     """Whether an address can be reached from this machine alone."""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -237,70 +224,49 @@ def _here(host: str) -> bool:
         return host == "localhost"
 
 
-PATHS = ("state", "certificate", "private_key", "signing_key", "data", "policies", "oidc_secret")
-OIDC = ("oidc_issuer", "oidc_client", "oidc_claim", "oidc_groups")
-TEXTS = ("listen", "wire", "database", "ledger", "public_url", *OIDC)
-WHOLE = ("body", "rate", "survey_rate", "connections", "failures", "jobs", "questions_at_once", "grace", "workers")
-FLOATS = ("grid", "question_seconds")
+KINDS: dict[str, Any] = {each.name: each.type for each in fields(Config)}
+LISTS = {  # what is in a list, and an example of one
+    "datasets": ("policies", "clinic/tacit.toml"),
+    "surveys": ("files", "survey.toml"),
+    "sources": ("environment variables", "WAREHOUSE_URL"),
+    "oidc_roles": ("groups and their roles", "researchers=analyst"),
+}
 SIZES = ("question_memory", "question_disk")
-
-
-def _toml(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is not TOML: {error}") from None
-
-
-def _variable(name: str) -> bool:
-    """Whether a policy could name this variable as ${NAME}."""
-    return name.isidentifier() and name.isascii()
 
 
 def _value(name: str, value: Any, folder: Path) -> Any:
     """A value as TOML has it, of the kind that this setting needs."""
-    if name in ("datasets", "surveys"):
-        if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-            what, example = ("policies", "clinic/tacit.toml") if name == "datasets" else ("files", "survey.toml")
+    kind = KINDS[name]
+    if name in LISTS:
+        good = isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+        # which a policy can name as ${NAME}
+        if not good or (name == "sources" and not all(each.isidentifier() and each.isascii() for each in value)):
+            what, example = LISTS[name]
             raise InputError(f'{name} is a list of {what}: {name} = ["{example}"]')
-        return tuple(folder / each for each in value)
-    if name == "sources":
-        if not isinstance(value, list) or not all(isinstance(each, str) and _variable(each) for each in value):
-            raise InputError('sources is a list of environment variables: sources = ["WAREHOUSE_URL"]')
-        return tuple(value)
-    if name == "oidc_roles":
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise InputError('oidc_roles is a list: oidc_roles = ["researchers=analyst"]')
-        return tuple(value)
-    if name in WHOLE and type(value) is int:
-        return value
+        return tuple(folder / each for each in value) if kind == tuple[Path, ...] else tuple(value)
     if name in SIZES and type(value) in (int, str):
         return size(value, name)
-    if name in FLOATS and type(value) in (int, float):
+    if kind in (float, float | None) and type(value) in (int, float):
         return float(value)
-    if name == "behind_proxy" and type(value) is bool:
+    if kind in (int, bool) and type(value) is kind:
         return value
-    if name in (*TEXTS, *PATHS) and isinstance(value, str) and value:
-        return folder / value if name in PATHS else value
+    if kind in (str, Path, Path | None) and isinstance(value, str) and value:
+        return value if kind is str else folder / value
     raise InputError(f"{name} = {value!r} is not what this setting takes")
 
 
 def _spelled(name: str, text: str, folder: Path) -> Any:
     """The same from the environment, where everything is text."""
-    if name in ("datasets", "surveys", "sources"):
-        return _value(name, [part for part in text.split(os.pathsep) if part], folder)
-    if name == "oidc_roles":
-        return _value(name, [line.strip() for line in text.splitlines() if line.strip()], folder)
+    kind = KINDS[name]
+    if name in LISTS:
+        parts = text.splitlines() if name == "oidc_roles" else text.split(os.pathsep)
+        return _value(name, [part.strip() for part in parts if part.strip()], folder)
     try:
-        if name in WHOLE:
-            return int(text)
-        if name in FLOATS:
-            return float(text)
+        if kind in (int, float, float | None):
+            return int(text) if kind is int else float(text)
     except ValueError:
         raise InputError(f"{PREFIX}{name.upper()}={text} is not a number") from None
-    if name == "behind_proxy":
+    if kind is bool:
         if text.lower() not in ("true", "false"):
             raise InputError(f"{PREFIX}BEHIND_PROXY is true or false, not {text}")
         return text.lower() == "true"

@@ -54,15 +54,15 @@ def _listening(setting: str, host: str, port: int) -> list[socket.socket]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        raise InputError(
-            f'{setting}: nobody knows a host "{host}": give an address of this machine, such as 127.0.0.1:{port}'
-        ) from None
+        remedy = f"give an address of this machine, such as 127.0.0.1:{port}"
+        raise InputError(f'{setting}: nobody knows a host "{host}": {remedy}') from None
     made: list[socket.socket] = []
     problem: OSError | None = None
-    for family, kind, protocol, _, place in dict.fromkeys(found):
+    for family, *_, place in dict.fromkeys(found):
         at = (place[0], made[0].getsockname()[1], *place[2:]) if made else place  # port 0 is one port for all
         try:
-            made.append(_one(family, kind, protocol, at))
+            made.append(socket.create_server(at, family=family, backlog=BACKLOG))
+            made[-1].set_inheritable(True)
         except OSError as error:
             problem = error
             if error.errno == errno.EADDRINUSE:
@@ -72,21 +72,6 @@ def _listening(setting: str, host: str, port: int) -> list[socket.socket]:
     for each in made:
         each.close()
     raise InputError(_why(setting, host, port, problem))
-
-
-def _one(family: int, kind: int, protocol: int, place: tuple[object, ...]) -> socket.socket:
-    found = socket.socket(family, kind, protocol)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        found.bind(place)
-        found.listen(BACKLOG)  # at once: two that are only bound could share an address
-        found.set_inheritable(True)
-    except BaseException:
-        found.close()
-        raise
-    return found
 
 
 def _why(setting: str, host: str, port: int, problem: OSError | None) -> str:
@@ -111,9 +96,8 @@ def secured(config: Config) -> ssl.SSLContext | None:
             with path.open("rb") as file:
                 file.read(1)
         except OSError as error:
-            raise InputError(
-                f"{name}: {path} cannot be read ({error.strerror}): check the path and its rights"
-            ) from None
+            remedy = "check the path and its rights"
+            raise InputError(f"{name}: {path} cannot be read ({error.strerror}): {remedy}") from None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     with suppress(ssl.SSLError, ValueError):
         context.load_cert_chain(config.certificate, config.private_key, password=_no_password)

@@ -45,30 +45,28 @@ class Metrics:
         """Prometheus' text format. `spent` is, by dataset and currency, what was ever spent and the limit."""
         with self._lock:
             requests, questions = sorted(self._requests.items()), sorted(self._questions.items())
-        lines = [
-            *_family("tacit_requests_total", "counter", "Requests by route and how they ended."),
-            *(_line("tacit_requests_total", {"method": m, "route": r, "outcome": o}, n) for (m, r, o), n in requests),
-            *_family("tacit_questions_total", "counter", "Questions by dataset and kind."),
-            *(_line("tacit_questions_total", {"dataset": d, "kind": k}, n) for (d, k), n in questions),
-            *_family("tacit_spent", "gauge", "What was ever charged to a dataset, in its currency."),
-            *(_line("tacit_spent", {"dataset": d, "currency": c}, ever) for (d, c), (ever, _) in spent.items()),
-            *_family("tacit_limit", "gauge", "What may be charged to a dataset in a window."),
-            *(_line("tacit_limit", {"dataset": d, "currency": c}, most) for (d, c), (_, most) in spent.items()),
-        ]
-        return "\n".join(lines) + "\n"
+        ever, most = ({key: both[place] for key, both in spent.items()}.items() for place in (0, 1))
+        asked, paid = ("method", "route", "outcome"), ("dataset", "currency")
+        return (
+            _family("tacit_requests_total", "counter", "Requests by route and how they ended.", asked, requests)
+            + _family(
+                "tacit_questions_total", "counter", "Questions by dataset and kind.", ("dataset", "kind"), questions
+            )
+            + _family("tacit_spent", "gauge", "What was ever charged to a dataset, in its currency.", paid, ever)
+            + _family("tacit_limit", "gauge", "What may be charged to a dataset in a window.", paid, most)
+        )
 
 
-def _family(name: str, kind: str, words: str) -> Iterable[str]:
-    return f"# HELP {name} {words}", f"# TYPE {name} {kind}"
+ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+Samples = Iterable[tuple[tuple[str, ...], float]]
 
 
-def _line(name: str, labels: Mapping[str, str], value: float) -> str:
-    inside = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-    return f"{name}{{{inside}}} {value:.17g}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _family(name: str, kind: str, words: str, labels: tuple[str, ...], samples: Samples) -> str:
+    lines = [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
+    for texts, value in samples:
+        inside = ",".join(f'{label}="{text.translate(ESCAPED)}"' for label, text in zip(labels, texts, strict=True))
+        lines.append(f"{name}{{{inside}}} {value:.17g}")
+    return "\n".join(lines) + "\n"
 
 
 LOGGER = logging.getLogger("tacit.server")

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,7 @@ from tacit.base import InputError, LedgerError
 from tacit.base.private_file import open_private, private_folder
 from tacit.server.db import SCHEMA, now
 from tacit.server.ops.backup import FORMAT, MANIFEST, BackupPart, digest_of, report_of
-from tacit.server.survey import store as collect_store
+from tacit.server.survey.store import SCHEMA as SURVEYS
 
 __all__ = ["CheckedBackup", "check", "restore"]
 
@@ -46,10 +46,10 @@ class CheckedBackup:
 def check(file: Path) -> CheckedBackup:
     """Read all of it: every part is there as it was, and every ledger verifies up to the entries noted at the time."""
     with _unpacked(file, file.absolute().parent) as (folder, found):
-        return found_out(folder, found)
+        return _found_out(folder, found)
 
 
-def found_out(folder: Path, content: dict[str, Any]) -> CheckedBackup:
+def _found_out(folder: Path, content: dict[str, Any]) -> CheckedBackup:
     parts, findings = _parts(content), list[tuple[str, str]]()
     for part in parts:
         path = folder / part.name
@@ -74,27 +74,23 @@ def restore(file: Path, into: Path, *, keep_tokens: bool = False) -> CheckedBack
         raise InputError(f"restore into a new folder, and move things from there: {into} is not empty")
     private_folder(into.absolute().parent)
     with _unpacked(file, into.absolute().parent) as (folder, content):
-        found = found_out(folder, content)
+        found = _found_out(folder, content)
         if not found.ok:
             return found
         for part in found.parts:
-            to = into / part.name
             with (folder / part.name).open("rb") as source:
-                _put(source, to)
+                _put(source, into / part.name)
             if part.name in ("state/server.db", "state/state.sql"):
-                _nobody_inside(to, keep_tokens=keep_tokens)
+                _nobody_inside(into / part.name, keep_tokens=keep_tokens)
     return found
 
 
 def _ledger(path: Path, part: BackupPart) -> list[str]:
     try:
-        report = report_of(path, None, part.heads)
+        found = report_of(path, None, part.heads).findings
     except LedgerError as error:
         return [str(error)]
-    return [
-        f"{finding.people or 'the list of accounts'}, entry {finding.seq}: {finding.what}"
-        for finding in report.findings
-    ]
+    return [f"{each.people or 'the list of accounts'}, entry {each.seq}: {each.what}" for each in found]
 
 
 def _state(path: Path) -> list[str]:
@@ -103,20 +99,14 @@ def _state(path: Path) -> list[str]:
             (verdict,) = base.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.Error as error:
         verdict = str(error)
-    return [f"is damaged: {verdict}"] if verdict != "ok" else _newer(path)
-
-
-def _newer(path: Path) -> list[str]:
-    """Whether a copy can be opened by a later release alone."""
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    if verdict != "ok":
+        return [f"is damaged: {verdict}"]
     try:
-        with engine.connect() as connection:
-            for schema in (SCHEMA, collect_store.SCHEMA):
+        with create_engine(f"sqlite:///{path}", poolclass=NullPool).connect() as connection:
+            for schema in (SCHEMA, SURVEYS):
                 schema.known(connection)
-    except InputError as error:
+    except InputError as error:  # a later release alone can open it
         return [f"cannot be used here: {error}"]
-    finally:
-        engine.dispose()
     return []
 
 
@@ -155,8 +145,7 @@ def _unpacked(file: Path, beside: Path) -> Iterator[tuple[Path, dict[str, Any]]]
 
 def _read(archive: tarfile.TarFile) -> dict[str, Any]:
     try:
-        entry = archive.getmember(MANIFEST)
-        file = archive.extractfile(entry)
+        file = archive.extractfile(MANIFEST)
         content = json.loads(file.read(MOST)) if file is not None else None
     except (KeyError, ValueError):
         content = None
@@ -179,15 +168,11 @@ def _parts(content: dict[str, Any]) -> tuple[BackupPart, ...]:
 
 def _take(archive: tarfile.TarFile, part: BackupPart, folder: Path) -> None:
     """One file, whatever else the archive says of it: no links, no owners, no places outside."""
-    try:
+    with suppress(KeyError):  # told as missing
         entry = archive.getmember(part.name)
-    except KeyError:
-        return  # told as missing
-    source = archive.extractfile(entry) if entry.isreg() else None
-    if source is None:
-        return
-    with source:
-        _put(source, folder / part.name)
+        if entry.isreg() and (source := archive.extractfile(entry)) is not None:
+            with source:
+                _put(source, folder / part.name)
 
 
 def _put(source: IO[bytes], to: Path) -> None:

@@ -15,13 +15,14 @@ from contextlib import suppress
 from time import sleep
 from typing import Any
 
+import sqlglot.dialects.duckdb  # noqa: F401 - now, and not at the first question of a worker, which would wait for it
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from tacit.base import TacitError
 from tacit.server.http.app import application
-from tacit.server.http.protocol import Patient
+from tacit.server.http.guard import PatientProtocol
 from tacit.server.ops.config import PREFIX, Config
 from tacit.server.ops.listen import Doors, narrow, warn
 from tacit.server.ops.log import no_paths, to_stderr
@@ -31,7 +32,8 @@ __all__ = ["run", "server", "worker"]
 
 FAILED = 2  # the exit code of a start that was refused, as of any other command
 OFTEN = 0.05  # seconds between two looks whether the service answers
-Greet = Callable[[Doors], None]
+Welcome = Callable[[Callable[[], bool]], None]
+"""Waits until the service is well, and greets; or until it is stopping."""
 
 
 def settings(config: Config) -> dict[str, Any]:
@@ -47,7 +49,7 @@ def settings(config: Config) -> dict[str, Any]:
         "proxy_headers": config.behind_proxy,
         "timeout_graceful_shutdown": config.grace or None,
         "timeout_keep_alive": 15,
-        "http": Patient,
+        "http": PatientProtocol,
         "ws": "none",
         "limit_concurrency": 1000,
         "timeout_worker_healthcheck": 60,  # a busy worker is not a dead one
@@ -57,8 +59,10 @@ def settings(config: Config) -> dict[str, Any]:
 
 
 def _attentive() -> None:
-    """Let the event loop have its turn sooner than after the 5 ms that Python gives a busy thread."""
+    """Let the event loop have its turn sooner than after the 5 ms that Python gives a busy thread. And no paths in
+    logs."""
     sys.setswitchinterval(0.0005)
+    no_paths()
 
 
 def _settled() -> None:
@@ -70,7 +74,6 @@ def _settled() -> None:
 
 def server(service: Service, doors: Doors | None = None) -> uvicorn.Server:
     """A server in this process, not started yet."""
-    no_paths()
     _attentive()
     app = application(service, wire=None if doors is None else doors.wire)
     return uvicorn.Server(uvicorn.Config(app, **settings(service.config)))
@@ -79,10 +82,9 @@ def server(service: Service, doors: Doors | None = None) -> uvicorn.Server:
 def worker() -> FastAPI:
     """The application of one worker of several, which finds its config in the environment."""
     to_stderr()
-    no_paths()
     _attentive()
     try:
-        made = application(Service.open(Config.read()))
+        made = application(Service(Config.read()))
     except TacitError as error:
         print(f"tacit: {error}", file=sys.stderr, flush=True)
         os._exit(FAILED)  # what was open is closed; libraries have a lot to say about an end that they did not expect
@@ -90,40 +92,37 @@ def worker() -> FastAPI:
     return made
 
 
-def run(config: Config, greet: Greet) -> None:
+def run(config: Config, greet: Callable[[Doors], None]) -> None:
     """Serve until told to stop (SIGINT, SIGTERM); what is running is waited for. `greet` is called once, when the doors
     are open, every worker is up and the service says that it is well."""
     to_stderr()
     doors = Doors(config)
     narrow(config)
 
-    def greeted(doors: Doors) -> None:
-        greet(doors)
-        warn(config)
+    def welcome(stopping: Callable[[], bool]) -> None:
+        if _well(config, doors, stopping):
+            greet(doors)
+            warn(config)
 
     try:
-        if config.workers > 1:
-            _run_workers(config, doors, greeted)
-        else:
-            _run_alone(config, doors, greeted)
+        (_run_workers if config.workers > 1 else _run_alone)(config, doors, welcome)
     finally:
         doors.close()
 
 
-def _run_alone(config: Config, doors: Doors, greet: Greet) -> None:
-    made = server(Service.open(config), doors)
+def _run_alone(config: Config, doors: Doors, welcome: Welcome) -> None:
+    made = server(Service(config), doors)
     _settled()
     problem: list[TacitError] = []
 
-    def welcome() -> None:
+    def greeted() -> None:
         try:
-            if _well(config, doors, lambda: made.should_exit):
-                greet(doors)
+            welcome(lambda: made.should_exit)
         except TacitError as error:
             problem.append(error)
             made.should_exit = True
 
-    threading.Thread(target=welcome, name="tacit-greeting", daemon=True).start()
+    threading.Thread(target=greeted, name="tacit-greeting", daemon=True).start()
     made.run(sockets=doors.http)
     if problem:
         raise problem[0]
@@ -131,16 +130,11 @@ def _run_alone(config: Config, doors: Doors, greet: Greet) -> None:
         sys.exit(FAILED)
 
 
-def _run_workers(config: Config, doors: Doors, greet: Greet) -> None:
+def _run_workers(config: Config, doors: Doors, welcome: Welcome) -> None:
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]  # what follows says all of it
     os.environ |= config.environment()
     told = uvicorn.Config("tacit.server.ops.run:worker", factory=True, workers=config.workers, **settings(config))
-
-    def welcome(stopping: Callable[[], bool]) -> None:
-        if _well(config, doors, stopping):
-            greet(doors)
-
     workers = _Workers(told, doors, welcome)
     workers.run()
     if workers.problem is not None:
@@ -152,7 +146,7 @@ def _run_workers(config: Config, doors: Doors, greet: Greet) -> None:
 class _Workers(Multiprocess):
     """uvicorn's supervisor. The first worker starts alone, so that what is wrong with all of them is told once."""
 
-    def __init__(self, config: uvicorn.Config, doors: Doors, welcome: Callable[[Callable[[], bool]], None]) -> None:
+    def __init__(self, config: uvicorn.Config, doors: Doors, welcome: Welcome) -> None:
         super().__init__(config, doors.http)
         self.failed = False
         self.problem: TacitError | None = None

@@ -18,31 +18,18 @@ from typing import Any
 from tacit.base import InputError, TacitError
 from tacit.server.db import Unavailable
 from tacit.server.problem import HttpProblem
-from tacit.server.survey.invited import Refusal
-from tacit.server.survey.store import Delivery, ReportStore
+from tacit.server.survey.store import Delivery, Refusal, ReportStore
 from tacit.survey.invitation import BITS, Invitations, code_digest
 from tacit.survey.protocol import Protocol
 from tacit.survey.survey import Survey
 
-__all__ = [
-    "EXCHANGE",
-    "SCHEMA",
-    "Collector",
-    "Genuine",
-    "delivery_of",
-    "exchange_of",
-    "impossible",
-    "uninvited",
-    "used_up",
-]
+__all__ = ["EXCHANGE", "SCHEMA", "Collector", "delivery_of", "exchange_of", "refused"]
 
 ID = re.compile(r"[0-9a-f]{32}")
 HEX = re.compile(r"(?:[0-9a-f]{2})+")
-MESSAGE, SIGNATURE = 64, BITS // 4  # hexadecimal digits
-TOKEN = re.compile(rf"[0-9a-f]{{{MESSAGE + SIGNATURE}}}")
+MESSAGE, SIGNATURE = 32, BITS // 4  # bytes; hexadecimal digits
+TOKEN = re.compile(rf"[0-9a-f]{{{2 * MESSAGE + SIGNATURE}}}")
 HIDDEN = re.compile(rf"[0-9a-f]{{{SIGNATURE}}}")
-Genuine = Callable[[bytes, bytes], bool]
-"""Whether a message has this signature of the survey's."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -78,83 +65,72 @@ EXCHANGE: dict[str, Any] = {
 }
 
 
-def delivery_of(survey: Survey, body: bytes, genuine: Genuine) -> Delivery:
-    """A body as a delivery, or a `HttpProblem`. Whether a device can have made its reports is asked of many at once."""
+def delivery_of(survey: Survey, body: bytes, genuine: Callable[[bytes, bytes], bool] | None) -> Delivery:
+    """A body as a delivery, or a `HttpProblem`. Whether a device can have made its reports is asked of many at once.
+
+    `genuine` says whether a message has this signature of the survey's, where it has tokens.
+    """
     asks = survey.invitations is not Invitations.NONE
-    found = _object(body, {"id", "version", "reports"}, {"invitation"} if asks else set())
+    found = _object(body, ["id", "version", "reports"], ["invitation"] if asks else [])
     name, reports = found["id"], found["reports"]
     if not isinstance(name, str) or not ID.fullmatch(name):
         raise _malformed("id is 32 hexadecimal digits")
     if found["version"] != survey.version:
-        raise HttpProblem(
-            409, "version", "The survey has changed", "load the survey again: its questions are others now"
-        )
+        detail = "load the survey again: its questions are others now"
+        raise HttpProblem(409, "version", "The survey has changed", detail)
     if not isinstance(reports, dict) or reports.keys() != survey.questions.keys():
         raise _malformed("reports has one entry for each question, and no other")
-    admits = _admitting(survey, found.get("invitation"), genuine) if asks else None
-    return Delivery(
-        bytes.fromhex(name), {name: _report(survey, name, reports[name]) for name in survey.questions}, admits
-    )
+    for question, size in survey.sizes.items():
+        text = reports[question]
+        if not isinstance(text, str) or len(text) != 2 * size or not HEX.fullmatch(text):
+            raise _malformed(f"the report on {question} is {2 * size} hexadecimal digits")
+    admits, text = None, found.get("invitation")
+    if asks and survey.invitations is not Invitations.TOKEN:
+        admits = _code(survey, text)
+    elif asks:
+        token = bytes.fromhex(text) if isinstance(text, str) and TOKEN.fullmatch(text) else b""
+        if not token or genuine is None or not genuine(token[:MESSAGE], token[MESSAGE:]):
+            raise refused(Refusal.UNKNOWN)
+        admits = sha256(token[:MESSAGE]).digest()
+    return Delivery(bytes.fromhex(name), {each: bytes.fromhex(reports[each]) for each in survey.questions}, admits)
 
 
-def _object(body: bytes, names: set[str], may: set[str] | None = None) -> dict[str, Any]:
+def _object(body: bytes, names: list[str], may: list[str]) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         raise _malformed("the body is not JSON") from None
-    if not isinstance(found, dict) or not names <= found.keys() <= names | (may or set()):
-        listed = sorted(names | (may or set()), key=["id", "version", "reports", "invitation", "code", "hidden"].index)
-        raise _malformed(f"the body is an object with {', '.join(listed[:-1])} and {listed[-1]}, and nothing else")
+    if not isinstance(found, dict) or not {*names} <= found.keys() <= {*names, *may}:
+        *first, last = *names, *may
+        raise _malformed(f"the body is an object with {', '.join(first)} and {last}, and nothing else")
     return found
 
 
-def _admitting(survey: Survey, text: Any, genuine: Genuine) -> bytes:
-    """The digest of what admits a report; whether it was used is for the store to say."""
-    if survey.invitations is Invitations.TOKEN:
-        if not isinstance(text, str) or not TOKEN.fullmatch(text):
-            raise uninvited()
-        message = bytes.fromhex(text[:MESSAGE])
-        if not genuine(message, bytes.fromhex(text[MESSAGE:])):
-            raise uninvited()
-        return sha256(message).digest()
-    return _code(survey, text)
-
-
 def _code(survey: Survey, text: Any) -> bytes:
+    """The digest of a code; whether it is known and unused is for the store to say."""
     digest = code_digest(survey.name, text) if isinstance(text, str) else None
     if digest is None:
-        raise uninvited()
+        raise refused(Refusal.UNKNOWN)
     return digest
 
 
 def exchange_of(survey: Survey, body: bytes) -> tuple[bytes, str]:
     """What asks for a token: the digest of a code, and the hidden form to be signed."""
-    found = _object(body, {"code", "hidden"})
+    found = _object(body, ["code", "hidden"], [])
     if not isinstance(found["hidden"], str) or not HIDDEN.fullmatch(found["hidden"]):
         raise _malformed(f"hidden is {SIGNATURE} hexadecimal digits")
     return _code(survey, found["code"]), found["hidden"]
 
 
-def uninvited() -> HttpProblem:
-    return HttpProblem(
-        403,
-        "not-invited",
-        "This survey is by invitation",
-        "there is no such invitation code: open the link that you were sent, or type the code as it stands there",
-    )
+UNINVITED = "there is no such invitation code: open the link that you were sent, or type the code as it stands there"
+USED_UP = "somebody has answered with this code, and it works once"
 
 
-def used_up() -> HttpProblem:
-    return HttpProblem(
-        403, "invitation-used", "This invitation was used", "somebody has answered with this code, and it works once"
-    )
-
-
-def _report(survey: Survey, question: str, text: Any) -> bytes:
-    size = survey.sizes[question]
-    if not isinstance(text, str) or len(text) != 2 * size or not HEX.fullmatch(text):
-        raise _malformed(f"the report on {question} is {2 * size} hexadecimal digits")
-    return bytes.fromhex(text)
+def refused(why: Refusal) -> HttpProblem:
+    """What somebody is told whose invitation does not admit them."""
+    if why is Refusal.USED:
+        return HttpProblem(403, "invitation-used", "This invitation was used", USED_UP)
+    return HttpProblem(403, "not-invited", "This survey is by invitation", UNINVITED)
 
 
 def impossible(survey: Survey, deliveries: Sequence[Delivery]) -> dict[int, HttpProblem]:
@@ -181,6 +157,8 @@ def _malformed(detail: str) -> HttpProblem:
     return HttpProblem(422, "report", "This is no report of the survey", detail)
 
 
+Outcome = bool | Refusal | TacitError
+"""Whether a submission was new, or why it is not admitted, or what went wrong."""
 LARGEST = 4096  # of a heap that is written at once
 MOST = 50_000  # that may wait
 
@@ -189,7 +167,6 @@ MOST = 50_000  # that may wait
 class _Waiting:
     survey: Survey
     delivery: Delivery
-    loop: asyncio.AbstractEventLoop
     done: "asyncio.Future[bool | Refusal]"
 
 
@@ -206,15 +183,13 @@ class Collector:
 
     async def submit(self, survey: Survey, delivery: Delivery) -> bool | Refusal:
         """Wait until this is on disk; whether it was new, or why it is not admitted."""
-        loop = asyncio.get_running_loop()
-        sent = _Waiting(survey, delivery, loop, loop.create_future())
+        sent = _Waiting(survey, delivery, asyncio.get_running_loop().create_future())
         with self._wake:
             if self._closed:
                 raise Unavailable("the service is ending: send the same again later")
             if len(self._heap) >= MOST:
-                raise HttpProblem(
-                    503, "busy", "Too many at once", "send the same again in a few seconds", {"Retry-After": "5"}
-                )
+                detail = "send the same again in a few seconds"
+                raise HttpProblem(503, "busy", "Too many at once", detail, {"Retry-After": "5"})
             self._heap.append(sent)
             self._wake.notify()
         return await sent.done
@@ -240,33 +215,27 @@ class Collector:
                 self._write(some)
 
     def _write(self, some: list[_Waiting]) -> None:
-        survey = some[0].survey
-        bad = impossible(survey, [sent.delivery for sent in some])
-        for place, problem in bad.items():
-            _tell([some[place]], problem)
-        some = [sent for place, sent in enumerate(some) if place not in bad]
+        """Write what is of one survey, and tell whoever waits. Nothing that goes wrong ends the thread."""
+        survey, deliveries = some[0].survey, [sent.delivery for sent in some]
+        outcomes: list[Outcome]
         try:
-            new = self.store.add(survey, [sent.delivery for sent in some])
+            wrong = impossible(survey, deliveries)
+            good = [place for place in range(len(some)) if place not in wrong]
+            added = dict(zip(good, self.store.add(survey, [deliveries[place] for place in good]), strict=True))
+            outcomes = [wrong[place] if place in wrong else added[place] for place in range(len(some))]
         except TacitError as error:
-            _tell(some, error)
+            outcomes = [error] * len(some)
         except Exception:
-            # whatever it is, those who wait are told that nothing was kept
-            _tell(some, Unavailable("the store of reports failed: send the same again later"))
-        else:
-            _tell(some, new)
+            outcomes = [Unavailable("the store of reports failed: send the same again later")] * len(some)
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting, Outcome]]] = defaultdict(list)
+        for sent, outcome in zip(some, outcomes, strict=True):
+            by_loop[sent.done.get_loop()].append((sent, outcome))
+        for loop, told in by_loop.items():  # each loop is woken once for all of its waiters
+            with suppress(RuntimeError):  # that loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(_wake, told)
 
 
-def _tell(some: list[_Waiting], outcome: list[bool | Refusal] | TacitError) -> None:
-    """Wake each loop once for all of its waiters."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting, bool | Refusal | TacitError]]] = defaultdict(list)
-    for place, sent in enumerate(some):
-        by_loop[sent.loop].append((sent, outcome if isinstance(outcome, TacitError) else outcome[place]))
-    for loop, told in by_loop.items():
-        with suppress(RuntimeError):  # that loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(_wake, told)
-
-
-def _wake(told: list[tuple[_Waiting, bool | Refusal | TacitError]]) -> None:
+def _wake(told: list[tuple[_Waiting, Outcome]]) -> None:
     for sent, result in told:
         if sent.done.done():
             continue  # the caller went away; the report stays

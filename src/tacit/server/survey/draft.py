@@ -1,38 +1,32 @@
 """A survey as somebody fills it in on a page: everything is text, much of it is still missing, some of it is wrong.
+Once nothing is, its file is written whole or not at all, and it is served from then on.
 
 `toml` writes a draft as a survey file. What was typed becomes a number or a time where it is one, and else stays text,
 for the survey itself to say what is wrong. Nothing that was typed can become syntax.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from fractions import Fraction
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from tacit.base import InputError, PolicyError, Problem
 from tacit.policy.kind import number, whole
 from tacit.policy.write import bare, quote
-from tacit.server.curate.draft import NUMBER, Short, Strict, Words
-from tacit.survey.plan import Forecast, plan
+from tacit.server.auth.people import Identity
+from tacit.server.curate.draft import Short, Strict, Words, quoted_lines, typed_lines, typed_number
+from tacit.server.curate.edit import create, locked, trial
+from tacit.server.ops.log import event
+from tacit.server.problem import HttpProblem
+from tacit.server.survey.surveys import Surveys
+from tacit.survey.plan import plan
 from tacit.survey.question import plain_name
 from tacit.survey.results import meaning
-from tacit.survey.survey import Survey
-from tacit.survey.survey_file import parse
+from tacit.survey.survey import Survey, parse
 
-__all__ = [
-    "CheckedSurvey",
-    "Count",
-    "QuestionDraft",
-    "SurveyDraft",
-    "Trial",
-    "check",
-    "forecast",
-    "toml",
-    "typed_time",
-]
+__all__ = ["Count", "SurveyDraft", "Trial", "checked", "forecast", "save"]
 
 MOST_QUESTIONS, MOST_OPTIONS = 100, 5000
 
@@ -64,10 +58,9 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class SurveyDraft(Strict):
+class SurveyDraft(Strict, json_schema_extra={"examples": [EXAMPLE]}):
     """A whole survey."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
     title: Words = ""
     name: Short = ""
     words: Words = ""
@@ -86,12 +79,9 @@ class Count(Strict):
     count: int = Field(examples=[200])
 
 
-class Trial(Strict):
+class Trial(Strict, json_schema_extra={"examples": [{"survey": EXAMPLE, "answers": "5000", "within": "2"}]}):
     """A draft, and what to expect of it is asked for."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"survey": EXAMPLE, "answers": "5000", "within": "2"}]}
-    )
     survey: SurveyDraft
     answers: Short = Field(default="", description="How many answers to forecast for.")
     within: Short = Field(default="", description="Points; how many answers it takes for that margin is told.")
@@ -112,41 +102,24 @@ def typed_time(text: str) -> date | datetime | None:
 
 def toml(draft: SurveyDraft) -> str:
     """The survey file of a draft."""
-    lines = ["# Made in the console.", ""]
-    lines += [f"{key} = {quote(text)}" for key in ("name", "title", "words") if (text := getattr(draft, key))]
-    for key in ("epsilon", "minimum"):
-        lines += _typed(key, getattr(draft, key))
+    lines = ["# Made in the console.", "", *quoted_lines(draft, "name", "title", "words")]
+    lines += typed_lines(draft, "epsilon", "minimum")
     for key in ("opens", "closes"):
         if text := getattr(draft, key):
             moment = typed_time(text)
             lines.append(f"{key} = {quote(text) if moment is None else moment.isoformat()}")
     lines += ["public_results = true"] if draft.public_results else []
-    lines += [f"invitations = {quote(draft.invitations)}"] if draft.invitations else []
+    lines += quoted_lines(draft, "invitations")
     for question in draft.questions:
-        lines += ["", f"[questions.{bare(question.name)}]", *_question(question)]
+        lines += ["", f"[questions.{bare(question.name)}]", f"ask = {quote(question.ask)}"]
+        lines.append(f"kind = {quote(question.kind)}")
+        if question.options:
+            lines.append(f"options = [{', '.join(map(quote, question.options))}]")
+        if question.low or question.high:
+            ends = (typed_number(end) for end in (question.low, question.high) if end)
+            lines.append(f"range = [{', '.join(ends)}]")
+        lines += [*quoted_lines(question, "show"), *typed_lines(question, "bins", "longest", "epsilon")]
     return "\n".join(lines) + "\n"
-
-
-def _question(question: QuestionDraft) -> Iterator[str]:
-    yield f"ask = {quote(question.ask)}"
-    yield f"kind = {quote(question.kind)}"
-    if question.options:
-        yield f"options = [{', '.join(map(quote, question.options))}]"
-    if question.low or question.high:
-        yield f"range = [{', '.join(_number(end) for end in (question.low, question.high) if end)}]"
-    if question.show:
-        yield f"show = {quote(question.show)}"
-    for key in ("bins", "longest", "epsilon"):
-        yield from _typed(key, getattr(question, key))
-
-
-def _typed(key: str, text: str) -> list[str]:
-    """A line for what was typed, if anything was: a number where it is one."""
-    return [f"{key} = {_number(text)}"] if text else []
-
-
-def _number(text: str) -> str:
-    return text if NUMBER.fullmatch(text) else quote(text)
 
 
 NEEDED = "is needed"
@@ -167,11 +140,9 @@ class CheckedSurvey:
 
 def check(draft: SurveyDraft) -> CheckedSurvey:
     """Everything that is wrong with a draft by itself, at once."""
-    problems = [*_blank(draft), *_untimely(draft)]
-    filled = _filled(draft)
-    text, sketch = toml(filled), None
+    problems, filled, sketch = list(_blank(draft)), _filled(draft), None
     try:
-        sketch = parse(text)
+        sketch = parse(toml(filled))
     except PolicyError as error:
         told = {problem.path for problem in problems}
         found = [_numbered(problem, filled) for problem in error.problems]
@@ -183,6 +154,10 @@ def _blank(draft: SurveyDraft) -> Iterator[Problem]:
     for key in ("title", "name", "epsilon"):
         if not getattr(draft, key):
             yield Problem((key,), NEEDED)
+    for key in ("opens", "closes"):
+        text = getattr(draft, key)
+        if text and typed_time(text) is None:
+            yield Problem((key,), "must be a date or a time in UTC, such as 2026-05-01 or 2026-05-01T08:00")
     if not draft.questions:
         yield Problem(("questions",), "add at least one question")
     for at, question in enumerate(draft.questions):
@@ -200,13 +175,6 @@ def _misnamed(draft: SurveyDraft, at: int) -> str | None:
         return str(error) if name else NEEDED
     before = [question.name for question in draft.questions[:at]]
     return f"question {before.index(name) + 1} is called so: choose another" if name in before else None
-
-
-def _untimely(draft: SurveyDraft) -> Iterator[Problem]:
-    for key in ("opens", "closes"):
-        text = getattr(draft, key)
-        if text and typed_time(text) is None:
-            yield Problem((key,), "must be a date or a time in UTC, such as 2026-05-01 or 2026-05-01T08:00")
 
 
 def _filled(draft: SurveyDraft) -> SurveyDraft:
@@ -233,6 +201,53 @@ def _numbered(problem: Problem, draft: SurveyDraft) -> Problem:
     return Problem(path, problem.short or problem.text)
 
 
+TAKEN = "a survey has or had this name, and its reports do not mix with these: choose another"
+
+
+def checked(surveys: Surveys, draft: SurveyDraft) -> CheckedSurvey:
+    """Everything that is wrong with a draft, alone and beside the surveys that there are."""
+    found = check(draft)
+    more: list[Problem] = []
+    if draft.name in surveys.every():
+        more.append(Problem(("name",), TAKEN))
+    if found.sketch is not None:
+        try:
+            surveys.fits(found.sketch)
+        except PolicyError as error:
+            more.append(Problem(("questions",), str(error)))
+    if found.survey is not None and not more:
+        before = surveys.store.entered(found.survey.name)
+        more += [Problem(("name",), TAKEN)] if before not in (None, found.survey.version) else []
+    return replace(found, survey=None, problems=(*found.problems, *more)) if more else found
+
+
+def save(surveys: Surveys, who: Identity, draft: SurveyDraft) -> str:
+    """Write the file and serve the survey; its name. It works, or nothing is left behind."""
+    folder = surveys.folder
+    assert folder is not None, "a service has a folder for surveys"
+    with locked(folder):
+        found = checked(surveys, draft)  # now that nobody else can take the name
+        if found.survey is None:
+            told = "; ".join(_named(each) for each in found.problems[:5])
+            raise HttpProblem(422, "draft", "The draft is not complete", told)
+        path = folder / f"{found.survey.name}.toml"
+        with trial(folder, found.text) as tried:
+            create(tried, path)
+        try:
+            surveys.add(path)
+        except BaseException:
+            path.unlink()
+            raise
+    event("survey saved", who=who.name, survey=found.survey.name)
+    return found.survey.name
+
+
+def _named(found: Problem) -> str:
+    """A problem with its place before it, for whoever has no form to look at."""
+    place = " ".join(str(step + 1) if isinstance(step, int) else step for step in found.path)
+    return f"{place}: {found.text}" if place else found.text
+
+
 MOST = 10**12
 POINTS = number(above=0, below=100)
 FORMS = {"share": "± {} points", "number": "± {} % of the range", "text": "texts that {} % give"}
@@ -240,16 +255,14 @@ FORMS = {"share": "± {} points", "number": "± {} % of the range", "text": "tex
 
 def forecast(survey: Survey, asked: Trial) -> tuple[dict[str, Any], list[Problem]]:
     """The plan of a survey as JSON, and what is wrong with how it was asked for. Nothing is told without answers."""
-    problems = []
-    answers, within = None, None
-    try:
-        answers = None if not asked.answers else min(whole.read(asked.answers), MOST)
-    except InputError as error:
-        problems.append(Problem(("answers",), str(error)))
-    try:
-        within = None if not asked.within else POINTS.read(asked.within)
-    except InputError as error:
-        problems.append(Problem(("within",), str(error)))
+    problems, read = [], dict[str, Any]()
+    for name, kind in (("answers", whole), ("within", POINTS)):
+        try:
+            read[name] = kind.read(text) if (text := getattr(asked, name)) else None
+        except InputError as error:
+            problems.append(Problem((name,), str(error)))
+    within, answers = read.get("within"), read.get("answers")
+    answers = None if answers is None else min(answers, MOST)
     told: dict[str, Any] = {"meaning": meaning(float(survey.epsilon)), "answers": answers, "questions": []}
     if answers is None:
         return told, problems
@@ -257,19 +270,12 @@ def forecast(survey: Survey, asked: Trial) -> tuple[dict[str, Any], list[Problem
         found = plan(survey, answers=answers, within=None if within is None else within / 100)
     except (InputError, ArithmeticError):  # bars too wide for a number
         return told, [*problems, Problem(("epsilon",), "is too small: the answers would say nothing")]
-    told["questions"] = [_told(each, answers, within) for each in found.forecasts]
+    count = f"With {answers:,} answer{'' if answers == 1 else 's'}"
+    for each in found.forecasts:
+        expected, needed = f"{count} {'it' if each.unit == 'text' else 'expect'} {each.shown}", None
+        if within is not None and each.needed is not None:
+            goal = FORMS[each.unit].format(f"{float(within):g}")
+            needed = f"For {goal} it takes {max(1, each.needed):,} answers"
+        question = {"name": each.name, "epsilon": each.epsilon, "expected": expected, "needed": needed}
+        told["questions"].append(question)
     return told, problems
-
-
-def _told(found: Forecast, answers: int, within: Fraction | None) -> dict[str, Any]:
-    expected = f"it {found.shown}" if found.unit == "text" else f"expect {found.shown}"
-    told = {
-        "name": found.name,
-        "epsilon": found.epsilon,
-        "expected": f"With {answers:,} answer{'' if answers == 1 else 's'} {expected}",
-        "needed": None,
-    }
-    if within is not None and found.needed is not None:
-        goal = FORMS[found.unit].format(f"{float(within):g}")
-        told["needed"] = f"For {goal} it takes {max(1, found.needed):,} answers"
-    return told

@@ -3,79 +3,99 @@
 A submission leaves two traces that no column connects: its random name, so that it is counted once, and its report on
 each question in a heap with those that came in the same moment, in the order of their bytes. Heaps lie in the order of
 names drawn here. SQLite writes with `synchronous = FULL`, PostgreSQL as it does: what was committed stays.
+
+Of a survey by invitation there are digests of its codes, and of the tokens that were used. Neither table has a time, an
+order, or anything of a report. A code or token is used up in the transaction that keeps the report, so a retry of the
+same submission, which its random name shows, is counted once and refused never.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    LargeBinary,
-    Table,
-    Text,
-    create_engine,
-    event,
-    func,
-    select,
-)
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from tacit.base import InputError
 from tacit.noise import rng_or_default
-from tacit.server.db import StateSchema, Unavailable, private_database
-from tacit.server.survey import invited as collect_invited
-from tacit.server.survey.invited import Refusal, metadata
+from tacit.server.db import State, StateSchema
 from tacit.survey.invitation import Invitations
 from tacit.survey.protocol import Tally
 from tacit.survey.survey import Survey
 
-__all__ = ["SCHEMA", "CountedReports", "Delivery", "ReportStore", "metadata"]
+__all__ = ["SCHEMA", "CountedReports", "Delivery", "Refusal", "ReportStore", "metadata"]
 
-surveys = Table(
+metadata = sa.MetaData()
+surveys = sa.Table(
     "tacit_surveys",
     metadata,
-    Column("name", Text, primary_key=True),
-    Column("version", Text, nullable=False),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("version", sa.Text, nullable=False),
 )
-received = Table(
+received = sa.Table(
     "tacit_received",
     metadata,
-    Column("survey", Text, primary_key=True),
-    Column("id", LargeBinary, primary_key=True),
+    sa.Column("survey", sa.Text, primary_key=True),
+    sa.Column("id", sa.LargeBinary, primary_key=True),
     sqlite_with_rowid=False,  # a row's number would be its place in time
 )
-reports = Table(
+reports = sa.Table(
     "tacit_reports",
     metadata,
-    Column("survey", Text, primary_key=True),
-    Column("question", Text, primary_key=True),
-    Column("key", LargeBinary, primary_key=True),
-    Column("heap", LargeBinary, nullable=False),  # reports one after the other, in the order of their bytes
+    sa.Column("survey", sa.Text, primary_key=True),
+    sa.Column("question", sa.Text, primary_key=True),
+    sa.Column("key", sa.LargeBinary, primary_key=True),
+    sa.Column("heap", sa.LargeBinary, nullable=False),  # reports one after the other, in the order of their bytes
     sqlite_with_rowid=False,
 )
-tallies = Table(
+tallies = sa.Table(
     "tacit_tallies",
     metadata,
-    Column("survey", Text, primary_key=True),
-    Column("question", Text, primary_key=True),
-    Column("counts", LargeBinary, nullable=False),  # of the reports that results may show
-    Column("reports", BigInteger, nullable=False),
-    Column("held", LargeBinary, nullable=False),  # of those that wait for a batch
-    Column("waiting", BigInteger, nullable=False),
+    sa.Column("survey", sa.Text, primary_key=True),
+    sa.Column("question", sa.Text, primary_key=True),
+    sa.Column("counts", sa.LargeBinary, nullable=False),  # of the reports that results may show
+    sa.Column("reports", sa.BigInteger, nullable=False),
+    sa.Column("held", sa.LargeBinary, nullable=False),  # of those that wait for a batch
+    sa.Column("waiting", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
+)
+codes = sa.Table(
+    "tacit_survey_codes",
+    metadata,
+    sa.Column("survey", sa.Text, primary_key=True),
+    sa.Column("code", sa.LargeBinary, primary_key=True),
+    sa.Column("used", sa.LargeBinary, nullable=False),  # UNUSED, or USED, or the digest of what it was exchanged for
+    sqlite_with_rowid=False,
+)
+tokens = sa.Table(
+    "tacit_survey_tokens",
+    metadata,
+    sa.Column("survey", sa.Text, primary_key=True),
+    sa.Column("token", sa.LargeBinary, primary_key=True),
+    sqlite_with_rowid=False,
+)
+keys = sa.Table(
+    "tacit_survey_keys",
+    metadata,
+    sa.Column("survey", sa.Text, primary_key=True),
+    sa.Column("key", sa.LargeBinary, nullable=False),
 )
 INVITATIONS = (lambda connection: None,)  # new tables only, with version 2
 SCHEMA = StateSchema("surveys", metadata, "tacit_surveys", INVITATIONS)
 KEY = 16
-AT_ONCE = 500  # names that are looked up in one query
+AT_ONCE = 500  # names or digests that are looked up in one query
+UNUSED, USED = b"", b"\x01"
+
+
+class Refusal(Enum):
+    """Why an invitation does not admit a report."""
+
+    UNKNOWN = "unknown"
+    USED = "used"
 
 
 class Delivery(NamedTuple):
@@ -94,46 +114,40 @@ class CountedReports:
     waiting: int
 
 
-class ReportStore:
+class ReportStore(State):
     """One database. Threads and workers may add at once: each addition is a transaction that locks its survey."""
 
     def __init__(self, where: str | Path) -> None:
-        on_server = isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://"))
-        try:
-            url = make_url(str(where)).set(drivername="postgresql+psycopg") if on_server else f"sqlite:///{where}"
-            self.engine = create_engine(url, pool_pre_ping=on_server)
-        except (ArgumentError, ValueError):
-            raise InputError("database is no address: write postgresql://user@host/name") from None
-        self._insert = postgresql.insert if on_server else sqlite.insert
-        self._place = "%s" if on_server else "?"
-        if not on_server:
-            event.listen(self.engine, "connect", _settings)
-            event.listen(self.engine, "begin", _at_once)
-            private_database(Path(where))
-        try:
-            with self._writing() as connection:
-                SCHEMA.prepare(connection)
-        except BaseException:
-            self.close()
-            raise
+        super().__init__(where, SCHEMA, synchronous="FULL")
+        self._place = "%s" if self.on_server else "?"
 
     def enter(self, survey: Survey) -> None:
         """Make room for a survey. One of this name whose reports mean something else is an `InputError`."""
-        with self._writing() as connection:
-            connection.execute(
-                self._insert(surveys).on_conflict_do_nothing(), {"name": survey.name, "version": survey.version}
-            )
-            self._locked(connection, survey)
+        self.insert_once(surveys, name=survey.name, version=survey.version)
+        with self._changing(survey) as connection:
             for name in survey.questions:
                 none = _bytes(_empty(survey, name))
                 row = {"survey": survey.name, "question": name, "counts": none, "reports": 0, "held": none}
-                connection.execute(self._insert(tallies).on_conflict_do_nothing(), {**row, "waiting": 0})
+                connection.execute(self.insert(tallies).on_conflict_do_nothing(), {**row, "waiting": 0})
 
     def entered(self, name: str) -> str | None:
         """The version of the survey that has this name for ever; None if none has."""
-        with self._reading() as connection:
-            found = connection.execute(select(surveys.c.version).where(surveys.c.name == name)).scalar_one_or_none()
-        return None if found is None else str(found)
+        found = self.look(sa.select(surveys.c.version).where(surveys.c.name == name))
+        return str(found[0][0]) if found else None
+
+    @contextmanager
+    def _changing(self, survey: Survey) -> Iterator[sa.Connection]:
+        """A transaction in which nobody else changes anything of this survey."""
+        query = sa.select(surveys.c.version).where(surveys.c.name == survey.name).with_for_update()
+        with self.writing() as connection:
+            if connection.execute(query).scalar_one_or_none() != survey.version:
+                raise InputError(
+                    f'the survey "{survey.name}" was opened with other questions, options or epsilon, and reports on '
+                    "those do not mix with these: give the changed survey another name"
+                )
+            yield connection
+
+    # --- reports
 
     def add(self, survey: Survey, deliveries: Sequence[Delivery]) -> list[bool | Refusal]:
         """Keep what was sent, in one transaction that is on disk when this returns; for each, whether it was new.
@@ -141,14 +155,12 @@ class ReportStore:
         Where a survey is by invitation, one that was not sent before may be refused.
         """
         first = {each.id: place for place, each in reversed(list(enumerate(deliveries)))}
-        refused: dict[bytes, Refusal] = {}
-        with self._writing() as connection:
-            self._locked(connection, survey)  # so nobody else adds before this is done
-            names = sorted(first)
+        refused, names = dict[bytes, Refusal](), sorted(first)
+        with self._changing(survey) as connection:
             if survey.invitations is not Invitations.NONE:
                 names = self._new(connection, survey, names)
                 wanted = {name: deliveries[first[name]].invitation or b"" for name in names}
-                refused = collect_invited.admitted(connection, survey.name, survey.invitations, wanted)
+                refused = _use_invitations(connection, survey, wanted)
                 names = [name for name in names if name not in refused]
             new = self._named(connection, survey, names) if names else []
             if new:
@@ -158,30 +170,7 @@ class ReportStore:
             refused.get(each.id, each.id in added and first[each.id] == place) for place, each in enumerate(deliveries)
         ]
 
-    def invite(self, survey: Survey, digests: Sequence[bytes]) -> None:
-        """Let whoever has a code of one of these digests answer, once."""
-        with self._writing() as connection:
-            self._locked(connection, survey)
-            collect_invited.invite(connection, survey.name, digests)
-
-    def invited(self, survey: Survey) -> tuple[int, int]:
-        """How many codes there are, and how many of them were used."""
-        with self._reading() as connection:
-            return collect_invited.invited(connection, survey.name)
-
-    def exchange(self, survey: Survey, code: bytes, hidden: bytes) -> Refusal | None:
-        """Use up a code for a signature on what has the digest `hidden`; None if it may be signed."""
-        with self._writing() as connection:
-            self._locked(connection, survey)
-            return collect_invited.exchanged(connection, survey.name, code, hidden)
-
-    def token_key(self, survey: Survey, fresh: Callable[[], bytes]) -> bytes:
-        """The key that signs this survey's tokens, which `fresh` makes the first time."""
-        with self._writing() as connection:
-            self._locked(connection, survey)
-            return collect_invited.stored_key(connection, survey.name, fresh)
-
-    def _named(self, connection: Connection, survey: Survey, ids: Sequence[bytes]) -> Sequence[bytes]:
+    def _named(self, connection: sa.Connection, survey: Survey, ids: Sequence[bytes]) -> Sequence[bytes]:
         """Write down the names that are new. Nearly always all of them are, so that is tried first."""
         try:
             with connection.begin_nested():
@@ -192,82 +181,132 @@ class ReportStore:
                 self._many(connection, received, [(survey.name, each) for each in ids])
         return ids
 
-    def _new(self, connection: Connection, survey: Survey, ids: Sequence[bytes]) -> list[bytes]:
+    def _new(self, connection: sa.Connection, survey: Survey, ids: Sequence[bytes]) -> list[bytes]:
         """Those that were not written down before."""
-        known: set[bytes] = set()
-        for start in range(0, len(ids), AT_ONCE):
-            part = received.c.id.in_(ids[start : start + AT_ONCE])
-            query = select(received.c.id).where(received.c.survey == survey.name, part)
-            known |= {bytes(row[0]) for row in connection.execute(query)}
+        query = sa.select(received.c.id).where(received.c.survey == survey.name)
+        known = {bytes(row.id) for row in _among(connection, query, received.c.id, ids)}
         return [each for each in ids if each not in known]
 
-    def _many(self, connection: Connection, table: Table, rows: list[tuple[Any, ...]]) -> None:
+    def _many(self, connection: sa.Connection, table: sa.Table, rows: list[tuple[Any, ...]]) -> None:
         """Insert rows in the driver's own way: SQLAlchemy takes as long for a row as the database does."""
         places = ", ".join([self._place] * len(table.columns))
         connection.exec_driver_sql(f"INSERT INTO {table.name} VALUES ({places})", rows)
 
-    def _keep(self, connection: Connection, survey: Survey, sent: Sequence[Mapping[str, bytes]]) -> None:
+    def _keep(self, connection: sa.Connection, survey: Survey, sent: Sequence[Mapping[str, bytes]]) -> None:
         rng = rng_or_default(None)
         heaps = {name: b"".join(sorted(one[name] for one in sent)) for name in survey.questions}
         rows = [(survey.name, name, bytes(rng.read(KEY)), heap) for name, heap in heaps.items()]
         self._many(connection, reports, rows)
-        before = connection.execute(select(tallies).where(tallies.c.survey == survey.name)).all()
-        after = [(*self._counted(survey, row, heaps[row.question]), survey.name, row.question) for row in before]
+        before = connection.execute(sa.select(tallies).where(tallies.c.survey == survey.name)).all()
+        after = [(*_counted(survey, row, heaps[row.question]), survey.name, row.question) for row in before]
         values = ", ".join(f"{name} = {self._place}" for name in ("counts", "reports", "held", "waiting"))
         here = f"survey = {self._place} AND question = {self._place}"
         connection.exec_driver_sql(f"UPDATE tacit_tallies SET {values} WHERE {here}", after)
 
-    def _counted(self, survey: Survey, row: Any, heap: bytes) -> tuple[bytes, int, bytes, int]:
-        protocol, like = survey.protocols[row.question], _empty(survey, row.question)
-        held = _tally(like, row.held, row.waiting) + protocol.tally(protocol.read(heap))
-        shown = _tally(like, row.counts, row.reports)
-        if held.reports >= survey.minimum:
-            shown, held = shown + held, like
-        return _bytes(shown), shown.reports, _bytes(held), held.reports
-
     def counted(self, survey: Survey) -> CountedReports:
         """What results may show now."""
-        with self._reading() as connection:
-            found = connection.execute(select(tallies).where(tallies.c.survey == survey.name)).all()
-        rows = {row.question: row for row in found}
+        rows = {row.question: row for row in self.look(sa.select(tallies).where(tallies.c.survey == survey.name))}
         shown = {name: _tally(_empty(survey, name), rows[name].counts, rows[name].reports) for name in survey.questions}
-        return CountedReports(shown, max(row.waiting for row in found))
+        return CountedReports(shown, max(row.waiting for row in rows.values()))
 
     def reports(self, survey: Survey, question: str) -> Iterator[bytes]:
         """The reports on one question, in the order of their bytes."""
-        query = select(reports.c.heap).where(reports.c.survey == survey.name, reports.c.question == question)
-        size = survey.sizes[question]
-        with self._reading() as connection:
-            every = b"".join(bytes(row[0]) for row in connection.execute(query))
+        query = sa.select(reports.c.heap).where(reports.c.survey == survey.name, reports.c.question == question)
+        size, every = survey.sizes[question], b"".join(bytes(row[0]) for row in self.look(query))
         yield from sorted(every[at : at + size] for at in range(0, len(every), size))
 
     def size(self, survey: Survey) -> int:
         """How many submissions were taken, shown or waiting."""
-        query = select(func.count()).select_from(received).where(received.c.survey == survey.name)
-        with self._reading() as connection:
-            return int(connection.execute(query).scalar_one())
+        return self._count(received, received.c.survey == survey.name)
 
-    def close(self) -> None:
-        self.engine.dispose()
+    def _count(self, table: sa.Table, *here: sa.ColumnElement[bool]) -> int:
+        ((found,),) = self.look(sa.select(sa.func.count()).select_from(table).where(*here))
+        return int(found)
 
-    def _locked(self, connection: Connection, survey: Survey) -> None:
-        query = select(surveys.c.version).where(surveys.c.name == survey.name).with_for_update()
-        version = connection.execute(query).scalar_one_or_none()
-        if version != survey.version:
-            raise InputError(
-                f'the survey "{survey.name}" was opened with other questions, options or epsilon, and reports on those '
-                "do not mix with these: give the changed survey another name"
-            )
+    # --- invitations
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with _failing_plainly(), self.engine.connect().execution_options(looks=True) as connection:
-            yield connection
+    def invite(self, survey: Survey, digests: Sequence[bytes]) -> None:
+        """Let whoever has a code of one of these digests answer, once."""
+        rows = [{"survey": survey.name, "code": digest, "used": UNUSED} for digest in sorted(digests)]
+        with self._changing(survey) as connection:
+            if rows:
+                connection.execute(sa.insert(codes), rows)
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with _failing_plainly(), self.engine.begin() as connection:
-            yield connection
+    def invited(self, survey: Survey) -> tuple[int, int]:
+        """How many codes there are, and how many of them were used."""
+        here = codes.c.survey == survey.name
+        return self._count(codes, here), self._count(codes, here, codes.c.used != UNUSED)
+
+    def exchange(self, survey: Survey, code: bytes, hidden: bytes) -> Refusal | None:
+        """Use up a code for a signature on what has the digest `hidden`, which may ask again; None if it may be."""
+        here = (codes.c.survey == survey.name, codes.c.code == code)
+        with self._changing(survey) as connection:
+            before = connection.execute(sa.select(codes.c.used).where(*here)).scalar_one_or_none()
+            if before is None:
+                return Refusal.UNKNOWN
+            if bytes(before) == UNUSED:
+                connection.execute(sa.update(codes).where(*here).values(used=hidden))
+                return None
+        return None if bytes(before) == hidden else Refusal.USED
+
+    def token_key(self, survey: Survey, fresh: Callable[[], bytes]) -> bytes:
+        """The key that signs this survey's tokens, which `fresh` makes the first time."""
+        with self._changing(survey) as connection:
+            found = connection.execute(sa.select(keys.c.key).where(keys.c.survey == survey.name)).scalar_one_or_none()
+            if found is None:
+                found = fresh()
+                connection.execute(sa.insert(keys), {"survey": survey.name, "key": found})
+        return bytes(found)
+
+
+def _use_invitations(connection: sa.Connection, survey: Survey, wanted: Mapping[bytes, bytes]) -> dict[bytes, Refusal]:
+    """Use up what admits each submission, by its random name; those that are not admitted, and why.
+
+    Of several that come with one code, the first is admitted.
+    """
+    digests, by_token = sorted(set(wanted.values())), survey.invitations is Invitations.TOKEN
+    if by_token:  # whose signature was checked before: one that is not there is unused
+        query = sa.select(tokens.c.token).where(tokens.c.survey == survey.name)
+        used = dict.fromkeys(digests, False)
+        used |= {bytes(row.token): True for row in _among(connection, query, tokens.c.token, digests)}
+    else:
+        found = _among(connection, sa.select(codes).where(codes.c.survey == survey.name), codes.c.code, digests)
+        used = {bytes(row.code): bytes(row.used) != UNUSED for row in found}
+    refused: dict[bytes, Refusal] = {}
+    spent: list[bytes] = []
+    for name, digest in wanted.items():
+        if digest not in used:
+            refused[name] = Refusal.UNKNOWN
+        elif used[digest]:
+            refused[name] = Refusal.USED
+        else:
+            used[digest] = True
+            spent.append(digest)
+    if spent and by_token:
+        connection.execute(sa.insert(tokens), [{"survey": survey.name, "token": digest} for digest in sorted(spent)])
+    elif spent:
+        for start in range(0, len(spent), AT_ONCE):
+            some = codes.c.code.in_(spent[start : start + AT_ONCE])
+            connection.execute(sa.update(codes).where(codes.c.survey == survey.name, some).values(used=USED))
+    return refused
+
+
+def _among(
+    connection: sa.Connection, query: sa.Select[Any], column: sa.ColumnElement[bytes], values: Sequence[bytes]
+) -> Iterator[sa.Row[Any]]:
+    """The rows whose column has one of these values."""
+    for start in range(0, len(values), AT_ONCE):
+        yield from connection.execute(query.where(column.in_(values[start : start + AT_ONCE])))
+
+
+def _counted(survey: Survey, row: sa.Row[Any], heap: bytes) -> tuple[bytes, int, bytes, int]:
+    """A tally with the reports of a heap: those that are held are shown once there are enough for a batch."""
+    protocol, like = survey.protocols[row.question], _empty(survey, row.question)
+    held = _tally(like, row.held, row.waiting) + protocol.tally(protocol.read(heap))
+    shown = _tally(like, row.counts, row.reports)
+    if held.reports >= survey.minimum:
+        shown, held = shown + held, like
+    return _bytes(shown), shown.reports, _bytes(held), held.reports
 
 
 def _empty(survey: Survey, question: str) -> Tally:
@@ -281,22 +320,3 @@ def _bytes(tally: Tally) -> bytes:
 
 def _tally(like: Tally, counts: bytes, count: int) -> Tally:
     return Tally(np.frombuffer(counts, dtype="<i8").reshape(like.counts.shape).astype(np.int64), count)
-
-
-@contextmanager
-def _failing_plainly() -> Iterator[None]:
-    """Errors of the database, which can hold values and addresses, become one sentence."""
-    try:
-        yield
-    except DBAPIError:
-        raise Unavailable("the store of reports cannot be used now: send the same again later") from None
-
-
-def _settings(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun below, and by nobody else
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "busy_timeout = 20000"):
-        connection.execute(f"PRAGMA {setting}")
-
-
-def _at_once(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("looks") else "BEGIN IMMEDIATE")

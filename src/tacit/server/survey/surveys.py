@@ -1,35 +1,36 @@
-"""The surveys that this worker serves, and the store that their reports go to."""
+"""The surveys that this worker serves, the store that their reports go to, and the keys that sign their tokens."""
 
 import json
 import threading
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from logging import WARNING
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from starlette.concurrency import run_in_threadpool
 
-from tacit.base import PolicyError
+from tacit.base import InputError, PolicyError
+from tacit.server.auth.tokens import random_bytes
 from tacit.server.curate.sources import Folder
 from tacit.server.db import Unavailable
 from tacit.server.http.rate import RateLimit
-from tacit.server.ops.log import event
 from tacit.server.problem import HttpProblem
-from tacit.server.survey.collect import Collector, delivery_of, exchange_of, uninvited, used_up
-from tacit.server.survey.invited import Refusal, TokenSigner
-from tacit.server.survey.store import ReportStore
-from tacit.survey.invitation import Invitations, code_digest, new_codes
+from tacit.server.survey.collect import Collector, delivery_of, exchange_of, refused
+from tacit.server.survey.store import Delivery, Refusal, ReportStore
+from tacit.survey.invitation import BITS, Invitations, PublicKey, code_digest, new_codes
+from tacit.survey.plan import DEMO, simulate
 from tacit.survey.results import Results, results_of
-from tacit.survey.survey import Survey
-from tacit.survey.survey_file import load
+from tacit.survey.survey import Survey, load
 
-__all__ = ["Surveys"]
+__all__ = ["PEOPLE", "Surveys", "TokenSigner", "seeded"]
 
 COUNTED, KNOWN = (json.dumps({"counted": new}).encode() for new in (True, False))
-REFUSALS = {Refusal.UNKNOWN: uninvited, Refusal.USED: used_up}
 MOST_CODES = 100_000  # that are made at once
 
 
@@ -77,7 +78,9 @@ class Surveys:
 
     def fits(self, survey: Survey) -> None:
         """What a respondent sends can be taken; else a `PolicyError`."""
-        if (size := _body(survey)) > self.body:
+        # at most: names and hexadecimal digits, each with quotes and commas
+        size = 900 + sum(len(name) + 2 * size + 10 for name, size in survey.sizes.items())
+        if size > self.body:
             raise PolicyError(
                 f'what one respondent of "{survey.name}" sends has {size:,} bytes, and requests at most {self.body:,}: '
                 "ask with fewer options, or set body"
@@ -98,17 +101,8 @@ class Surveys:
     def _notice(self) -> None:
         """Take in what was saved since, here or by another worker."""
         with self._lock:  # whoever asks meanwhile waits for what is being read
-            for path in self._folder.files() if self._folder.changed() else ():
-                if path in self._paths:
-                    continue
-                try:
-                    self._take(path)
-                except Unavailable:  # the file is not to blame: look again at the next request
-                    self._folder = Folder(self.folder)
-                    return
-                except Exception as error:  # whatever is wrong with it, the others are served
-                    self._folder.broken(path)
-                    event("survey left out", level=WARNING, file=path.name, error=type(error).__name__)
+            if self._folder.changed():
+                self._folder.notice("survey", self._take, self._paths)
 
     def every(self) -> Mapping[str, Survey]:
         """All surveys by name."""
@@ -148,14 +142,11 @@ class Surveys:
         if survey is None:
             survey = await run_in_threadpool(self.named, name)  # which may read files
         self.open_now(survey)
-        delivery = delivery_of(survey, body, lambda message, signature: self._genuine(survey, message, signature))
-        new = await self.collector.submit(survey, delivery)
+        signer = self._signers.get(survey.name)
+        new = await self.collector.submit(survey, delivery_of(survey, body, None if signer is None else signer.knows))
         if isinstance(new, Refusal):
-            raise REFUSALS[new]()
+            raise refused(new)
         return COUNTED if new else KNOWN
-
-    def _genuine(self, survey: Survey, message: bytes, signature: bytes) -> bool:
-        return self._signers[survey.name].knows(message, signature)
 
     def terms(self, survey: Survey) -> dict[str, Any]:
         """What a device is told, with the key that its token will be signed by."""
@@ -165,9 +156,8 @@ class Surveys:
     def invite(self, survey: Survey, count: int) -> list[str]:
         """So many new codes. Only their digests are kept here: they are told this once."""
         if survey.invitations is Invitations.NONE:
-            raise HttpProblem(
-                409, "open-survey", "Anybody may answer this survey", 'write invitations = "code" in its file first'
-            )
+            detail = 'write invitations = "code" in its file first'
+            raise HttpProblem(409, "open-survey", "Anybody may answer this survey", detail)
         if not 1 <= count <= MOST_CODES:
             raise HttpProblem(422, "input", "An argument is wrong", f"count must be 1 to {MOST_CODES:,}, not {count:,}")
         codes = new_codes(count)
@@ -185,9 +175,9 @@ class Surveys:
         signature = signer.signed(hidden)
         if signature is None:
             raise HttpProblem(422, "report", "This cannot be signed", "hidden must be a number below the survey's key")
-        refused = self.store.exchange(survey, code, sha256(hidden.encode()).digest())
-        if refused is not None:
-            raise REFUSALS[refused]()
+        refusal = self.store.exchange(survey, code, sha256(hidden.encode()).digest())
+        if refusal is not None:
+            raise refused(refusal)
         return signature
 
     def results(self, survey: Survey) -> Results:
@@ -201,6 +191,74 @@ class Surveys:
         self.store.close()
 
 
-def _body(survey: Survey) -> int:
-    """How many bytes a submission has at most: names and hexadecimal digits, each with quotes and commas."""
-    return 900 + sum(len(name) + 2 * size + 10 for name, size in survey.sizes.items())
+PSS = padding.PSS(mgf=padding.MGF1(hashes.SHA384()), salt_length=48)
+
+
+class TokenSigner:
+    """A private RSA key in the form that it is stored in."""
+
+    def __init__(self, stored: bytes) -> None:
+        key = serialization.load_der_private_key(stored, password=None)
+        assert isinstance(key, rsa.RSAPrivateKey), "as `new` makes it"
+        self._key, self._numbers = key, key.private_numbers()
+        self.public = PublicKey(self._numbers.public_numbers.n)
+
+    @staticmethod
+    def new() -> bytes:
+        """A fresh key, to be stored."""
+        made = rsa.generate_private_key(public_exponent=65537, key_size=BITS)
+        encoding, form = serialization.Encoding.DER, serialization.PrivateFormat.PKCS8
+        return made.private_bytes(encoding, form, serialization.NoEncryption())
+
+    def signed(self, blinded: str) -> str | None:
+        """The signature on a hidden form; None if that is no number below the key's.
+
+        The number is hidden once more, by a factor of our own, so that the time this takes says nothing about the key.
+        """
+        modulus, value = self.public.modulus, int(blinded, 16)
+        if not 0 < value < modulus:
+            return None
+        factor = 2 + int.from_bytes(random_bytes(BITS // 8 + 16), "big") % (modulus - 3)
+        found = pow(value * self.public.raised(factor), self._numbers.d, modulus) * pow(factor, -1, modulus) % modulus
+        if self.public.raised(found) != value:  # a wrong signature would give the key away
+            raise Unavailable("the token could not be signed: send the same again later")
+        return f"{found:0{BITS // 4}x}"
+
+    def knows(self, message: bytes, signature: bytes) -> bool:
+        """Whether this key signed that message."""
+        try:
+            self._key.public_key().verify(signature, message, PSS, hashes.SHA384())
+        except InvalidSignature:
+            return False
+        return True
+
+
+PEOPLE, AT_ONCE, NAME = 3000, 1000, 16  # of the demo
+
+
+def seeded(folder: Path, where: str | Path) -> Path:
+    """The demo survey's file, written the first time, and its store with made-up reports."""
+    path = folder / "survey.toml"
+    if not path.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(DEMO, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f'the demo cannot be written to "{folder}": {error.strerror}') from None
+    survey = load(path)
+    store = ReportStore(where)
+    try:
+        store.enter(survey)
+        if not store.size(survey):
+            made = simulate(survey, answers=PEOPLE).reports
+            columns = {name: np.ascontiguousarray(made[name]).tobytes() for name in survey.questions}
+            for start in range(0, PEOPLE, AT_ONCE):
+                places = range(start, min(PEOPLE, start + AT_ONCE))
+                store.add(survey, [Delivery(random_bytes(NAME), _report(survey, columns, n)) for n in places])
+    finally:
+        store.close()
+    return path
+
+
+def _report(survey: Survey, columns: Mapping[str, bytes], place: int) -> dict[str, bytes]:
+    return {name: columns[name][place * size : (place + 1) * size] for name, size in survey.sizes.items()}

@@ -9,32 +9,14 @@ from tacit.base import TacitError
 from tacit.engine import Watch
 from tacit.server.auth.people import People
 from tacit.server.http.guard import asking
-from tacit.server.wire import message as reply
-from tacit.server.wire.copying import Copy
-from tacit.server.wire.cursor import Declare
-from tacit.server.wire.enter import Call, WireGuest
-from tacit.server.wire.fault import Fault, fault_of
+from tacit.server.problem import Fault, fault_of
+from tacit.server.wire import message as wire
+from tacit.server.wire.door import Portal, PreparedStatement, WireDoor
+from tacit.server.wire.enter import Call
 from tacit.server.wire.lex import filled, places, split
-from tacit.server.wire.link import Link
-from tacit.server.wire.message import (
-    Bind,
-    Close,
-    Describe,
-    Execute,
-    Flush,
-    Message,
-    Parse,
-    Password,
-    SimpleQuery,
-    Sync,
-    Terminate,
-    broken,
-    read,
-)
-from tacit.server.wire.portal import Portal, PreparedStatement
+from tacit.server.wire.link import Link, WireTally
 from tacit.server.wire.setting import REPORTED, alarm
-from tacit.server.wire.statement import Command, Statement, read_statement
-from tacit.server.wire.tally import WireTally
+from tacit.server.wire.statement import Command, Copy, Declare, Statement, read_statement
 from tacit.server.wire.value import WireField, decoded, encoded, literal, samples
 
 __all__ = ["Conversation"]
@@ -49,17 +31,9 @@ IDLE, INSIDE, FAILED = "I", "T", "E"
 class Conversation:
     """What the client says, in its order. `call` runs what may block, elsewhere."""
 
-    def __init__(
-        self, link: Link, entered: WireGuest, people: People, call: Call, tally: WireTally | None = None
-    ) -> None:
-        self._tally = tally
-        self._link, self._door, self._token, self._people, self._call = (
-            link,
-            entered.door,
-            entered.token,
-            people,
-            call,
-        )
+    def __init__(self, link: Link, door: WireDoor, token: str, people: People, tally: WireTally, call: Call) -> None:
+        self._link, self._door, self._token = link, door, token
+        self._people, self._tally, self._call = people, tally, call
         self._statements: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
         self._status = IDLE
@@ -83,45 +57,39 @@ class Conversation:
         while True:
             tag, data = await self._link.frame()
             try:
-                message = read(tag, data)
+                message = wire.read(tag, data)
             except Fault as fault:
                 if fault.fatal:
                     raise
-                await self._unreadable(tag, fault)
+                if not self._skipping:  # it can be told apart, but not read
+                    self._fail(fault)
+                    self._skipping = tag != b"Q"
+                    if tag == b"Q":
+                        await self._ready()
                 continue
-            if isinstance(message, Terminate):
+            if message is wire.Signal.TERMINATE:
                 return
             await self._take(message)
 
-    async def _unreadable(self, tag: bytes, fault: Fault) -> None:
-        """A message that can be told apart, but not read."""
-        if self._skipping:
-            return
-        self._fail(fault)
-        if tag == b"Q":
-            await self._ready()
-        else:
-            self._skipping = True
-
     async def _ready(self) -> None:
-        self._link.put(reply.ready(self._status))
+        self._link.put(wire.ready(self._status))
         await self._link.flush()
 
-    async def _take(self, message: Message) -> None:
-        if isinstance(message, Sync):
+    async def _take(self, message: wire.Message) -> None:
+        if message is wire.Signal.SYNC:
             self._skipping = False
             if self._status == IDLE:
                 self._portals.clear()
             await self._ready()
         elif self._skipping:
             pass  # after a fault everything up to Sync is
-        elif isinstance(message, Flush):
+        elif message is wire.Signal.FLUSH:
             await self._link.flush()
-        elif isinstance(message, SimpleQuery):
+        elif isinstance(message, wire.SimpleQuery):
             await self._guarded(self._query(message))
             await self._ready()
-        elif isinstance(message, Password):
-            raise broken("a proof came when none was asked for")
+        elif isinstance(message, wire.Password):
+            raise wire.broken("a proof came when none was asked for")
         else:
             self._skipping = not await self._guarded(self._extended(message))
 
@@ -140,52 +108,52 @@ class Conversation:
         return True
 
     def _fail(self, fault: Fault) -> None:
-        self._link.put(reply.response(fault))
+        self._link.put(wire.response(fault))
         if self._status == INSIDE:
             self._status = FAILED
 
     # --- simple queries
 
-    async def _query(self, query: SimpleQuery) -> None:
-        texts = split(query.sql)
+    async def _query(self, query: wire.SimpleQuery) -> None:
+        texts = await self._call(partial(split, query.sql))  # which may be long, and others are served meanwhile
         if not texts:
-            self._link.put(reply.EMPTY_QUERY)
+            self._link.put(wire.EMPTY_QUERY)
         for text in texts:
             portal = Portal(PreparedStatement(text, ()), await self._call(partial(read_statement, text)), ())
             await self._run(portal)
             if portal.fields is not None:
-                self._link.put(reply.row_description(portal.fields, _formats((), portal.fields)))
+                self._link.put(wire.row_description(portal.fields, _formats((), len(portal.fields))))
             await self._send(portal, 0)
 
     # --- the extended protocol
 
-    async def _extended(self, message: Message) -> None:
+    async def _extended(self, message: wire.Message) -> None:
         match message:
-            case Parse():
-                self._parse(message)
-                self._link.put(reply.PARSE_COMPLETE)
-            case Bind():
+            case wire.Parse():
+                await self._parse(message)
+                self._link.put(wire.PARSE_COMPLETE)
+            case wire.Bind():
                 await self._bind(message)
-                self._link.put(reply.BIND_COMPLETE)
-            case Describe():
+                self._link.put(wire.BIND_COMPLETE)
+            case wire.Describe():
                 await self._describe(message)
-            case Execute(name, most):
+            case wire.Execute(name, most):
                 portal = self._portal(name)
                 if portal.rows is None:
                     await self._run(portal)
                 await self._send(portal, most)
-            case Close(is_portal, name):
+            case wire.Close(is_portal, name):
                 (self._portals if is_portal else self._statements).pop(name, None)
-                self._link.put(reply.CLOSE_COMPLETE)
+                self._link.put(wire.CLOSE_COMPLETE)
 
-    def _parse(self, message: Parse) -> None:
+    async def _parse(self, message: wire.Parse) -> None:
         if message.name and message.name in self._statements:
             raise Fault("42P05", "there is a prepared statement of that name already")
-        texts = split(message.sql)
+        texts = await self._call(partial(split, message.sql))
         if len(texts) > 1:
             raise Fault("42601", "a prepared statement is one statement, not several")
         sql = texts[0] if texts else ""
-        count = max(places(sql), len(message.kinds))
+        count = max(await self._call(partial(places, sql)), len(message.kinds))
         if count > MOST_PLACES:
             raise Fault("54000", f"a statement has at most {MOST_PLACES} parameters")
         self._room(self._statements, message.name)
@@ -196,7 +164,7 @@ class Conversation:
         if name not in held and len(held) >= self._link.limits.statements:
             raise Fault("53400", "too many prepared statements or portals are open: close some")
 
-    async def _bind(self, message: Bind) -> None:
+    async def _bind(self, message: wire.Bind) -> None:
         prepared = self._prepared(message.statement)
         if message.portal and message.portal in self._portals:
             raise Fault("42P03", "there is a portal of that name already")
@@ -204,21 +172,19 @@ class Conversation:
             raise Fault("08P01", f"{len(message.values)} values are bound, and {len(prepared.kinds)} are wanted")
         if any(form not in (0, 1) for form in (*message.formats, *message.results)):
             raise Fault("08P01", "a format is 0 for text or 1 for binary")
-        forms = _spread(message.formats, len(message.values))
+        forms = _formats(message.formats, len(message.values))
         self._room(self._portals, message.portal)
 
         def bound() -> Statement | None:
-            given = zip(message.values, prepared.kinds, forms, strict=True)
-            return _filled(prepared.sql, [decoded(data, oid, form) for data, oid, form in given])
+            return _filled(prepared.sql, list(map(decoded, message.values, prepared.kinds, forms)))
 
-        portal = Portal(prepared, await self._call(bound), message.results)
-        self._portals[message.portal] = portal
+        self._portals[message.portal] = Portal(prepared, await self._call(bound), message.results)
 
-    async def _describe(self, message: Describe) -> None:
+    async def _describe(self, message: wire.Describe) -> None:
         fields: Sequence[WireField] | None
         formats: Sequence[int]
         if message.portal and message.name not in self._portals and message.name in self._door.cursors:
-            fields, formats = self._door.cursors.fields(message.name), ()
+            fields, formats = self._door.cursors[message.name].fields, ()
         elif message.portal:
             portal = self._portal(message.name)
             await self._know(portal)
@@ -228,11 +194,11 @@ class Conversation:
             sample = await self._sample(prepared)
             prepared.described, prepared.fields = True, sample.fields
             fields, formats = sample.fields, ()
-            self._link.put(reply.parameter_description([oid or TEXT for oid in prepared.kinds]))
+            self._link.put(wire.parameter_description([oid or TEXT for oid in prepared.kinds]))
         if fields is None:
-            self._link.put(reply.NO_DATA)
+            self._link.put(wire.NO_DATA)
         else:
-            self._link.put(reply.row_description(fields, _formats(formats, fields)))
+            self._link.put(wire.row_description(fields, _formats(formats, len(fields))))
 
     async def _sample(self, prepared: PreparedStatement) -> Portal:
         """The statement with values that fit, so that its columns are known; if none do, why the first did not."""
@@ -265,9 +231,8 @@ class Conversation:
 
         def checked() -> Any:
             if not self._people.alive(self._token):
-                raise Fault(
-                    "28000", "the token of this connection is no longer valid: connect with another", fatal=True
-                )
+                detail = "the token of this connection is no longer valid: connect with another"
+                raise Fault("28000", detail, fatal=True)
             try:
                 return work()
             except (OSError, EOFError) as error:
@@ -277,38 +242,32 @@ class Conversation:
 
     async def _know(self, portal: Portal) -> None:
         """What a portal gives, from its plan."""
-        if not portal.known:
-            statement = portal.statement
-            if statement is not None:
-                portal.fields = await self._blocking(lambda: self._door.fields(statement))
-            portal.known = True
+        if not portal.known and (statement := portal.statement) is not None:
+            portal.fields = await self._blocking(lambda: self._door.fields(statement))
+        portal.known = True
 
     async def _run(self, portal: Portal) -> None:
         """Run it, and count it with how it ended."""
-        statement, tally = portal.statement, self._tally
-        self._allowed(statement)
-        if statement is None or tally is None:
-            await self._ran(portal)
-            return
-        await self._call(partial(tally.statement, self.name, self._door.dataset, statement))
-        try:
-            await self._ran(portal)
-        except Exception as error:
-            tally.ended(statement, error)
-            raise
-        tally.ended(statement, None)
-
-    async def _ran(self, portal: Portal) -> None:
         statement = portal.statement
-        await self._know(portal)
-        if portal.prepared.described and portal.prepared.fields != portal.fields:
-            raise Fault("0A000", "this statement gives other columns than when it was prepared: prepare it again")
+        self._allowed(statement)
         if statement is None:
             portal.rows = []
             return
+        await self._call(partial(self._tally.statement, self.name, self._door.dataset, statement))
+        try:
+            await self._run_counted(portal, statement)
+        except Exception as error:
+            self._tally.ended(statement, error)
+            raise
+        self._tally.ended(statement, None)
+
+    async def _run_counted(self, portal: Portal, statement: Statement) -> None:
+        await self._know(portal)
+        if portal.prepared.described and portal.prepared.fields != portal.fields:
+            raise Fault("0A000", "this statement gives other columns than when it was prepared: prepare it again")
         if isinstance(statement, Command):
             self._command(statement)
-        formats = _formats(portal.results, portal.fields or ())
+        formats = _formats(portal.results, len(portal.fields or ()))
         watch = self._watch = Watch()
 
         def work() -> list[bytes]:
@@ -316,13 +275,9 @@ class Conversation:
             portal.tag, portal.notes, portal.changed = result.tag, result.notes, result.changed
             if result.frames is not None:
                 return list(result.frames)
-            kinds = [each.kind for each in portal.fields or ()]
-            return [
-                reply.data_row(
-                    [encoded(value, kind, form) for value, kind, form in zip(row, kinds, formats, strict=True)]
-                )
-                for row in result.rows
-            ]
+            forms = [(each.kind, form) for each, form in zip(portal.fields or (), formats, strict=True)]
+            every = ([encoded(value, *form) for value, form in zip(row, forms, strict=True)] for row in result.rows)
+            return [wire.data_row(row) for row in every]
 
         try:
             with alarm(watch, self._door.settings.timeout):
@@ -330,10 +285,10 @@ class Conversation:
                     portal.rows = await self._blocking(work)
         finally:
             self._watch = None
-        if portal.tag in ("COMMIT", "ROLLBACK") and isinstance(statement, Command) and statement.word == "end":
+        if isinstance(statement, Command) and statement.word == "end":
             portal.tag = "ROLLBACK" if self._status == FAILED else portal.tag
             self._status = IDLE
-            self._door.cursors.end()
+            self._door.cursors.end_transaction()
 
     def _allowed(self, statement: Statement | None) -> None:
         if self._status == FAILED and not (isinstance(statement, Command) and statement.word in ("end", "back")):
@@ -350,31 +305,32 @@ class Conversation:
         elif command.word == "deallocate":
             if not command.name:
                 self._statements.clear()
-            elif self._statements.pop(command.name, None) is None:
-                raise Fault("26000", "there is no prepared statement of that name")
+            else:
+                self._prepared(command.name)  # a fault if there is none
+                del self._statements[command.name]
 
     async def _send(self, portal: Portal, most: int) -> None:
         """Rows, at most so many where that is above 0, and what ends them."""
         if portal.statement is None:
-            self._link.put(reply.EMPTY_QUERY)
+            self._link.put(wire.EMPTY_QUERY)
             return
         rows = portal.rows or []
         if 0 < most < len(rows) and not isinstance(portal.statement, Copy):
             await self._link.put_all(rows[:most])
             portal.rows = rows[most:]
-            self._link.put(reply.SUSPENDED)
+            self._link.put(wire.SUSPENDED)
             return
         await self._link.put_all(rows)
         portal.rows = []
         settings = self._door.settings
         if settings.show("client_min_messages").lower() not in QUIET:
             for note in portal.notes:
-                self._link.put(reply.notice(note))
+                self._link.put(wire.notice(note))
         for name in portal.changed:
             if name in REPORTED:
-                self._link.put(reply.parameter_status(REPORTED[name], settings.show(name)))
+                self._link.put(wire.parameter_status(REPORTED[name], settings.show(name)))
         portal.notes, portal.changed = (), ()
-        self._link.put(reply.complete(portal.tag))
+        self._link.put(wire.complete(portal.tag))
 
 
 def _filled(sql: str, values: Sequence[Any]) -> Statement | None:
@@ -386,14 +342,10 @@ def _filled(sql: str, values: Sequence[Any]) -> Statement | None:
     return read_statement(filled(sql, [literal(value) for value in values]))
 
 
-def _spread(forms: Sequence[int], count: int) -> Sequence[int]:
+def _formats(forms: Sequence[int], count: int) -> Sequence[int]:
     """One format for each: none is text for all, one is for all."""
     if len(forms) in (0, 1):
         return [forms[0] if forms else 0] * count
     if len(forms) != count:
         raise Fault("08P01", "there are formats for another number of values")
     return forms
-
-
-def _formats(forms: Sequence[int], fields: Sequence[WireField]) -> Sequence[int]:
-    return _spread(forms, len(fields))

@@ -1,33 +1,107 @@
-"""One connection's way to its dataset: what a statement gives back, and running it. Every call here may block."""
+"""One connection's way to its dataset: what a statement gives back, running it, and what is held between two messages.
+Every call here may block.
+
+A cursor goes forward only. Its question is asked at the first FETCH. It ends with its transaction, unless it was
+declared WITH HOLD.
+"""
 
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tacit.base import CorruptLedger, KeyUsed, LedgerError, TacitError
 from tacit.desk.show import spelled
 from tacit.engine import Watch
-from tacit.server.ask.datasets import Cancelled, Datasets
+from tacit.server.ask.datasets import Cancelled, Datasets, PricedQuestion
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import Identity
+from tacit.server.problem import Fault, keyed
+from tacit.server.wire import statement as said
 from tacit.server.wire.catalog.answer import look_up
-from tacit.server.wire.catalog.types import fields_of
-from tacit.server.wire.copying import Copy, copied
-from tacit.server.wire.cursor import CloseCursor, Cursors, Declare, Fetch
-from tacit.server.wire.fault import Fault, keyed
+from tacit.server.wire.catalog.tables import fields_of
 from tacit.server.wire.lex import unqualified
+from tacit.server.wire.message import copied
 from tacit.server.wire.setting import Settings
-from tacit.server.wire.statement import Ask, Browse, Command, Explain, Reset, Set, Show, Statement
-from tacit.server.wire.value import KINDS, WireField, kind_of
-from tacit.session import Quote, TableRelease
+from tacit.server.wire.value import KINDS, WireField, copy_lines, kind_of
+from tacit.session import TableRelease
 
-__all__ = ["WireDoor", "WireResult"]
+__all__ = ["Cursors", "Portal", "PreparedStatement", "WireDoor"]
 
 TEXT, FLOAT = KINDS["text"], KINDS["float8"]
 NUMBERS = ("int8", "float8")
+COVERS = 2  # the end of an interval that is no end, but says what it covers
+MOST_CURSORS = 100
 BUDGET = ("holder", "currency", "limit", "spent", "left")
+
+
+@dataclass
+class PreparedStatement:
+    """A statement with a name. `fields` are what the client was told that it gives."""
+
+    sql: str
+    kinds: tuple[int, ...]
+    described: bool = False
+    fields: Sequence[WireField] | None = None
+
+
+@dataclass
+class Portal:
+    """A statement with its values. `rows` are those that were not sent yet, as bytes; None before it ran."""
+
+    prepared: PreparedStatement
+    statement: said.Statement | None
+    results: tuple[int, ...]
+    known: bool = False
+    fields: Sequence[WireField] | None = None
+    rows: list[bytes] | None = None
+    tag: str = ""
+    notes: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+@dataclass
+class Cursor:
+    """A declared question. `rows` are those of its answer, None before it was asked; `place` the next of them."""
+
+    inner: said.Ask | said.Browse
+    hold: bool
+    fields: Sequence[WireField]
+    rows: Sequence[tuple[Any, ...]] | None = None
+    place: int = 0
+
+    def take(self, count: int | None) -> Sequence[tuple[Any, ...]]:
+        """The next rows, at most so many; all that are left with None."""
+        rows, first = self.rows or (), self.place
+        self.place = len(rows) if count is None else min(len(rows), first + count)
+        return rows[first : self.place]
+
+
+class Cursors(dict[str, Cursor]):
+    """Those of one connection, by name."""
+
+    def declare(self, declared: said.Declare, fields: Sequence[WireField]) -> None:
+        if declared.name in self:
+            raise Fault("42P03", "there is a cursor of that name already")
+        if len(self) >= MOST_CURSORS:
+            raise Fault("53400", f"{MOST_CURSORS} cursors are open: close some")
+        self[declared.name] = Cursor(declared.inner, declared.hold, fields)
+
+    def __missing__(self, name: str) -> Cursor:
+        raise Fault("34000", "there is no cursor of that name")
+
+    def close(self, name: str | None) -> None:
+        """Close one, or all with None."""
+        if name is None:
+            self.clear()
+        else:
+            self[name]  # refuses a name that is not there
+            del self[name]
+
+    def end_transaction(self) -> None:
+        for name in [name for name, cursor in self.items() if not cursor.hold]:
+            del self[name]
 
 
 @dataclass(frozen=True)
@@ -38,121 +112,117 @@ class WireResult:
     fields: Sequence[WireField] | None = None
     rows: Sequence[tuple[Any, ...]] = ()
     notes: tuple[str, ...] = ()
-    changed: tuple[str, ...] = field(default=())
+    changed: tuple[str, ...] = ()
     frames: Sequence[bytes] | None = None  # messages that stand for the rows
 
 
 class WireDoor:
-    """One analyst at one dataset, with what the connection has set. Releases are laid on the shelf, if there is one."""
+    """One analyst at one dataset, with what the connection has set. Releases are laid on the shelf."""
 
-    def __init__(
-        self, datasets: Datasets, who: Identity, dataset: str, settings: Settings, shelf: Shelf | None = None
-    ) -> None:
+    def __init__(self, datasets: Datasets, who: Identity, dataset: str, settings: Settings, shelf: Shelf) -> None:
         self.datasets, self.who, self.dataset, self.settings, self.shelf = datasets, who, dataset, settings, shelf
         self.cursors = Cursors()
 
     # --- describing: nothing runs and nothing is charged
 
-    def fields(self, statement: Statement) -> list[WireField] | None:
+    def fields(self, statement: said.Statement) -> list[WireField] | None:
         """The columns that a statement gives; None if it gives no rows."""
         match statement:
-            case Ask(sql):
-                return self._asked(self._plain(sql))
-            case Browse(tree):
+            case said.Ask(sql):
+                return self._question_fields(unqualified(sql))
+            case said.Browse(tree):
                 return fields_of(tree)
-            case Explain():
+            case said.Explain():
                 return [WireField("QUERY PLAN", TEXT)]
-            case Show("tacit.budget"):
+            case said.Show("tacit.budget"):
                 return [WireField(name, FLOAT if name in BUDGET[2:] else TEXT) for name in BUDGET]
-            case Show("all"):
+            case said.Show("all"):
                 return [WireField("name", TEXT), WireField("setting", TEXT)]
-            case Show(name):
+            case said.Show(name):
                 return [WireField(name, TEXT)]
-            case Fetch(name, _, False):
-                return list(self.cursors.fields(name))
+            case said.Fetch(name, _, False):
+                return list(self.cursors[name].fields)
         return None
 
-    def _asked(self, sql: str) -> list[WireField]:
-        columns = self.datasets.columns(self.who, self.dataset, sql)
-        noisy = self._noisy(sql) if self.settings.intervals else set()
+    def _question_fields(self, sql: str) -> list[WireField]:
+        columns, noisy = self.datasets.columns(self.who, self.dataset, sql), set[str]()
+        if self.settings.intervals:
+            with suppress(TacitError):  # it has no price yet: asking it fails before it is charged
+                noisy = {expected.column for expected in self._priced(sql).quote().expected}
         found = []
         for name, kind in columns:
             shape = kind_of(kind)
             found.append(WireField(name, shape))
             if name in noisy and shape.name in NUMBERS:
-                found += [WireField(f"{name}_low", FLOAT, 0), WireField(f"{name}_high", FLOAT, 1)]
+                found += [WireField(f"{name}_{end}", FLOAT, place) for place, end in enumerate(("low", "high"))]
+                found.append(WireField(f"{name}_covers", TEXT, COVERS))
         return found
 
-    def _noisy(self, sql: str) -> set[str]:
-        """The columns that are noisy. Where a question has no price yet, asking it fails before it is charged."""
-        with suppress(TacitError):
-            quote = self.datasets.quote(self.who, self.dataset, sql, **self.settings.offer())
-            return {expected.column for expected in quote.expected}
-        return set()
-
-    def _plain(self, sql: str) -> str:
-        return unqualified(sql, ("public",))
+    def _priced(self, sql: str) -> PricedQuestion:
+        return self.datasets.question(self.who, self.dataset, sql, **self.settings.offer())
 
     # --- running
 
-    def run(self, statement: Statement, fields: Sequence[WireField] | None, watch: Watch) -> WireResult:
+    def run(self, statement: said.Statement, fields: Sequence[WireField] | None, watch: Watch) -> WireResult:
         """What a statement gives, under the fields it was described with."""
         match statement:
-            case Ask(sql):
-                return self._ask(self._plain(sql), fields or (), watch)
-            case Browse(tree):
+            case said.Ask(sql):
+                return self._ask(unqualified(sql), fields or (), watch)
+            case said.Browse(tree):
                 policy = self.datasets.policy(self.who, self.dataset)
                 rows = look_up(tree, fields or (), policy, self.who, self.settings)
                 return WireResult(f"SELECT {len(rows)}", fields, rows)
-            case Explain(sql, as_json):
-                quote = self.datasets.quote(self.who, self.dataset, self._plain(sql), **self.settings.offer())
-                lines = [json.dumps(quote.json(), indent=2)] if as_json else _lines(quote)
+            case said.Explain(sql, as_json):
+                quote = self._priced(unqualified(sql)).quote()
+                after = f"{spelled(quote.left)} would be left" if quote.enough else "the budget does not allow it"
+                expected = [f"{each.column}: {each.words}" for each in quote.expected]
+                lines = [f"costs {spelled(quote.cost)}; {after}", *expected, *quote.notes]
+                if as_json:
+                    lines = [json.dumps(quote.json(), indent=2)]
                 return WireResult("EXPLAIN", fields, [(line,) for line in lines])
-            case Show("tacit.budget"):
+            case said.Show("tacit.budget"):
                 return WireResult("SHOW", fields, self._budget())
-            case Show("all"):
+            case said.Show("all"):
                 return WireResult("SHOW", fields, self.settings.all())
-            case Show(name):
+            case said.Show(name):
                 return WireResult("SHOW", fields, [(self.settings.show(name),)])
-            case Set(name, value):
+            case said.Set(name, value):
                 return WireResult("SET", changed=(self.settings.set(name, value),))
-            case Reset(None):
+            case said.Reset(None):
                 self.settings.reset()
                 return WireResult("RESET", changed=tuple(name for name, _ in self.settings.all()))
-            case Reset(name):
+            case said.Reset(name):
                 return WireResult("RESET", changed=(self.settings.set(name or "", None),))
-            case Command(tag):
+            case said.Command(tag):
                 return WireResult(tag)
-            case Declare(_, inner):
+            case said.Declare(_, inner):
                 self.cursors.declare(statement, self.fields(inner) or ())
                 return WireResult("DECLARE CURSOR")
-            case Fetch():
+            case said.Fetch():
                 return self._fetch(statement, watch)
-            case CloseCursor(name):
+            case said.CloseCursor(name):
                 self.cursors.close(name)
                 return WireResult("CLOSE CURSOR" if name is not None else "CLOSE CURSOR ALL")
-            case Copy(inner, form):
+            case said.Copy(inner, form):
                 columns = self.fields(inner) or ()
                 found = self.run(inner, columns, watch)
-                return WireResult(
-                    f"COPY {len(found.rows)}", notes=found.notes, frames=copied(form, columns, found.rows)
-                )
+                frames = copied(copy_lines(form, columns, found.rows), form.format == "binary", len(columns))
+                return WireResult(f"COPY {len(found.rows)}", notes=found.notes, frames=frames)
         raise Fault("XX000", "this statement is not understood")
 
-    def _fetch(self, fetch: Fetch, watch: Watch) -> WireResult:
+    def _fetch(self, fetch: said.Fetch, watch: Watch) -> WireResult:
         """The next rows of a cursor, whose question is asked and paid for the first time."""
-        inner, fields, notes = self.cursors.inner(fetch.name), self.cursors.fields(fetch.name), tuple[str, ...]()
-        if inner is not None:
-            found = self.run(inner, fields, watch)
-            self.cursors.fill(fetch.name, found.rows)
-            notes = found.notes
-        rows = self.cursors.take(fetch)
+        cursor, notes = self.cursors[fetch.name], tuple[str, ...]()
+        if cursor.rows is None:
+            found = self.run(cursor.inner, cursor.fields, watch)
+            cursor.rows, notes = found.rows, found.notes
+        rows = cursor.take(fetch.count)
         if fetch.move:
             return WireResult(f"MOVE {len(rows)}", notes=notes)
-        return WireResult(f"FETCH {len(rows)}", fields, rows, notes)
+        return WireResult(f"FETCH {len(rows)}", cursor.fields, rows, notes)
 
     def _ask(self, sql: str, fields: Sequence[WireField], watch: Watch) -> WireResult:
-        question = self.datasets.question(self.who, self.dataset, sql, **self.settings.offer())
+        question = self._priced(sql)
         key = self.settings.key or question.key().name
         try:
             release = self.datasets.answer(question, key=key, watch=watch)
@@ -160,8 +230,7 @@ class WireDoor:
             raise
         except (Cancelled, LedgerError) as error:
             raise keyed(error, key) from None
-        if self.shelf is not None:
-            self.shelf.put(self.who, self.dataset, sql, release)
+        self.shelf.put(self.who, self.dataset, sql, release)
         rows = list(zip(*_columns(release, fields), strict=True)) if fields else []
         return WireResult(f"SELECT {len(rows)}", fields, rows, tuple(release.notes))
 
@@ -176,7 +245,8 @@ class WireDoor:
 
 
 def _columns(release: TableRelease, fields: Sequence[WireField]) -> list[list[Any]]:
-    """The answer's columns in the order of the fields; the ends of an interval come after their number."""
+    """The answer's columns in the order of the fields; the ends of an interval, and what it covers, come after their
+    number."""
     names = list(release.table.column_names)
     if [each.name for each in fields if each.end is None] != names:
         raise Fault("XX000", "the answer has other columns than the plan")
@@ -186,6 +256,8 @@ def _columns(release: TableRelease, fields: Sequence[WireField]) -> list[list[An
         if each.end is None:
             place += 1
             found.append(_fitted(release.table.column(place).to_pylist(), each))
+        elif each.end == COVERS:
+            found.append([release.covers(names[place]).of] * release.table.num_rows)
         else:
             ends = release.intervals.get(names[place])
             found.append([None] * release.table.num_rows if ends is None else list(ends[each.end]))
@@ -199,10 +271,3 @@ def _fitted(values: list[Any], each: WireField) -> list[Any]:
     if any(isinstance(value, list) != (each.kind.element is not None) for value in values if value is not None):
         raise Fault("XX000", "the answer is of another type than the plan says")
     return values
-
-
-def _lines(quote: Quote) -> list[str]:
-    """The quote as EXPLAIN shows it."""
-    after = f"{spelled(quote.left)} would be left" if quote.enough else "the budget does not allow it"
-    expected = [f"{each.column}: {each.words}" for each in quote.expected]
-    return [f"costs {spelled(quote.cost)}; {after}", *expected, *quote.notes]

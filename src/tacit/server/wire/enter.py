@@ -7,30 +7,37 @@ import struct
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Any
+
+from sqlalchemy import select
 
 from tacit.server.ask.datasets import Datasets
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import Identity, People
 from tacit.server.auth.tokens import ITERATIONS, SALT, Keys, Verifier, random_bytes
+from tacit.server.db import tokens
+from tacit.server.problem import Fault
 from tacit.server.wire import message as reply
 from tacit.server.wire.door import WireDoor
-from tacit.server.wire.fault import Fault
-from tacit.server.wire.link import Link
+from tacit.server.wire.link import Link, WireTally
 from tacit.server.wire.message import Cancel, Encrypt, Startup, broken
 from tacit.server.wire.setting import REPORTED, Settings
-from tacit.server.wire.tally import WireTally
 
-__all__ = ["MECHANISM", "Exchange", "WireGuest", "enter", "first_message"]
+__all__ = ["Call", "enter", "first_message"]
 
 MECHANISM = "SCRAM-SHA-256"
 NONCE = 18
 GS2 = ("n", "y")  # no channel binding; `y` says that the client has it and thinks that we do not, which is so
 
-_unknown = random_bytes(32)  # makes the salts of names that do not exist, the same each time
+
+def salt_secret(people: People) -> bytes:
+    """What the salts of names that do not exist are made with. It is the same in every worker and after a restart:
+    a salt that changes would give such a name away. It is a hash of the oldest token's key, which nobody is shown, so
+    that no salt says anything about a proof by that key."""
+    oldest = select(tokens.c.stored_key).order_by(tokens.c.created, tokens.c.prefix).limit(1)
+    return sha256(b"tacit salts\0" + b"".join(bytes(row.stored_key) for row in people.state.look(oldest))).digest()
 
 
 def _wrong(what: str) -> Fault:
@@ -38,10 +45,10 @@ def _wrong(what: str) -> Fault:
 
 
 class Exchange:
-    """One attempt to come in under a name."""
+    """One attempt to come in under a name. `secret` makes the salt where there is no verifier."""
 
-    def __init__(self, name: str, verifier: Verifier | None) -> None:
-        self._name, self._verifier = name, verifier
+    def __init__(self, name: str, verifier: Verifier | None, secret: bytes) -> None:
+        self._name, self._verifier, self._secret = name, verifier, secret
         self._first = self._server = self._nonce = ""
         self._header = b""
 
@@ -58,14 +65,11 @@ class Exchange:
         self._header = f"{header},,".encode()
         self._first = bare
         self._nonce = parts[1][2:] + b64encode(random_bytes(NONCE)).decode()
-        salt, rounds = self._salt()
+        salt, rounds = hmac.digest(self._secret, self._name.encode(), "sha256")[:SALT], ITERATIONS
+        if self._verifier is not None:
+            salt, rounds = self._verifier.salt, self._verifier.iterations
         self._server = f"r={self._nonce},s={b64encode(salt).decode()},i={rounds}"
         return self._server.encode()
-
-    def _salt(self) -> tuple[bytes, int]:
-        if self._verifier is not None:
-            return self._verifier.salt, self._verifier.iterations
-        return hmac.digest(_unknown, self._name.encode(), "sha256")[:SALT], ITERATIONS
 
     def verify(self, data: bytes) -> tuple[bytes, Keys] | None:
         """The server's last message and the token that was proven; None if none was."""
@@ -116,14 +120,6 @@ SASL = 4096  # the largest message of an authentication
 ITSELF = ("user", "database", "options", "replication")
 
 
-@dataclass(frozen=True)
-class WireGuest:
-    """Somebody who came in, and the prefix of the token they did it with."""
-
-    door: WireDoor
-    token: str
-
-
 async def first_message(link: Link, context: ssl.SSLContext | None) -> Startup | Cancel:
     """The first message that is not about encryption. Where there is TLS, nothing else is spoken."""
     encrypted = False
@@ -143,15 +139,9 @@ async def first_message(link: Link, context: ssl.SSLContext | None) -> Startup |
 
 
 async def enter(
-    link: Link,
-    startup: Startup,
-    datasets: Datasets,
-    people: People,
-    call: Call,
-    shelf: Shelf | None = None,
-    tally: WireTally | None = None,
-) -> WireGuest:
-    """Authenticate, choose the dataset, and tell the client what it needs to know."""
+    link: Link, startup: Startup, datasets: Datasets, people: People, shelf: Shelf, tally: WireTally, call: Call
+) -> tuple[WireDoor, str]:
+    """Authenticate, choose the dataset, and tell the client what it needs to know; also the prefix of the token."""
     asked = startup.parameters
     name = asked.get("user", "")
     if not name:
@@ -160,7 +150,7 @@ async def enter(
         raise Fault("0A000", "there is nothing to replicate here", fatal=True)
     if startup.newer or startup.minor:
         link.put(reply.negotiate(startup.newer))
-    token = await _authenticate(link, name, people, call, tally)
+    token = await _authenticate(link, name, people, tally, call)
     who: Identity | None = await call(lambda: people.named(name))
     if who is None:
         raise Fault("28000", "this account is blocked: ask a curator", fatal=True)
@@ -169,23 +159,19 @@ async def enter(
     link.put(reply.authentication(0))
     for key, spelled in REPORTED.items():
         link.put(reply.parameter_status(spelled, settings.show(key)))
-    return WireGuest(WireDoor(datasets, who, dataset, settings, shelf), token)
+    return WireDoor(datasets, who, dataset, settings, shelf), token
 
 
-async def _authenticate(link: Link, name: str, people: People, call: Call, tally: WireTally | None) -> str:
-    exchange = Exchange(name, await call(lambda: people.scram(name)))
+async def _authenticate(link: Link, name: str, people: People, tally: WireTally, call: Call) -> str:
+    exchange: Exchange = await call(lambda: Exchange(name, people.scram(name), salt_secret(people)))
     link.put(reply.authentication(10, MECHANISM.encode() + b"\0\0"))
-    await link.flush()
-    first = await _password(link)
-    mechanism, _, rest = first.partition(b"\0")
+    mechanism, _, rest = (await _password(link)).partition(b"\0")
     if mechanism != MECHANISM.encode() or len(rest) < 4 or struct.unpack("!i", rest[:4])[0] != len(rest) - 4:
         raise broken(f"{MECHANISM} is the only way to authenticate")
     link.put(reply.authentication(11, exchange.challenge(rest[4:])))
-    await link.flush()
     proven = exchange.verify(await _password(link))
     if proven is None:
-        if tally is not None:
-            await call(partial(tally.refused, link.address))
+        await call(partial(tally.refused, link.address))
         hint = "the user is the analyst's name, and the password a token that is still valid"
         raise Fault("28P01", "the user or the token is wrong", hint, fatal=True)
     last, keys = proven
@@ -194,6 +180,7 @@ async def _authenticate(link: Link, name: str, people: People, call: Call, tally
 
 
 async def _password(link: Link) -> bytes:
+    await link.flush()
     tag, data = await link.frame(SASL)
     if tag != b"p":
         raise broken("the proof of a token was expected")
@@ -225,23 +212,14 @@ def _settings(name: str, asked: dict[str, str]) -> Settings:
 def _options(text: str) -> list[tuple[str, str]]:
     """The settings in `-c name=value --name=value`, as PGOPTIONS has them."""
     try:
-        words = shlex.split(text)
+        words = iter(shlex.split(text))
     except ValueError:
         raise Fault("22023", "the options cannot be read") from None
     found = []
-    place = 0
-    while place < len(words):
-        word = words[place]
-        if word == "-c" and place + 1 < len(words):
-            place += 1
-            word = words[place]
-        elif word.startswith("-c"):
-            word = word[2:]
-        elif word.startswith("--"):
-            word = word[2:].replace("-", "_")
-        else:
+    for word in words:
+        if not word.startswith(("-c", "--")):
             raise Fault("22023", "options are written as -c name=value")
-        key, _, value = word.partition("=")
+        inside = word[2:].replace("-", "_") if word.startswith("--") else word[2:] or next(words, "")
+        key, _, value = inside.partition("=")
         found.append((key, value))
-        place += 1
     return found

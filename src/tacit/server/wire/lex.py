@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
 
-__all__ = ["Piece", "filled", "pieces", "places", "split", "unqualified"]
+__all__ = ["SqlPiece", "filled", "pieces", "places", "split", "unqualified"]
 
 PIECE = re.compile(
     r"""
@@ -24,16 +24,22 @@ PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 COMMENT = re.compile(r"/\*|\*/")
+PUBLIC = re.compile(r'(?i:public)|"public"')
 
 
-class Piece(NamedTuple):
+class SqlPiece(NamedTuple):
     """A kind and its text: space (comments too), string, name (in quotes), word, number, place ($1), end (;), other."""
 
     kind: str
     text: str
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
 
 
-def pieces(sql: str) -> Iterator[Piece]:
+def pieces(sql: str) -> Iterator[SqlPiece]:
     """The text in pieces that joined give the text again."""
     place = 0
     while place < len(sql):
@@ -49,7 +55,7 @@ def pieces(sql: str) -> Iterator[Piece]:
             kind, end = "space", _after_comment(sql, end)
         elif kind == "other" and found[0] in "'\"eE":
             raise Fault("42601", "a quote is not closed")
-        yield Piece(kind, sql[place:end])
+        yield SqlPiece(kind, sql[place:end], place)
         place = end
 
 
@@ -67,14 +73,9 @@ def _after_comment(sql: str, place: int) -> int:
 
 def split(sql: str) -> list[str]:
     """The statements of a text, without the empty ones."""
-    found, current = [], ""
-    for piece in pieces(sql):
-        if piece.kind == "end":
-            found.append(current)
-            current = ""
-        else:
-            current += piece.text
-    return [one for one in (*found, current) if any(piece.kind != "space" for piece in pieces(one))]
+    ends = [piece.start for piece in pieces(sql) if piece.kind == "end"]
+    texts = (sql[start:end] for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(sql)], strict=True))
+    return [one for one in texts if any(piece.kind != "space" for piece in pieces(one))]
 
 
 def places(sql: str) -> int:
@@ -86,28 +87,19 @@ def filled(sql: str, literals: Sequence[str]) -> str:
     """The text with each $n replaced."""
     found = []
     for piece in pieces(sql):
-        if piece.kind != "place":
-            found.append(piece.text)
-            continue
-        number = int(piece.text[1:])
-        if not 1 <= number <= len(literals):
+        number = int(piece.text[1:]) if piece.kind == "place" else None
+        if number is not None and not 1 <= number <= len(literals):
             raise Fault("42P02", f"there is no parameter {piece.text}: {len(literals)} were bound")
-        found.append(f" {literals[number - 1]} ")
+        found.append(piece.text if number is None else f" {literals[number - 1]} ")
     return "".join(found)
 
 
-def unqualified(sql: str, schemas: Sequence[str]) -> str:
+def unqualified(sql: str) -> str:
     """Without `public.` before names: clients that browse schemas write it, and here tables have one name only."""
-    found: list[Piece] = list(pieces(sql))
     kept: list[str] = []
-    place = 0
-    while place < len(found):
-        piece = found[place]
-        named = piece.text.lower() if piece.kind == "word" else piece.text[1:-1] if piece.kind == "name" else None
-        dotted = [one.text for one in found[place + 1 : place + 2]] == ["."]
-        if named in schemas and dotted and (not kept or kept[-1] != "."):
-            place += 2
-            continue
-        kept.append(piece.text)
-        place += 1
+    for piece in pieces(sql):
+        if piece.text == "." and PUBLIC.fullmatch("".join(kept[-1:])) and kept[-2:-1] != ["."]:
+            kept.pop()
+        else:
+            kept.append(piece.text)
     return "".join(kept)

@@ -1,4 +1,5 @@
-"""Bytes to and from one client, within limits: how large a message is, how long it takes, how long nothing comes."""
+"""Bytes to and from one client, within limits: how large a message is, how long it takes, how long nothing comes; and
+the counters that this door shares with the other one."""
 
 import asyncio
 import ssl
@@ -7,11 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.base import TacitError
 from tacit.server.http.guard import hung_up
-from tacit.server.wire.fault import Fault
+from tacit.server.http.rate import RateLimit
+from tacit.server.ops.log import Metrics
+from tacit.server.problem import Fault, HttpProblem, kind_of
 from tacit.server.wire.message import Opening, broken, read_opening
+from tacit.server.wire.statement import Ask, Browse, Copy, Declare, Explain, Statement
 
-__all__ = ["Link", "WireLimits"]
+__all__ = ["Link", "WireLimits", "WireTally"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +33,45 @@ class WireLimits:
     startup: float = 10.0  # from the first byte to the end of authentication
     within: float = 30.0  # from the first byte of a message to its last, and for a client to take what is sent
     idle: float = 3600.0  # between two messages
+
+
+LABELS: dict[type, str] = {Ask: "question", Browse: "catalogued"}  # in metrics, where they are not the class's name
+QUESTIONS: dict[type, str] = {Ask: "asked", Copy: "asked", Declare: "asked", Explain: "quoted"}
+
+
+@dataclass(frozen=True)
+class WireTally:
+    """Statements of a person, failures of an address, and metrics. Nothing in them depends on data."""
+
+    rate: RateLimit
+    failures: RateLimit
+    metrics: Metrics
+
+    def statement(self, who: str, dataset: str, statement: Statement) -> None:
+        """One more of this person's; a `Fault` if there were too many."""
+        _take(self.rate, who, fatal=False)
+        kind = QUESTIONS.get(type(statement))
+        if kind is not None:
+            self.metrics.question(dataset, kind)
+
+    def ended(self, statement: Statement, error: BaseException | None) -> None:
+        """How a statement ended."""
+        status = 200 if error is None else 500
+        if isinstance(error, Fault | TacitError):
+            status = error.status if isinstance(error, Fault) else kind_of(error).status
+        kind = type(statement)
+        self.metrics.request("WIRE", LABELS.get(kind) or kind.__name__.lower(), status)
+
+    def refused(self, address: str) -> None:
+        """Somebody at this address could not say who they are."""
+        _take(self.failures, address, fatal=True)
+
+
+def _take(rate: RateLimit, caller: str, *, fatal: bool) -> None:
+    try:
+        rate.take(caller)
+    except HttpProblem as problem:
+        raise Fault("53400", str(problem), fatal=fatal) from None
 
 
 HEAD = 5

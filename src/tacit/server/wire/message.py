@@ -1,51 +1,15 @@
-"""What a client sends: bytes become one of a few messages, or are refused. Nothing here waits or acts."""
+"""Messages: what a client sends is read or refused, and what is replied is written. Nothing here waits or acts."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
-from tacit.server.wire.fault import Fault
-from tacit.server.wire.value import WireField
+from tacit.server.problem import Fault
+from tacit.server.wire.value import WireField, sized
 
-__all__ = [
-    "BIND_COMPLETE",
-    "CLOSE_COMPLETE",
-    "COPY_DONE",
-    "EMPTY_QUERY",
-    "NO_DATA",
-    "PARSE_COMPLETE",
-    "SUSPENDED",
-    "Bind",
-    "Cancel",
-    "Close",
-    "Describe",
-    "Encrypt",
-    "Execute",
-    "Flush",
-    "Message",
-    "Opening",
-    "Parse",
-    "Password",
-    "SimpleQuery",
-    "Startup",
-    "Sync",
-    "Terminate",
-    "authentication",
-    "complete",
-    "copy_data",
-    "copy_out",
-    "data_row",
-    "key_data",
-    "negotiate",
-    "notice",
-    "parameter_description",
-    "parameter_status",
-    "read",
-    "read_opening",
-    "ready",
-    "response",
-    "row_description",
-]
+__all__ = ["Bind", "Cancel", "Close", "Describe", "Encrypt", "Execute", "Message", "Opening", "Parse", "Password"]
+__all__ += ["Signal", "SimpleQuery", "Startup", "broken", "copied", "read", "read_opening"]
 
 VERSION = 3 << 16
 CANCEL, SSL, GSS = 80877102, 80877103, 80877104
@@ -122,22 +86,11 @@ class Password:
     data: bytes
 
 
-@dataclass(frozen=True)
-class Sync:
-    pass
+Signal = Enum("Signal", "SYNC FLUSH TERMINATE")
+"""A message that is nothing but its tag."""
 
 
-@dataclass(frozen=True)
-class Flush:
-    pass
-
-
-@dataclass(frozen=True)
-class Terminate:
-    pass
-
-
-Message = SimpleQuery | Parse | Bind | Describe | Execute | Close | Password | Sync | Flush | Terminate
+Message = SimpleQuery | Parse | Bind | Describe | Execute | Close | Password | Signal
 
 
 def broken(why: str) -> Fault:
@@ -158,11 +111,9 @@ class Body:
         self.place += count
         return found
 
-    def short(self) -> int:
-        return int(struct.unpack("!h", self.take(2))[0])
-
-    def long(self) -> int:
-        return int(struct.unpack("!i", self.take(4))[0])
+    def number(self, form: str) -> int:
+        """One as `struct` packs it: h and H have two bytes, i and I four."""
+        return int(struct.unpack(f"!{form}", self.take(struct.calcsize(f"!{form}")))[0])
 
     def text(self) -> str:
         end = self.data.find(b"\0", self.place)
@@ -175,14 +126,11 @@ class Body:
         except UnicodeDecodeError:
             raise Fault("22021", "a text is not UTF-8, the only encoding that is spoken here") from None
 
-    def shorts(self) -> tuple[int, ...]:
-        return tuple(self.short() for _ in range(self.count()))
-
-    def count(self) -> int:
-        return struct.unpack("!H", self.take(2))[0]  # type: ignore[no-any-return]  # one unsigned number
+    def numbers(self, form: str) -> tuple[int, ...]:
+        return tuple(self.number(form) for _ in range(self.number("H")))
 
     def value(self) -> bytes | None:
-        size = self.long()
+        size = self.number("i")
         return None if size == -1 else self.take(size)
 
     def which(self) -> bool:
@@ -199,12 +147,12 @@ class Body:
 def read_opening(data: bytes) -> Opening:
     """The first message, without its length."""
     body = Body(data)
-    code = body.long()
+    code = body.number("i")
     if code in (SSL, GSS):
         body.end()
         return Encrypt(code == SSL)
     if code == CANCEL:
-        found = Cancel(body.long(), body.take(4))
+        found = Cancel(body.number("i"), body.take(4))
         body.end()
         return found
     if code >> 16 != VERSION >> 16:
@@ -217,39 +165,34 @@ def read_opening(data: bytes) -> Opening:
     return Startup({name: value for name, value in pairs.items() if name not in newer}, newer, code & 0xFFFF)
 
 
+def _bind(body: Body) -> Bind:
+    portal, statement, formats = body.text(), body.text(), body.numbers("h")
+    values = tuple(body.value() for _ in range(body.number("H")))
+    return Bind(portal, statement, formats, values, body.numbers("h"))
+
+
+READ: dict[bytes, Callable[[Body], Message]] = {
+    b"Q": lambda body: SimpleQuery(body.text()),
+    b"P": lambda body: Parse(body.text(), body.text(), body.numbers("I")),
+    b"B": _bind,
+    b"D": lambda body: Describe(body.which(), body.text()),
+    b"E": lambda body: Execute(body.text(), body.number("i")),
+    b"C": lambda body: Close(body.which(), body.text()),
+    b"p": lambda body: Password(body.take(len(body.data))),
+    b"S": lambda _: Signal.SYNC,
+    b"H": lambda _: Signal.FLUSH,
+    b"X": lambda _: Signal.TERMINATE,
+}
+
+
 def read(tag: bytes, data: bytes) -> Message:
     """A message after the first, without its tag and length."""
+    if tag not in READ:
+        raise broken(f"a message of kind {tag!r} is not understood")
     body = Body(data)
-    found = _message(tag, body)
+    found = READ[tag](body)
     body.end()
     return found
-
-
-def _message(tag: bytes, body: Body) -> Message:
-    match tag:
-        case b"Q":
-            return SimpleQuery(body.text())
-        case b"P":
-            return Parse(body.text(), body.text(), tuple(body.long() & 0xFFFFFFFF for _ in range(body.count())))
-        case b"B":
-            portal, statement, formats = body.text(), body.text(), body.shorts()
-            values = tuple(body.value() for _ in range(body.count()))
-            return Bind(portal, statement, formats, values, body.shorts())
-        case b"D":
-            return Describe(body.which(), body.text())
-        case b"E":
-            return Execute(body.text(), body.long())
-        case b"C":
-            return Close(body.which(), body.text())
-        case b"p":
-            return Password(body.take(len(body.data)))
-        case b"S":
-            return Sync()
-        case b"H":
-            return Flush()
-        case b"X":
-            return Terminate()
-    raise broken(f"a message of kind {tag!r} is not understood")
 
 
 def _framed(tag: bytes, body: bytes = b"") -> bytes:
@@ -260,14 +203,8 @@ def _text(text: str) -> bytes:
     return text.replace("\0", " ").encode(errors="replace") + b"\0"
 
 
-PARSE_COMPLETE = _framed(b"1")
-BIND_COMPLETE = _framed(b"2")
-CLOSE_COMPLETE = _framed(b"3")
-NO_DATA = _framed(b"n")
-EMPTY_QUERY = _framed(b"I")
-NULL = struct.pack("!i", -1)
-SUSPENDED = _framed(b"s")
-COPY_DONE = _framed(b"c")
+PARSE_COMPLETE, BIND_COMPLETE, CLOSE_COMPLETE = _framed(b"1"), _framed(b"2"), _framed(b"3")
+NO_DATA, EMPTY_QUERY, SUSPENDED = _framed(b"n"), _framed(b"I"), _framed(b"s")
 
 
 def authentication(code: int, data: bytes = b"") -> bytes:
@@ -295,13 +232,10 @@ def complete(tag: str) -> bytes:
     return _framed(b"C", _text(tag))
 
 
-def copy_out(form: int, columns: int) -> bytes:
-    """What follows are so many columns, as text (0) or binary (1)."""
-    return _framed(b"H", struct.pack("!bh", form, columns) + struct.pack("!h", form) * columns)
-
-
-def copy_data(data: bytes) -> bytes:
-    return _framed(b"d", data)
+def copied(lines: Iterable[bytes], binary: bool, columns: int) -> list[bytes]:
+    """An answer by COPY: what comes, the rows, and the end."""
+    head = struct.pack("!bh", binary, columns) + struct.pack("!h", binary) * columns
+    return [_framed(b"H", head), *(_framed(b"d", line) for line in lines), _framed(b"c")]
 
 
 def _fields(severity: str, state: str, message: str, hint: str) -> bytes:
@@ -318,7 +252,7 @@ def notice(message: str) -> bytes:
 
 
 def parameter_description(kinds: Sequence[int]) -> bytes:
-    return _framed(b"t", struct.pack("!H", len(kinds)) + b"".join(struct.pack("!I", oid) for oid in kinds))
+    return _framed(b"t", struct.pack(f"!H{len(kinds)}I", len(kinds), *kinds))
 
 
 def row_description(fields: Sequence[WireField], formats: Sequence[int]) -> bytes:
@@ -330,6 +264,4 @@ def row_description(fields: Sequence[WireField], formats: Sequence[int]) -> byte
 
 
 def data_row(values: Sequence[bytes | None]) -> bytes:
-    parts = [struct.pack("!H", len(values))]
-    parts += [NULL if value is None else struct.pack("!i", len(value)) + value for value in values]
-    return _framed(b"D", b"".join(parts))
+    return _framed(b"D", struct.pack("!H", len(values)) + b"".join(map(sized, values)))

@@ -5,26 +5,26 @@ import hmac
 import logging
 import ssl as tls
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from socket import socket
 from typing import Any
 
 from tacit.server.ask.datasets import Datasets
 from tacit.server.ask.shelf import Shelf
 from tacit.server.auth.people import People
 from tacit.server.auth.tokens import random_bytes
+from tacit.server.problem import Fault, fault_of
 from tacit.server.wire import message as reply
 from tacit.server.wire.conversation import Conversation
-from tacit.server.wire.enter import enter, first_message
-from tacit.server.wire.fault import Fault, fault_of
-from tacit.server.wire.link import Link, WireLimits
+from tacit.server.wire.enter import Call, enter, first_message
+from tacit.server.wire.link import Link, WireLimits, WireTally
 from tacit.server.wire.message import Cancel
-from tacit.server.wire.tally import WireTally
 
-__all__ = ["WireLimits", "serve_wire"]
+__all__ = ["serve_wire"]
 
+LIMITS = WireLimits()
 log = logging.getLogger("tacit.wire")
 
 
@@ -32,49 +32,41 @@ async def serve_wire(
     datasets: Datasets,
     people: People,
     *,
-    host: str | None = None,
-    port: int | None = None,
-    sock: socket | None = None,
+    shelf: Shelf,
+    tally: WireTally,
     ssl: tls.SSLContext | None = None,
-    limits: WireLimits | None = None,
-    shelf: Shelf | None = None,
-    tally: WireTally | None = None,
+    limits: WireLimits = LIMITS,
+    **where: Any,
 ) -> asyncio.Server:
-    """Serve PostgreSQL's protocol at this address, or at a socket that listens. With `ssl`, TLS is the only way in.
-    Releases are kept on `shelf`, and statements counted in `tally`.
+    """Serve PostgreSQL's protocol; `where` is `host` and `port`, or `sock`, a socket that listens. With `ssl`, TLS is
+    the only way in. Releases are kept on `shelf`, and statements counted in `tally`.
 
     Closing the server lets nobody else in; whoever is inside is told when the event loop ends.
     """
-    server = _Wire(datasets, people, ssl, limits or WireLimits(), shelf, tally)
-    if sock is not None:
-        return await asyncio.start_server(server.take, sock=sock)
-    return await asyncio.start_server(server.take, host, port)
+    return await asyncio.start_server(_Wire(datasets, people, shelf, tally, ssl, limits).take, **where)
 
 
+def _caller(threads: int, name: str) -> Call:
+    """What runs blocking work in threads of its own."""
+    return partial(asyncio.get_running_loop().run_in_executor, ThreadPoolExecutor(threads, f"tacit-{name}"))
+
+
+@dataclass
 class _Wire:
-    def __init__(
-        self,
-        datasets: Datasets,
-        people: People,
-        ssl: tls.SSLContext | None,
-        limits: WireLimits,
-        shelf: Shelf | None,
-        tally: WireTally | None,
-    ) -> None:
-        self._tally, self._from = tally, Counter[str]()
-        self._datasets, self._people, self._ssl, self._limits, self._shelf = datasets, people, ssl, limits, shelf
-        self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="tacit-wire")
-        self._entering = ThreadPoolExecutor(4, thread_name_prefix="tacit-enter")  # never behind long questions
-        self._stopping = ThreadPoolExecutor(2, thread_name_prefix="tacit-stop")  # never behind what is to be stopped
+    _datasets: Datasets
+    _people: People
+    _shelf: Shelf
+    _tally: WireTally
+    _ssl: tls.SSLContext | None
+    _limits: WireLimits
+
+    def __post_init__(self) -> None:
+        self._call = _caller(self._limits.threads, "wire")
+        self._enter = _caller(4, "enter")  # never behind long questions
+        self._stop = _caller(2, "stop")  # never behind what is to be stopped
         self._numbers = count(1)
-        self._open = 0
+        self._open, self._from = 0, Counter[str]()
         self._inside: dict[int, tuple[bytes, Conversation]] = {}
-
-    async def _call(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-
-    async def _enter(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._entering, work)
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, from its first byte to its last. Nothing that a client does gets further than this."""
@@ -108,15 +100,17 @@ class _Wire:
         try:
             async with asyncio.timeout(self._limits.startup):
                 first = await first_message(link, self._ssl)
-                if isinstance(first, Cancel):
-                    await self._cancel(first)
+                if isinstance(first, Cancel):  # whether it meant anybody is not told
+                    secret, other = self._inside.get(first.number, (b"", None))
+                    if other is not None and hmac.compare_digest(secret, first.secret):
+                        await self._stop(other.cancel)
                     return
                 if self._open > self._limits.connections or self._from[address] > self._limits.address:
                     raise Fault("53300", "too many connections are open: try again in a moment", fatal=True)
-                entered = await enter(link, first, self._datasets, self._people, self._enter, self._shelf, self._tally)
+                entered = await enter(link, first, self._datasets, self._people, self._shelf, self._tally, self._enter)
         except TimeoutError:
             raise Fault("08P01", "signing in took too long: connect again", fatal=True) from None
-        conversation = Conversation(link, entered, self._people, self._call, self._tally)
+        conversation = Conversation(link, *entered, self._people, self._tally, self._call)
         mine = sum(other.name == conversation.name for _, other in self._inside.values())
         if mine >= self._limits.each:
             raise Fault("53300", f"close some of your connections: you have {mine} open, which is the most", fatal=True)
@@ -127,9 +121,3 @@ class _Wire:
             await conversation.hold()
         finally:
             del self._inside[number]
-
-    async def _cancel(self, request: Cancel) -> None:
-        """Whether the request meant anybody is not told."""
-        secret, conversation = self._inside.get(request.number, (b"", None))
-        if conversation is not None and hmac.compare_digest(secret, request.secret):
-            await asyncio.get_running_loop().run_in_executor(self._stopping, conversation.cancel)

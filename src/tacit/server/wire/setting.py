@@ -8,9 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from tacit.engine import Watch
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
+from tacit.server.wire.value import OFF, ON
 
-__all__ = ["REPORTED", "VERSION", "Settings", "alarm", "milliseconds"]
+__all__ = ["REPORTED", "Settings", "alarm", "milliseconds"]
 
 SPELLED = re.compile(r"(?P<number>\d{1,10}(?:\.\d{1,6})?)\s*(?P<unit>us|ms|s|min|h|d)?")
 UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "min": 60_000.0, "h": 3_600_000.0, "d": 86_400_000.0}
@@ -41,72 +42,50 @@ def alarm(watch: Watch, limit: int) -> Iterator[None]:
         timer.cancel()
 
 
-VERSION = "15.0"
-
 STANDARD = {
-    "server_version": f"{VERSION} (tacit)",
+    "server_version": "15.0 (tacit)",
     "server_version_num": "150000",
     "server_encoding": "UTF8",
     "client_encoding": "UTF8",
     "application_name": "",
+    "session_authorization": "",
     "datestyle": "ISO, MDY",
     "intervalstyle": "postgres",
     "timezone": "UTC",
-    "integer_datetimes": "on",
-    "standard_conforming_strings": "on",
-    "is_superuser": "off",
-    "session_authorization": "",
-    "in_hot_standby": "off",
-    "default_transaction_read_only": "on",
-    "transaction_read_only": "on",
     "transaction_isolation": "read committed",
     "default_transaction_isolation": "read committed",
     "default_table_access_method": "heap",
     "max_identifier_length": "63",
     "max_index_keys": "32",
-    "lc_collate": "C",
-    "lc_ctype": "C",
     "search_path": "public",
     "extra_float_digits": "1",
     "bytea_output": "hex",
-    "statement_timeout": "0",
-    "lock_timeout": "0",
-    "idle_in_transaction_session_timeout": "0",
     "client_min_messages": "notice",
-    "synchronous_commit": "on",
-    "row_security": "off",
-    "jit": "off",
-    "geqo": "off",
-    "enable_seqscan": "on",
     "plan_cache_mode": "auto",
     "xmloption": "content",
-    "tcp_keepalives_idle": "0",
-    "tcp_user_timeout": "0",
 }
+ALIKE = {
+    "on": "integer_datetimes standard_conforming_strings default_transaction_read_only transaction_read_only "
+    "synchronous_commit enable_seqscan",
+    "off": "is_superuser in_hot_standby row_security jit geqo",
+    "0": "statement_timeout lock_timeout idle_in_transaction_session_timeout tcp_keepalives_idle tcp_user_timeout",
+    "C": "lc_collate lc_ctype",
+}
+STANDARD |= {name: value for value, names in ALIKE.items() for name in names.split()}
 FIXED = {"server_version", "server_version_num", "server_encoding", "integer_datetimes", "is_superuser"}
-REPORTED = {
-    "server_version": "server_version",
-    "server_encoding": "server_encoding",
-    "client_encoding": "client_encoding",
-    "application_name": "application_name",
-    "datestyle": "DateStyle",
-    "intervalstyle": "IntervalStyle",
-    "timezone": "TimeZone",
-    "integer_datetimes": "integer_datetimes",
-    "standard_conforming_strings": "standard_conforming_strings",
-    "is_superuser": "is_superuser",
-    "session_authorization": "session_authorization",
-    "in_hot_standby": "in_hot_standby",
-    "default_transaction_read_only": "default_transaction_read_only",
-}
+TOLD = (
+    "server_version server_encoding client_encoding application_name DateStyle IntervalStyle TimeZone "
+    "integer_datetimes standard_conforming_strings is_superuser session_authorization in_hot_standby "
+    "default_transaction_read_only"
+)
+REPORTED = {spelled.lower(): spelled for spelled in TOLD.split()}
 """What a client is told of by ParameterStatus, as it spells it."""
 
-PRICES = ("tacit.epsilon", "tacit.rho", "tacit.error")
+PRICES = ("tacit.epsilon", "tacit.rho", "tacit.mu_squared", "tacit.error")
 OWN = {**dict.fromkeys(PRICES, ""), "tacit.confidence": "0.95", "tacit.intervals": "off", "tacit.key": ""}
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
 DURATIONS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 UTF8 = ("UTF8", "UNICODE", "SQLASCII")
-ONLY = {"standard_conforming_strings": "on", "integer_datetimes": "on"}
 LONGEST = 1000
 MOST = 100
 
@@ -175,28 +154,21 @@ def _checked(key: str, value: str) -> str:
             raise Fault("22023", "only UTF8 is spoken here: set client_encoding to UTF8")
         return "UTF8"
     if key == "tacit.intervals":
-        lowered = value.lower()
-        if lowered in ("on", "true", "yes", "1", "t"):
-            return "on"
-        if lowered in ("off", "false", "no", "0", "f"):
-            return "off"
-        raise Fault("22023", "tacit.intervals is on or off")
+        if value.lower() not in ON + OFF:
+            raise Fault("22023", "tacit.intervals is on or off")
+        return "on" if value.lower() in ON else "off"
     if key == "tacit.key" and not KEY.fullmatch(value):
         raise Fault("22023", "tacit.key is 1 to 200 signs of ASCII without spaces")
     if key in DURATIONS:
         return str(milliseconds(value, key))
-    if key in PRICES or key == "tacit.confidence":
-        _positive(key, value)
-    elif key in ONLY and value.lower() not in ("on", "true", "1", "yes"):
+    if key == "standard_conforming_strings" and value.lower() not in ON:
         raise Fault("22023", f'"{key}" can only be on')
+    if key in PRICES or key == "tacit.confidence":
+        try:
+            number = Decimal(value)
+        except InvalidOperation:
+            number = Decimal("nan")
+        top = 1 if key == "tacit.confidence" else Decimal(10) ** 12
+        if not (number.is_finite() and 0 < number < top and number.adjusted() > -40 and len(value) < 60):
+            raise Fault("22023", f"{key} is a number above 0{' and below 1' if top == 1 else ''}, such as 0.5")
     return value
-
-
-def _positive(key: str, value: str) -> None:
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        number = Decimal("nan")
-    top = 1 if key == "tacit.confidence" else Decimal(10) ** 12
-    if not (number.is_finite() and 0 < number < top and number.adjusted() > -40 and len(value) < 60):
-        raise Fault("22023", f"{key} is a number above 0" + (" and below 1" if top == 1 else "") + ", such as 0.5")

@@ -1,4 +1,4 @@
-"""Values on their way out: PostgreSQL's types, in text and in binary."""
+"""Values on their way out and in: PostgreSQL's types, as text, as binary, and as COPY writes them."""
 
 import math
 import re
@@ -8,36 +8,35 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import product
-from math import isfinite
 from typing import Any
 
 from tacit.policy.kind import ColumnType, understood
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
 
-__all__ = [
-    "ARRAYS",
-    "KINDS",
-    "PLACEHOLDERS",
-    "WireField",
-    "WireType",
-    "decoded",
-    "encoded",
-    "kind_of",
-    "listed",
-    "literal",
-    "samples",
-]
+__all__ = ["KINDS", "OFF", "ON", "CopyForm", "WireField", "copy_lines", "decoded", "encoded", "kind_of", "listed"]
+__all__ += ["literal", "samples", "sized"]
 
-EPOCH = date(2000, 1, 1)
+EPOCH = datetime(2000, 1, 1)
+MICROSECOND = timedelta(microseconds=1)
+NULL = struct.pack("!i", -1)
+ON, OFF = ("on", "true", "yes", "1", "t"), ("off", "false", "no", "0", "f")
+
+
+def _bool(text: str) -> bool:
+    return (*OFF, *ON).index(text.strip().lower()) >= len(OFF)
 
 
 @dataclass(frozen=True)
 class WireType:
-    """A type: its name, number, and size (-1 where that varies). `element` is what an array holds."""
+    """A type: its name, number, and size (-1 where that varies); the form that `struct` knows it by, how it is read
+    from text, and a value of it. `element` is what an array holds."""
 
     name: str
     oid: int
     size: int
+    form: str = ""
+    read: Callable[[str], Any] = str
+    sample: Any = ""
     element: "WireType | None" = None
 
 
@@ -53,19 +52,22 @@ class WireField:
 KINDS = {
     kind.name: kind
     for kind in (
-        WireType("bool", 16, 1),
-        WireType("int8", 20, 8),
-        WireType("int2", 21, 2),
-        WireType("int4", 23, 4),
+        WireType("bool", 16, 1, "?", _bool, True),
+        WireType("int8", 20, 8, "q", int, 1),
+        WireType("int2", 21, 2, "h", int, 1),
+        WireType("int4", 23, 4, "i", int, 1),
         WireType("text", 25, -1),
-        WireType("oid", 26, 4),
-        WireType("float8", 701, 8),
-        WireType("date", 1082, 4),
-        WireType("timestamp", 1114, 8),
+        WireType("oid", 26, 4, "I", int, 1),
+        WireType("float4", 700, 4, "f", float, 1),
+        WireType("float8", 701, 8, "d", float, 1),
+        WireType("date", 1082, 4, "i", date.fromisoformat, EPOCH.date()),
+        WireType("timestamp", 1114, 8, "q", datetime.fromisoformat, EPOCH),
+        WireType("numeric", 1700, -1, "", Decimal, 1),
     )
 }
+BY_OID = {kind.oid: kind for kind in KINDS.values()}
 ARRAYS = {"bool": 1000, "int8": 1016, "text": 1009, "float8": 1022, "date": 1182, "timestamp": 1115}
-KINDS |= {f"{name}[]": WireType(f"{name}[]", oid, -1, KINDS[name]) for name, oid in ARRAYS.items()}
+KINDS |= {f"{name}[]": WireType(f"{name}[]", oid, -1, element=KINDS[name]) for name, oid in ARRAYS.items()}
 
 OF_COLUMNS = {
     ColumnType.INTEGER: "int8",
@@ -91,6 +93,9 @@ def kind_of(name: str) -> WireType:
     return KINDS["text" if found is None else OF_COLUMNS[found]]
 
 
+# --- out
+
+
 def encoded(value: Any, kind: WireType, form: int) -> bytes | None:
     """A value as a client wants it: form 0 is text, 1 is binary."""
     if value is None:
@@ -105,25 +110,17 @@ def _text(value: Any, kind: WireType) -> str:
         case "bool":
             return "t" if value else "f"
         case "float8":
-            return _float(float(value))
+            found = float(value)
+            if math.isfinite(found):
+                return repr(found).removesuffix(".0")
+            return "NaN" if math.isnan(found) else "Infinity" if found > 0 else "-Infinity"
         case "int2" | "int4" | "int8" | "oid":
             return str(int(value))
         case "timestamp":
-            moment: datetime = value
-            return moment.isoformat(sep=" ")
+            return str(value.isoformat(sep=" "))
         case "date":
-            day: date = value
-            return day.isoformat()
+            return str(value.isoformat())
     return str(value).replace("\0", " ")
-
-
-def _float(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    text = repr(value)
-    return text.removesuffix(".0")
 
 
 def _element(value: Any, kind: WireType) -> str:
@@ -136,46 +133,136 @@ def _element(value: Any, kind: WireType) -> str:
 def _binary(value: Any, kind: WireType) -> bytes:
     if kind.element is not None:
         return _array(value, kind.element)
-    write = BINARY.get(kind.name)
-    return _text(value, kind).encode() if write is None else write(value)
+    match kind.name:
+        case "date":
+            value = (value - EPOCH.date()).days
+        case "timestamp":
+            plain = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+            value = (plain - EPOCH) // MICROSECOND
+        case "float8":
+            value = float(value)
+        case _ if kind.form:
+            value = int(value)
+    return struct.pack(f"!{kind.form}", value) if kind.form else _text(value, kind).encode()
+
+
+def sized(data: bytes | None) -> bytes:
+    """With its length before it."""
+    return NULL if data is None else struct.pack("!i", len(data)) + data
 
 
 def _array(values: list[Any], kind: WireType) -> bytes:
-    dimensions = 1 if values else 0
-    parts = [struct.pack("!iiI", dimensions, int(None in values), kind.oid)]
-    if values:
-        parts.append(struct.pack("!ii", len(values), 1))
-    for value in values:
-        data = None if value is None else _binary(value, kind)
-        parts.append(struct.pack("!i", -1) if data is None else struct.pack("!i", len(data)) + data)
-    return b"".join(parts)
+    head = struct.pack("!iiI", 1 if values else 0, int(None in values), kind.oid)
+    size = struct.pack("!ii", len(values), 1) if values else b""
+    return head + size + b"".join(sized(encoded(value, kind, 1)) for value in values)
 
 
-def _microseconds(value: datetime) -> bytes:
-    plain = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-    passed = plain - datetime(2000, 1, 1)
-    return struct.pack("!q", (passed.days * 86400 + passed.seconds) * 1_000_000 + passed.microseconds)
+# --- out, as COPY writes them
+
+SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
+ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 
 
-BINARY: dict[str, Callable[[Any], bytes]] = {
-    "bool": lambda value: b"\1" if value else b"\0",
-    "int2": lambda value: struct.pack("!h", int(value)),
-    "int4": lambda value: struct.pack("!i", int(value)),
-    "int8": lambda value: struct.pack("!q", int(value)),
-    "oid": lambda value: struct.pack("!I", int(value)),
-    "float8": lambda value: struct.pack("!d", float(value)),
-    "date": lambda value: struct.pack("!i", (value - EPOCH).days),
-    "timestamp": _microseconds,
-}
+@dataclass(frozen=True, kw_only=True)
+class CopyForm:
+    """How COPY writes values. `null` and `delimiter` are by default the format's own."""
 
+    format: str = "text"
+    header: bool = False
+    delimiter: str = ""
+    null: str | None = None
+    quote: str = '"'
+    escape: str = ""
+
+
+def copy_lines(form: CopyForm, fields: Sequence[WireField], rows: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
+    """What COPY sends of an answer, a row each."""
+    if form.format == "binary":
+        before = SIGNATURE  # with the first row, as PostgreSQL sends it and clients expect
+        for row in rows:
+            values = [sized(encoded(value, each.kind, 1)) for value, each in zip(row, fields, strict=True)]
+            yield b"".join([before, struct.pack("!h", len(fields)), *values])
+            before = b""
+        yield before + struct.pack("!h", -1)
+        return
+    csv = form.format == "csv"
+    sign = form.delimiter or ("," if csv else "\t")
+    null = form.null if form.null is not None else "" if csv else "\\N"
+
+    def line(texts: Sequence[str | None]) -> bytes:
+        return (sign.join(written(text) for text in texts) + "\n").encode()
+
+    def written(text: str | None) -> str:
+        if text is None:
+            return null
+        if csv:
+            return _quoted(text, form, sign, null)
+        return "".join(ESCAPES.get(letter, "\\" + letter if letter == sign else letter) for letter in text)
+
+    if form.header:
+        yield line([each.name for each in fields])
+    for row in rows:
+        yield line([None if v is None else _text(v, each.kind) for v, each in zip(row, fields, strict=True)])
+
+
+def _quoted(value: str, form: CopyForm, sign: str, null: str) -> str:
+    quote, escape = form.quote, form.escape or form.quote
+    if value != null and value != "\\." and not set(value) & {sign, quote, "\n", "\r"}:
+        return value
+    if escape != quote:
+        value = value.replace(escape, escape * 2)
+    return quote + value.replace(quote, escape + quote) + quote
+
+
+# --- in
 
 LONGEST = 400  # digits of a number: more than any double has
+TEXTS = (0, 18, 19, 25, 705, 1042, 1043)
+LISTS = (1000, 1005, 1007, 1009, 1015, 1016, 1021, 1022, 1028, 1231)
+ZONED = re.compile(r"(\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d{1,6})?)?) ?[+-]\d\d(?::?\d\d)?")
+GUESSES = ("", "2000-01-01", "2000-01-01 00:00:00", "1")  # for a parameter whose type the client leaves to us
+MOST_GUESSED = 3
+
+
+def decoded(data: bytes | None, oid: int, form: int) -> Any:
+    """A bound value. What cannot be read is a fault of the client's, with PostgreSQL's own state for it."""
+    if data is None:
+        return None
+    try:
+        if oid in LISTS:
+            return _array_in(data) if form else listed(data.decode())
+        return _from_binary(data, oid) if form else _from_text(data.decode(), oid)
+    except KeyError:
+        raise Fault("0A000", f"a parameter of type {oid} is not read in binary: send it as text") from None
+    except (ValueError, IndexError, OverflowError, struct.error, InvalidOperation):
+        state = "22P03" if form else "22P02"
+        raise Fault(state, f"a parameter is not what its type ({oid}) says") from None
+
+
+def _from_text(text: str, oid: int) -> Any:
+    """JDBC sends dates and times as texts of no type with a zone, which a column without one does not look at."""
+    if oid:
+        return BY_OID.get(oid, KINDS["text"]).read(text)
+    zoned = ZONED.fullmatch(text)
+    return text if zoned is None else zoned[1]
+
+
+def _from_binary(data: bytes, oid: int) -> Any:
+    if oid in TEXTS:
+        return data.decode()
+    kind = BY_OID[oid]
+    if kind.name == "numeric":
+        return _numeric(data)
+    (value,) = struct.unpack(f"!{kind.form}", data)
+    if kind.name == "date":
+        return EPOCH.date() + timedelta(days=value)
+    return EPOCH + value * MICROSECOND if kind.name == "timestamp" else value
 
 
 def _numeric(data: bytes) -> Decimal:
     """Groups of four digits, the first of which counts 10000 to the power of `weight`."""
     groups, weight, sign, _ = struct.unpack("!hhHh", data[:8])
-    if groups < 0 or sign not in (0, 0x4000) or len(data) != 8 + 2 * groups:
+    if not 0 <= groups <= LONGEST or sign not in (0, 0x4000) or len(data) != 8 + 2 * groups:
         raise ValueError
     whole = 0
     for digit in struct.unpack(f"!{groups}h", data[8:]):
@@ -221,102 +308,14 @@ def listed(text: str) -> list[Any]:
     return found
 
 
-def _bool(text: str) -> bool:
-    lowered = text.strip().lower()
-    if lowered in ("t", "true", "on", "yes", "1"):
-        return True
-    if lowered in ("f", "false", "off", "no", "0"):
-        return False
-    raise ValueError
-
-
-ZONED = re.compile(r"(\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d{1,6})?)?) ?[+-]\d\d(?::?\d\d)?")
-
-
-def _text_in(text: str) -> str:
-    """A text. JDBC sends dates and times so, with a zone after them, which a column without one does not look at."""
-    found = ZONED.fullmatch(text)
-    return text if found is None else found[1]
-
-
-Reader = Callable[[bytes], Any]
-MICROSECOND = timedelta(microseconds=1)
-READERS: dict[int, Reader] = {
-    16: lambda data: struct.unpack("!?", data)[0],
-    20: lambda data: struct.unpack("!q", data)[0],
-    21: lambda data: struct.unpack("!h", data)[0],
-    23: lambda data: struct.unpack("!i", data)[0],
-    26: lambda data: struct.unpack("!I", data)[0],
-    700: lambda data: struct.unpack("!f", data)[0],
-    701: lambda data: struct.unpack("!d", data)[0],
-    1082: lambda data: date(2000, 1, 1) + timedelta(days=struct.unpack("!i", data)[0]),
-    1114: lambda data: datetime(2000, 1, 1) + struct.unpack("!q", data)[0] * MICROSECOND,
-    1700: _numeric,
-}
-TEXT: dict[int, Callable[[str], Any]] = {
-    16: _bool,
-    20: int,
-    21: int,
-    23: int,
-    26: int,
-    700: float,
-    701: float,
-    1082: date.fromisoformat,
-    1114: datetime.fromisoformat,
-    1700: Decimal,
-}
-TEXTS = (0, 18, 19, 25, 705, 1042, 1043)
-LISTS = (1000, 1005, 1007, 1009, 1015, 1016, 1021, 1022, 1028, 1231)
-
-PLACEHOLDERS: dict[int, Any] = {
-    **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), 1),
-    16: True,
-    1082: date(2000, 1, 1),
-    1114: datetime(2000, 1, 1),
-}
-"""A value of each type, to read a statement with before anything is bound; for others an empty text."""
-
-GUESSES = ("", "2000-01-01", "2000-01-01 00:00:00", "1")  # for a parameter whose type the client leaves to us
-MOST_GUESSED = 3
-
-
 def samples(kinds: Sequence[int]) -> Iterator[list[Any]]:
     """Values to describe a statement with, one list after another until one fits. Where no type is given a text is
     tried first, then what a date, a time or a number could be: PostgreSQL would tell from where it stands."""
-    unknown = [place for place, oid in enumerate(kinds) if not oid]
-    guesses = (
-        product(GUESSES, repeat=len(unknown))
-        if len(unknown) <= MOST_GUESSED
-        else zip(*[GUESSES] * len(unknown), strict=True)
-    )
+    unknown = kinds.count(0)
+    guesses = product(GUESSES, repeat=unknown) if unknown <= MOST_GUESSED else zip(*[GUESSES] * unknown, strict=True)
     for guess in guesses:
-        found: list[Any] = [PLACEHOLDERS.get(oid, "") for oid in kinds]
-        for place, value in zip(unknown, guess, strict=True):
-            found[place] = value
-        yield found
-
-
-def _from_binary(data: bytes, oid: int) -> Any:
-    if oid in TEXTS:
-        return data.decode()
-    return READERS[oid](data)
-
-
-def decoded(data: bytes | None, oid: int, form: int) -> Any:
-    """A bound value. What cannot be read is a fault of the client's, with PostgreSQL's own state for it."""
-    if data is None:
-        return None
-    try:
-        if oid in LISTS:
-            return _array_in(data) if form else listed(data.decode())
-        if form:
-            return _from_binary(data, oid)
-        return TEXT.get(oid, str if oid else _text_in)(data.decode())
-    except KeyError:
-        raise Fault("0A000", f"a parameter of type {oid} is not read in binary: send it as text") from None
-    except (ValueError, IndexError, OverflowError, struct.error, InvalidOperation):
-        state = "22P03" if form else "22P02"
-        raise Fault(state, f"a parameter is not what its type ({oid}) says") from None
+        left = iter(guess)
+        yield [BY_OID.get(oid, KINDS["text"]).sample if oid else next(left) for oid in kinds]
 
 
 def literal(value: Any) -> str:
@@ -337,16 +336,12 @@ def literal(value: Any) -> str:
                 raise Fault("22021", "a parameter holds a NUL character")
             return "'" + value.replace("'", "''") + "'"
         case list() | tuple():
-            return _array_literal(value)
+            return f"ARRAY[{', '.join(literal(one) for one in value)}]"
     raise Fault("0A000", "a parameter of this type is not read here: send a number, a text or a date")
 
 
-def _array_literal(values: Sequence[Any]) -> str:
-    return "ARRAY[" + ", ".join(literal(one) for one in values) + "]"
-
-
 def _number(value: float | Decimal) -> str:
-    if not isfinite(value):
+    if not math.isfinite(value):
         raise Fault("22003", "a parameter is not a finite number")
     found = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if abs(found.adjusted()) > LONGEST or len(found.as_tuple().digits) > LONGEST:

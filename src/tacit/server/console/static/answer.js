@@ -1,6 +1,6 @@
 // One answer: a table with its error bars, a chart, warnings, and ways to take it along.
-import { copy, element, get, moment, note, path, put, sentence, spelled, toast } from "./api.js";
-import { colour, draw } from "./chart.js";
+import { copy, element, get, moment, path, put, sentence, spelled, toast } from "./api.js";
+import { colour, picture } from "./chart.js";
 import { priced } from "./money.js";
 
 const ROWS = 200; // of a table that are shown
@@ -27,7 +27,7 @@ export function showAnswer(place, release, { paid, currency, offer, dataset, who
     element("details", {}, element("summary", {}, "The question"), element("pre", { class: "asked-sql" }, release.sql)),
   );
   place.hidden = false;
-  if (release.rows.length && Object.keys(release.intervals).length) picture(chart, release.id);
+  if (release.rows.length && Object.keys(release.intervals).length) picture(chart, () => specification(chart, release.id));
   else chart.remove();
 }
 
@@ -40,7 +40,7 @@ const notes = (texts) =>
   element(
     "div",
     { class: "note warn" },
-    element("p", {}, element("strong", {}, "What the error bars do not cover")),
+    element("p", {}, element("strong", {}, "What the error bars cover, and what not")),
     element("ul", {}, texts.map((text) => element("li", {}, sentence(text)))),
   );
 
@@ -53,7 +53,7 @@ export function raisedMargin(margin) {
   return [scaled / 10 ** places, Math.max(0, Math.min(12, places))];
 }
 
-/** What a cell shows: a noisy number with what its noise is within. */
+/** What a cell shows: a noisy number with its interval, and "noise" where that covers the noise alone. */
 function cell(release, name, value, row) {
   if (value === null) return element("td", { class: name in release.intervals ? "right" : null }, "–");
   if (!(name in release.intervals) || typeof value !== "number") {
@@ -69,7 +69,7 @@ function cell(release, name, value, row) {
   const plain = (number, least) => number.toLocaleString("en-GB", { minimumFractionDigits: least, maximumFractionDigits: places });
   const whole = Number.isInteger(value);
   const noise = plain(size, whole && Number.isInteger(size) ? 0 : places);
-  return element("td", { class: "right" }, plain(value, whole ? 0 : places), " ", element("span", { class: "margin" }, `± ${noise}`));
+  return element("td", { class: "right" }, plain(value, whole ? 0 : places), " ", element("span", { class: "margin" }, `± ${noise}${release.coverage?.[name]?.of === "truth" ? "" : " noise"}`));
 }
 
 function tableOf(release) {
@@ -85,24 +85,15 @@ function tableOf(release) {
     element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
   );
   const rest = release.rows.length - ROWS;
-  const sure = `Each ± covers the noise with ${Math.round(release.confidence * 100)} % probability.`;
+  const sure = `Each ± holds with ${Math.round(release.confidence * 100)} % probability.`;
   const more = rest > 0 ? ` ${spelled(rest)} more rows are in the download.` : "";
   return [table, element("p", { class: "soft small" }, sure + more)];
 }
 
-async function picture(place, id) {
-  const paint = async () => {
-    const width = Math.max(260, Math.min(900, Math.floor(place.clientWidth) - 8));
-    const wish = new URLSearchParams({ width, accent: colour("accent"), ink: colour("ink") });
-    try {
-      await draw(place, await get(path`/v1/releases/${id}/chart` + `?${wish}`));
-    } catch (problem) {
-      place.replaceChildren(note("", "No chart.", sentence(problem.message)));
-    }
-  };
-  await paint();
-  const again = () => (place.isConnected ? paint() : document.removeEventListener("theme", again));
-  document.addEventListener("theme", again);
+function specification(place, id) {
+  const width = Math.max(260, Math.min(900, Math.floor(place.clientWidth) - 8));
+  const look = new URLSearchParams({ width, accent: colour("accent"), ink: colour("ink") });
+  return get(path`/v1/releases/${id}/chart` + `?${look}`);
 }
 
 // --- taking it along
@@ -170,20 +161,14 @@ export function asPython(sql, offer, dataset) {
   ].join("\n");
 }
 
+/** A command that can be pasted whoever wrote the question: each part is one argument of psql, and nothing else. */
 export function asPsql(sql, offer, dataset, who, wire) {
   const [name, value] = wish(offer);
   const place = wire.lastIndexOf(":");
   const host = wire.slice(0, place).replace(/^\[|\]$/g, "");
-  const shell = (text) => (/^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-  return [
-    `PGPASSWORD="$TACIT_TOKEN" psql -h ${shell(host)} -p ${wire.slice(place + 1)} -U ${shell(who)} -d ${shell(dataset)} <<'END_OF_QUESTION'`,
-    `SET tacit.${name} = ${value};`,
-    `SET tacit.confidence = ${offer.confidence};`,
-    "SET tacit.intervals = on;",
-    sql.trim().replace(/;$/, ""),
-    ";", // on its own line: the question may end in a remark
-    "END_OF_QUESTION",
-    "",
-  ].join("\n");
+  const plain = (text) => text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, " "); // a terminal obeys the others
+  const shell = (text) => (/^[\w.:-]+$/.test(text) ? text : `'${plain(text).replaceAll("'", "'\\''")}'`);
+  const orders = [`SET tacit.${name} = ${value}`, `SET tacit.confidence = ${offer.confidence}`, "SET tacit.intervals = on", sql.trim()];
+  const door = `PGPASSWORD="$TACIT_TOKEN" psql -h ${shell(host)} -p ${shell(wire.slice(place + 1))} -U ${shell(who)} -d ${shell(dataset)}`;
+  return `${[door, ...orders.map((order) => `  -c ${shell(order)}`)].join(" \\\n")}\n`;
 }
-

@@ -69,6 +69,19 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** An element of SVG; children are elements or texts. */
+export function shape(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** The inside of a meter: bars `[class, from, width]`, as shares of it. */
+export const bars = (...parts) =>
+  shape("svg", { preserveAspectRatio: "none" }, ...parts.map(([kind, from, width]) =>
+    shape("rect", { class: kind, x: `${from * 100}%`, width: `${width * 100}%`, height: "100%" })));
+
 /** A box that says something: `kind` is "", "good", "warn" or "bad". */
 export const note = (kind, title, text = "") =>
   element("div", { class: `note ${kind}` }, element("p", {}, element("strong", {}, title), text ? ` ${text}` : ""));

@@ -111,7 +111,7 @@ async function ask() {
   const dataset = state.dataset;
   const kept = keptKey(body);
   const again = kept && !(kept.done && offered.versioned); // once it was answered, changed data make it a new question
-  const key = again ? kept.key : (offered.key ?? freshKey());
+  const key = again ? kept.key : (offered.idempotency_key ?? freshKey());
   keepKey(body, key, Boolean(again && kept.done)); // before it is sent: it may be charged, and no word of that come back
   state.running = true;
   state.stopping = false;
@@ -177,11 +177,11 @@ async function finished(job) {
     if (now.state === "done") return now;
     if (now.state === "failed") throw new Problem(now.problem, now.problem.status);
     if (now.state === "cancelled") {
-      toast(`Stopped. What was charged stays. Asked again as it is, it is not paid for twice (key ${job.key}).`);
+      toast(`Stopped. What was charged stays. Asked again as it is, it is not paid for twice (key ${job.idempotency_key}).`);
       return null;
     }
     if (now.state === "lost") {
-      const detail = `ask it again as it is: the worker that had it is gone, and under its key ${job.key} it is not paid for twice`;
+      const detail = `ask it again as it is: the worker that had it is gone, and under its key ${job.idempotency_key} it is not paid for twice`;
       throw new Problem({ title: "The question was lost", detail }, 503);
     }
     if (!state.stopping) {

@@ -1,6 +1,6 @@
 // The page Budget: gauges of every limit that the reader may see, what was spent when, and how far it reaches.
-import { element, find, get, moment, note, nothing, path, sentence, spelled, trouble } from "./api.js";
-import { colour, draw } from "./chart.js";
+import { bars, element, find, get, moment, note, nothing, path, sentence, spelled, trouble } from "./api.js";
+import { colour, picture } from "./chart.js";
 import { SYMBOL, exact, figure, priced, share, times } from "./money.js";
 
 const page = find("#datasets");
@@ -38,7 +38,8 @@ async function fill(card, dataset) {
     element("div", { class: "gauges" }, sorted(budget.holders).map((holder) => gauge(holder, budget))),
     element("div", {}, element("h3", {}, everybody ? "What was spent, and when" : "What you spent, and when"), chart, table(history)),
   );
-  await picture(chart, history);
+  if (history.items.length) await picture(chart, () => specification(history, Math.min(1100, chart.clientWidth)));
+  else chart.remove();
 }
 
 /** One's own first, then the dataset, groups, and the others by name. */
@@ -67,7 +68,7 @@ function gauge(each, budget) {
     { class: `gauge${own ? " own" : ""}`, "data-holder": each.holder },
     element("h3", {}, name),
     element("p", { class: "figures" }, element("span", {}, element("b", {}, priced(each.left, currency)), " left"), element("span", { class: "soft" }, `of ${priced(each.limit, currency)}`)),
-    meter(`${name}: ${dataset(budget)}`, each.spent[currency], each.limit[currency], words, kind),
+    meter(`${name}: ${budget.people}`, each.spent[currency], each.limit[currency], words, kind),
     element("p", { class: "soft small" }, [`${priced(each.spent, currency)} spent`, window].filter(Boolean).join(" ")),
     lifetime(each, budget),
     delta(each),
@@ -75,20 +76,12 @@ function gauge(each, budget) {
   );
 }
 
-const dataset = (budget) => budget.people;
-
 /** A gauge that says its value to those who do not see it. */
 function meter(label, value, most, words, kind) {
-  const box = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  rect.setAttribute("width", `${share(value, most) * 100}%`);
-  rect.setAttribute("height", "100%");
-  box.setAttribute("preserveAspectRatio", "none");
-  box.append(rect);
   return element(
     "div",
     { class: `meter ${kind}`, role: "meter", "aria-label": label, "aria-valuemin": "0", "aria-valuemax": most, "aria-valuenow": value, "aria-valuetext": words },
-    box,
+    bars(["spent", 0, share(value, most)]),
   );
 }
 
@@ -181,22 +174,6 @@ function specification(history, width) {
       color: several ? { field: "who", type: "nominal", title: null, legend: { orient: "top", labelLimit: 160 } } : { value: `#${colour("accent")}` },
     },
   };
-}
-
-async function picture(place, history) {
-  if (!history.items.length) {
-    place.remove();
-    return;
-  }
-  const paint = async () => {
-    try {
-      await draw(place, specification(history, Math.min(1100, place.clientWidth)));
-    } catch (problem) {
-      place.replaceChildren(note("", "No chart.", sentence(problem.message)));
-    }
-  };
-  await paint();
-  document.addEventListener("theme", paint);
 }
 
 start()

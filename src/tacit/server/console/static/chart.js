@@ -1,4 +1,5 @@
 // Charts: Vega is loaded when the first one is drawn, and told to interpret its expressions, so that no text becomes code.
+import { note, sentence } from "./api.js";
 
 let loading = null;
 
@@ -42,7 +43,7 @@ function look() {
 }
 
 /** Draw a Vega-Lite specification into `place`. What was drawn there before is let go of. */
-export async function draw(place, specification) {
+async function draw(place, specification) {
   const vegaEmbed = await embed();
   place.view?.finalize();
   const { $schema: _, ...plain } = specification; // it only names a version
@@ -60,4 +61,18 @@ export async function draw(place, specification) {
   place.setAttribute("role", "img");
   place.setAttribute("aria-label", specification.description ?? "Chart");
   return drawn;
+}
+
+/** Draw what `wanted` gives, now and whenever the colours change, as long as `place` is on the page. */
+export async function picture(place, wanted) {
+  const paint = async () => {
+    try {
+      await draw(place, await wanted());
+    } catch (problem) {
+      place.replaceChildren(note("", "No chart.", sentence(problem.message)));
+    }
+  };
+  await paint();
+  const again = () => (place.isConnected ? paint() : document.removeEventListener("theme", again));
+  document.addEventListener("theme", again);
 }

@@ -33,7 +33,7 @@ export function columnFields(table, column, types, check, redo) {
   kind.setAttribute("data-focus", `${column.name} type`);
   const main = [new Field("Type", kind, { place: at("type"), hint: column.native ? `stored as ${column.native}` : "read from the file: confirm it" })];
   const more = [];
-  const person = table.whose === "unit" && table.unit === column.name;
+  const person = table.whose === "unit" && table.unit_column === column.name;
   const numeric = NUMERIC.includes(column.type);
   if (!person && (numeric || column.type === "date" || column.type === "timestamp")) {
     const [low, high] = EXAMPLES[column.type];
@@ -42,7 +42,7 @@ export function columnFields(table, column, types, check, redo) {
   }
   if (!person && ["text", "integer", "boolean", "date"].includes(column.type)) {
     const hint = "If everybody knows them, one a line. All groups are then shown.";
-    const field = new Field("Possible values", lines(column.keys, set("keys"), focus("keys")), { place: at("keys"), hint, wide: true });
+    const field = new Field("Possible values", lines(column.group_keys, set("group_keys"), focus("group_keys")), { place: at("group_keys"), hint, wide: true });
     (column.type === "text" ? main : more).push(field);
   }
   if (!person && numeric) {

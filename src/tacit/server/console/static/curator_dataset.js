@@ -164,7 +164,7 @@ const KINDS = {
 
 function money(body) {
   if (body?.spend === undefined) return "";
-  const scale = policy.currency === "rho" ? 1e18 : 1e12;
+  const scale = policy.currency === "epsilon" ? 1e12 : 1e18;
   const delta = Number(body.delta ?? 0) / 1e30;
   return `${spelled(Number(body.spend) / scale)} ${policy.currency}${delta ? ` and δ ${delta.toExponential(1)}` : ""}`;
 }
@@ -176,6 +176,7 @@ async function entries(until = null) {
     top = until ?? newest;
     const after = Math.max(0, top - PAGE);
     const { items } = await get(`${path`/v1/datasets/${name}/ledger`}?after=${after}&limit=${Math.max(1, top - after)}`);
+    await ready; // the policy says in which currency amounts are
     const rows = items.filter((entry) => entry.seq <= top).reverse().map((entry) => {
       const body = JSON.parse(entry.body);
       const whole = element("details", { class: "entry-body" }, element("summary", {}, entry.digest.slice(0, 12)), element("pre", {}, JSON.stringify(body, null, 2)));
@@ -214,12 +215,17 @@ async function verification() {
     if (last?.state === "running") setTimeout(verification, 700);
   } catch (problem) {
     place.replaceChildren(trouble(problem));
+    if (problem.status === 0 || problem.status >= 500) setTimeout(verification, 3000); // it may be there again
   }
 }
 
 find("#verify").addEventListener("click", () => attempt(find("#verification"), async () => {
   find("#verify").disabled = true;
-  await post(path`/v1/datasets/${name}/verification`);
+  try {
+    await post(path`/v1/datasets/${name}/verification`);
+  } finally {
+    find("#verify").disabled = false;
+  }
   await verification();
 }));
 
@@ -228,16 +234,21 @@ async function running() {
   if (place === null) return;
   try {
     const { items } = await get(path`/v1/datasets/${name}/running`);
-    const rows = items.map((each) => [moment(each.since), each.owner, element("code", {}, each.sql), stopping(place, each)]);
-    place.replaceChildren(table(["Since", "Who", "Question", ""], rows, "Nothing runs."));
-    setTimeout(running, items.length ? 2000 : 10000);
+    const rows = items.map((each) => [moment(each.since), each.owner, element("code", {}, each.sql), stopping(place, `Stop the question of ${each.owner}`, path`/v1/datasets/${name}/running/${each.id}`)]);
+    const { items: jobs } = await get(path`/v1/datasets/${name}/saved-jobs`);
+    const told = jobs.map((job) => [job.name, job.analyst, share(job), moment(job.saved), job.running ? stopping(place, `Stop the job ${job.name}`, path`/v1/datasets/${name}/saved-jobs/${job.entry}`) : "stopped"]);
+    place.replaceChildren(table(["Since", "Who", "Question", ""], rows, "No question runs."));
+    if (jobs.length) place.append(table(["Job", "Who", "Done", "Saved", ""], told));
+    setTimeout(running, items.length || jobs.length ? 2000 : 10000);
   } catch (problem) {
     place.replaceChildren(trouble(problem));
   }
 }
 
-const stopping = (place, each) => element("button", { type: "button", class: "small", "aria-label": `Stop the question of ${each.owner}`, onclick: () => attempt(place, async () => {
-  await remove(path`/v1/datasets/${name}/running/${each.id}`);
+const share = (job) => job.done === null ? "–" : element("div", { class: "row" }, element("progress", { max: 1, value: job.done, "aria-label": `How far ${job.name} is` }), `${Math.round(100 * job.done)}\u00a0%`);
+
+const stopping = (place, label, route) => element("button", { type: "button", class: "small", "aria-label": label, onclick: () => attempt(place, async () => {
+  await remove(route);
   await changes();
 }, "Stopped") }, "Stop");
 
@@ -247,7 +258,7 @@ async function changes() {
   find("#changes").replaceChildren(table(["When", "Who", "What"], rows, "Nothing was changed through the service."));
 }
 
-load();
+const ready = load();
 entries();
 running();
 verification();

@@ -1,13 +1,14 @@
 // A dataset step by step. Everything that is typed goes into one draft; the service says what is wrong with it, where.
 
-import { debounced, element, find, get, note, post, spelled, trouble } from "./api.js";
+import { debounced, element, find, get, note, post, trouble } from "./api.js";
 import { columnFields } from "./curator_column.js";
-import { Field, attempt, listed, select, text } from "./curator_form.js";
+import { Field, attempt, byPlace, listed, select, text } from "./curator_form.js";
+import { atMost } from "./money.js";
 
 const STEPS = { source: "Data", columns: "Columns", promise: "Promise", analysts: "Analysts", review: "Review" };
 
 const form = find("#declare");
-const draft = { source: null, name: "", people: "", unit: "person", currency: "epsilon", budget: "1", delta: "1e-6", each: "", population: "", reset: "", lifetime: "", tables: [], analysts: [] };
+const draft = { source: null, name: "", people: "", unit: "person", currency: "rho", budget: "0.1", delta: "1e-6", each: "", population: "", reset: "", lifetime: "", tables: [], analysts: [] };
 const fields = { source: [], columns: [], promise: [], analysts: [], review: [] };
 let step = "source";
 let last = null;
@@ -44,17 +45,8 @@ const check = debounced(async () => {
 }, 250);
 
 function tell() {
-  const told = { problems: new Map(), blanks: new Map() };
-  for (const kind of ["problems", "blanks"]) {
-    for (const { place, text: words } of last[kind]) {
-      const key = JSON.stringify(place);
-      told[kind].set(key, [...(told[kind].get(key) ?? []), words]);
-    }
-  }
-  for (const field of Object.values(fields).flat()) {
-    const mine = (kind) => told[kind].get(field.place) ?? [];
-    field.say(mine("problems"), mine("blanks"));
-  }
+  const [problems, blanks] = [byPlace(last.problems), byPlace(last.blanks)];
+  for (const field of Object.values(fields).flat()) field.say(problems.get(field.place) ?? [], blanks.get(field.place) ?? []);
   meaning();
   steps();
   if (step === "review") review();
@@ -70,7 +62,7 @@ function meaning() {
   const { epsilon, delta, sentence, strength } = last.promise;
   place.append(
     element("p", {}, sentence),
-    element("p", { class: "soft small" }, `Spent in full: ε = ${spelled(epsilon, 3)}${delta ? ` with δ = ${spelled(delta, 2)}` : ""}. By a rule of thumb that is ${strength} protection.`),
+    element("p", { class: "soft small" }, `Spent in full: ε = ${atMost(epsilon)}${delta ? ` with δ = ${atMost(delta)}` : ""}. By a rule of thumb that is ${strength} protection.`),
   );
 }
 
@@ -132,9 +124,9 @@ async function choose(source, label) {
     draft.source = source;
     draft.name = label.split("/").filter(Boolean).pop().replace(/\.[^.]*$/, "").toLowerCase();
     draft.tables = tables.map((table) => ({
-      name: table.name, used: true, whose: "", unit: "", clip_rows: "",
+      name: table.name, used: true, whose: "", unit_column: "", clip_rows: "",
       columns: table.columns.map((column) => ({
-        name: column.name, native: column.native, askable: column.askable, used: column.askable, type: column.type ?? "", low: "", high: "", step: column.step ?? "", typical: "", clip: "", keys: [], nullable: true, hidden: false,
+        name: column.name, native: column.native, askable: column.askable, used: column.askable, type: column.type ?? "", low: "", high: "", step: column.step ?? "", typical: "", clip: "", group_keys: [], nullable: true, hidden: false,
       })),
     }));
     columns();
@@ -159,16 +151,16 @@ function tableCard(table) {
     const at = (key) => ["tables", table.name, key];
     const whose = new Field("Each row is about …", select([["", "choose …"], ["unit", "a person in a column"], ["each_row", "another person each"], ["public", "nobody: it is public"]], table.whose, (value) => {
       table.whose = value;
-      if (value !== "unit") table.unit = "";
+      if (value !== "unit") table.unit_column = "";
       if (value !== "unit") table.clip_rows = "";
       redo();
-    }), { place: table.whose === "unit" ? null : at("unit"), hint: table.whose === "each_row" ? "A promise: two rows of one person are not protected as one." : "" });
+    }), { place: table.whose === "unit" ? null : at("unit_column"), hint: table.whose === "each_row" ? "A promise: two rows of one person are not protected as one." : "" });
     const parts = [whose];
     if (table.whose === "unit") {
-      parts.push(new Field("Column that names the person", select([["", "choose …"], ...names], table.unit, (value) => {
-        table.unit = value;
+      parts.push(new Field("Column that names the person", select([["", "choose …"], ...names], table.unit_column, (value) => {
+        table.unit_column = value;
         redo();
-      }), { place: at("unit") }));
+      }), { place: at("unit_column") }));
       parts.push(new Field("Rows of one person that count", text(table.clip_rows, (value) => ((table.clip_rows = value), check()), { inputmode: "decimal", placeholder: "20" }), { place: at("clip_rows"), hint: "More are scaled down. The typical person should fit." }));
     }
     const shown = table.columns.map((column) => columnFields(table, column, form.dataset.types.split(" "), check, redo));
@@ -208,7 +200,7 @@ function promise() {
     new Field("Name of the dataset", text(draft.name, changed("name")), { place: ["dataset", "name"] }),
     new Field("Whose data", text(draft.people, changed("people"), { placeholder: "customers of the shop" }), { place: ["dataset", "people"], hint: "Datasets about the same people name the same people and share one budget." }),
     new Field("One protected …", text(draft.unit, changed("unit")), { place: ["privacy", "unit"], hint: "as a noun: patient, customer, household" }),
-    new Field("Paid in", select([["epsilon", "epsilon"], ["rho", "rho"]], draft.currency, changed("currency")), { place: ["privacy", "currency"], hint: "epsilon suits few questions, rho many. It cannot be changed later." }),
+    new Field("Paid in", select([["rho", "rho"], ["mu_squared", "mu_squared"], ["epsilon", "epsilon"]], draft.currency, changed("currency")), { place: ["privacy", "currency"], hint: "rho suits most uses. mu_squared holds about 15 % more of the same questions, but no sampled or adaptive programs. epsilon is for a few numbers in all, about a dozen. It cannot be changed later." }),
     new Field("Budget", text(draft.budget, changed("budget"), number), { place: ["privacy", "budget"], hint: "All that may ever be spent, by everybody together." }),
     new Field("Delta", text(draft.delta, changed("delta"), number), { place: ["privacy", "delta"], hint: "The chance that the promise fails: far below 1 divided by the number of people." }),
     new Field("Most for one question", text(draft.each, changed("each"), number), { place: ["privacy", "each"], hint: "May stay open." }),

@@ -1,6 +1,6 @@
 // Forms whose problems the service finds: each field knows its place in the policy, and shows what is said of it.
 
-import { element, toast } from "./api.js";
+import { element, toast, trouble } from "./api.js";
 
 let made = 0;
 
@@ -25,6 +25,16 @@ export class Field {
     this.blank.textContent = blanks.join("; ");
     this.blank.hidden = !blanks.length || problems.length > 0;
   }
+}
+
+/** What is said of each place: texts by the place as a key. */
+export function byPlace(items) {
+  const told = new Map();
+  for (const { place, text: words } of items) {
+    const key = JSON.stringify(place);
+    told.set(key, [...(told.get(key) ?? []), words]);
+  }
+  return told;
 }
 
 export const text = (value, changed, more = {}) =>
@@ -92,7 +102,6 @@ export async function attempt(place, work, word = "") {
     if (word) toast(word);
     return true;
   } catch (problem) {
-    const { trouble } = await import("./api.js");
     place.replaceChildren(trouble(problem));
     place.scrollIntoView({ block: "nearest" });
     return false;

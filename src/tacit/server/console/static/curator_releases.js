@@ -3,9 +3,9 @@
 import { element, find, get, path, spelled, trouble } from "./api.js";
 import { table } from "./curator_form.js";
 
-/** What it cost: in epsilon where it has one, else in rho; and its own delta. */
-function price(cost) {
-  const names = cost?.epsilon ? ["epsilon", "delta"] : ["rho", "delta"];
+/** What it cost: in the currency that it was paid in, where that is known; and its own delta. */
+function price({ cost, currency }) {
+  const names = [currency ?? (cost?.epsilon ? "epsilon" : "rho"), "delta"];
   return names.filter((name) => Number(cost?.[name])).map((name) => `${spelled(cost[name])} ${name}`).join(", ");
 }
 
@@ -16,7 +16,7 @@ async function list(title, query, empty) {
     release.owner,
     release.dataset,
     element("code", { class: "small" }, release.sql),
-    price(release.cost),
+    price(release),
     element("a", { href: path`/v1/releases/${release.id}/certificate` }, "Certificate"),
   ]);
   return element("section", { class: "card stack" }, element("h2", {}, title), table(["When", "Who", "Dataset", "Question", "Cost", "Certificate"], rows, empty));

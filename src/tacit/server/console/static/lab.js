@@ -2,6 +2,7 @@
 
 import { debounced, element, find, get, spelled, trouble } from "./api.js";
 import { drawDensities, drawTradeoff } from "./lab_draw.js";
+import { atMost } from "./money.js";
 
 // --- the trade-off
 
@@ -50,9 +51,9 @@ function show(found) {
   );
   const [few, some] = meaning.membership_power;
   const facts = {
-    "ε in all": meaning.epsilon === null ? "no limit" : spelled(meaning.epsilon, 3),
+    "ε in all": meaning.epsilon === null ? "no limit" : atMost(meaning.epsilon),
     "δ in all": meaning.delta ? `1 in ${spelled(Math.floor(1 / meaning.delta + 1e-6))}` : "none",
-    "odds move by at most": meaning.odds_factor === null ? "no limit" : `× ${spelled(meaning.odds_factor, 3)}`,
+    "odds move by at most": meaning.odds_factor === null ? "no limit" : `× ${atMost(meaning.odds_factor)}`,
     "members found at 1 % false alarms": `≤ ${upTo(few.at_most)}`,
     "members found at 10 % false alarms": `≤ ${upTo(some.at_most)}`,
     "rule of thumb": meaning.heuristic_strength,
@@ -116,12 +117,12 @@ function tell(found) {
     element("span", { class: "key fourth" }, "claimed ±ε"),
   );
   const seen = Math.max(0, ...found.ratio.filter((value) => value !== null).map(Math.abs));
-  const factor = spelled(Math.exp(seen), 3);
+  const factor = atMost(Math.exp(seen));
   const claim =
     epsilon === null
       ? "The claim has no ε at this δ."
-      : `Claimed: ε = ${spelled(epsilon, 3)}, a factor of ${spelled(Math.exp(epsilon), 3)}` +
-        (delta ? `, except with a chance of ${spelled(delta, 2)}.` : ", without exception.");
+      : `Claimed: ε = ${atMost(epsilon)}, a factor of ${atMost(Math.exp(epsilon))}` +
+        (delta ? `, except with a chance of ${atMost(delta)}.` : ", without exception.");
   const rest = found.hidden ? ` ${spelled(found.hidden)} unlikelier answers are not drawn.` : "";
   find("#densities-words").textContent = `No answer shown here is more than ${factor} times likelier for one than for the other. ${claim}${rest}`;
 }

@@ -1,14 +1,5 @@
 // Drawings of the lab: small SVG pictures out of numbers, redrawn at every move of a slider.
-
-const SPACE = "http://www.w3.org/2000/svg";
-
-/** An SVG element; children are elements or texts. */
-export function shape(tag, attributes = {}, ...children) {
-  const made = document.createElementNS(SPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
+import { shape } from "./api.js";
 
 const round = (value) => Math.round(value * 100) / 100;
 
@@ -16,7 +7,7 @@ const round = (value) => Math.round(value * 100) / 100;
 const wide = (place) => Math.max(280, Math.min(760, place.clientWidth || 620));
 
 /** A frame with axes: where numbers are on the paper. `x` and `y` are [low, high]. */
-export class Frame {
+class Frame {
   constructor(place, { title, width = wide(place), height = 400, left = 58, bottom = 46, top = 14, right = 26, x, y }) {
     this.box = { left, top, right: width - right, bottom: height - bottom };
     this.x = x;

@@ -1,7 +1,8 @@
 // Amounts of budget: exact decimals as text, compared and divided as whole numbers, so that nothing is rounded.
+import { spelled } from "./api.js";
 
 const DIGITS = 30;
-export const SYMBOL = { epsilon: "ε", rho: "ρ" };
+export const SYMBOL = { epsilon: "ε", rho: "ρ", mu_squared: "μ²" };
 
 /** A decimal text as a whole number of 10^-30. */
 export function exact(text) {
@@ -9,8 +10,8 @@ export function exact(text) {
   return BigInt(whole || "0") * 10n ** BigInt(DIGITS) + BigInt(rest.padEnd(DIGITS, "0").slice(0, DIGITS));
 }
 
-/** The currency that an amount `{epsilon | rho, delta}` is in. */
-export const currencyOf = (amount) => (amount.epsilon !== undefined && amount.epsilon !== null ? "epsilon" : "rho");
+/** The currency that an amount `{epsilon | rho | mu_squared, delta}` is in. */
+export const currencyOf = (amount) => Object.keys(SYMBOL).find((name) => amount[name] !== undefined && amount[name] !== null);
 
 /** How often `cost` fits into `left`, by what is scarcer: the currency or delta. Infinity for what costs nothing. */
 export function times(left, cost) {
@@ -36,13 +37,17 @@ export function figure(text) {
   return Math.abs(short - number) <= 1e-9 * Math.abs(number) ? String(short) : `≈ ${short}`;
 }
 
-/** Four significant digits of an amount, rounded up: what is shown is never less than what is paid. */
-export function raised(text) {
+/** Some significant digits of an amount or a bound, rounded up: what is shown is never less than what is so. */
+export function raised(text, digits = 4) {
   const number = Number(text);
-  const scale = 10 ** (3 - Math.floor(Math.log10(number)));
+  if (!(number > 0) || number === Infinity) return String(number);
+  const scale = 10 ** (digits - 1 - Math.floor(Math.log10(number)));
   const up = Math.ceil(Number((number * scale).toPrecision(12))) / scale;
-  return String(Number(up.toPrecision(4)));
+  return String(Number(up.toPrecision(digits)));
 }
+
+/** A bound for reading: three digits, rounded up, grouped. */
+export const atMost = (number) => spelled(raised(number, 3));
 
 /** A number that may be written as a fraction, as the policy's are. */
 export function fraction(text) {

@@ -1,6 +1,6 @@
 // How much to spend, what that means in words, and what a question would cost.
-import { debounced, element, find, get, note, path, sentence, spelled } from "./api.js";
-import { SYMBOL, currencyOf, figure, fraction, priced, raised, share, times } from "./money.js";
+import { bars, debounced, element, find, get, note, path, sentence, spelled } from "./api.js";
+import { SYMBOL, atMost, currencyOf, figure, fraction, priced, raised, share, times } from "./money.js";
 
 /** The slider between a thousandth of the budget and all of it, evenly in factors. */
 export class Spend {
@@ -113,19 +113,13 @@ export class Spend {
     }
     if (this.latest !== key) return;
     const found = this.told.get(key);
-    const factor = found.odds_factor === null ? "without limit" : `by a factor of at most ${up(found.odds_factor)}`;
+    const factor = found.odds_factor === null ? "without limit" : `by a factor of at most ${atMost(found.odds_factor)}`;
     find("#meaning").replaceChildren(
       element("p", {}, element("strong", {}, `Odds move ${factor}.`)),
       element("p", {}, found.sentence),
       element("details", {}, element("summary", {}, "More"), ...found.words.map((line) => element("p", {}, line))),
     );
   }
-}
-
-/** Three digits, rounded up: a bound stays one. */
-function up(number) {
-  const scale = 10 ** (2 - Math.floor(Math.log10(number)));
-  return spelled(Math.ceil(Math.round(number * scale * 1e6) / 1e6) / scale);
 }
 
 /**
@@ -184,17 +178,7 @@ function bar(quote, budget, currency, adding) {
   const limit = tightest.limit[currency];
   const spent = share(tightest.spent[currency], limit);
   const now = adding ? Math.min(share(quote.cost[currency], limit), 1 - spent) : 0;
-  const box = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  box.setAttribute("preserveAspectRatio", "none");
-  for (const [kind, x, width] of [["spent", 0, spent], ["now", spent, now]]) {
-    const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    rect.setAttribute("class", kind);
-    rect.setAttribute("x", `${x * 100}%`);
-    rect.setAttribute("width", `${width * 100}%`);
-    rect.setAttribute("height", "100%");
-    box.append(rect);
-  }
   const words = `${figure(tightest.spent[currency])} of ${figure(limit)} spent`;
-  return [element("div", { class: `meter parts${quote.enough || !adding ? "" : " over"}`, "aria-hidden": "true", title: words }, box)];
+  return [element("div", { class: `meter parts${quote.enough || !adding ? "" : " over"}`, "aria-hidden": "true", title: words }, bars(["spent", 0, spent], ["now", spent, now]))];
 }
 

@@ -7,13 +7,13 @@ const short = (text) => (String(text).includes("/") ? String(fraction(text)) : S
 
 function facts(column, table) {
   const found = [column.type ?? "unknown type"];
-  if (column.name === table.unit) found.push("says whose a row is");
+  if (column.name === table.unit_column) found.push("says whose a row is");
   if (column.bounds) found.push(`${short(column.bounds[0])} to ${short(column.bounds[1])}`);
   if (column.step) found.push(`steps of ${short(column.step)}`);
   if (column.nullable === false) found.push("never NULL");
-  if (column.keys) {
-    const shown = column.keys.slice(0, 6).map((key) => (key === null ? "NULL" : String(key)));
-    found.push(`keys: ${shown.join(", ")}${column.keys.length > 6 ? ` and ${column.keys.length - 6} more` : ""}`);
+  if (column.group_keys) {
+    const shown = column.group_keys.slice(0, 6).map((key) => (key === null ? "NULL" : String(key)));
+    found.push(`keys: ${shown.join(", ")}${column.group_keys.length > 6 ? ` and ${column.group_keys.length - 6} more` : ""}`);
   }
   return found.join(" · ");
 }
@@ -54,19 +54,19 @@ const nameButton = (name, insert) =>
 
 /** Questions for somebody new: `[{ words, sql }]`, made from what is declared alone. */
 export function examples(schema) {
-  const table = schema.tables.find((each) => !each.public && each.unit) ?? schema.tables.find((each) => !each.public);
+  const table = schema.tables.find((each) => !each.public && each.unit_column) ?? schema.tables.find((each) => !each.public);
   if (!table) return [];
   const from = quoted(table.name);
   const found = [{ words: "How many rows?", sql: `SELECT COUNT(*) AS n\nFROM ${from}` }];
-  if (table.unit) {
-    const whose = quoted(table.unit);
+  if (table.unit_column) {
+    const whose = quoted(table.unit_column);
     found.push({
       words: `How many ${schema.privacy.unit}s?`,
       sql: `SELECT COUNT(DISTINCT ${whose}) AS n\nFROM ${from}`,
     });
   }
-  const key = table.columns.find((column) => column.keys);
-  const number = table.columns.find((column) => column.bounds && column.name !== table.unit);
+  const key = table.columns.find((column) => column.group_keys);
+  const number = table.columns.find((column) => column.bounds && column.name !== table.unit_column);
   if (key) {
     const by = quoted(key.name);
     found.push({

@@ -1,7 +1,7 @@
 // A survey is made: everything that is typed goes into one draft, and the service says what is wrong with it, where.
 
 import { debounced, element, find, note, post, sentence, trouble } from "./api.js";
-import { Field, select, text } from "./curator_form.js";
+import { Field, byPlace, select, text } from "./curator_form.js";
 import { fresh, questionFields, sentQuestion, slug } from "./surveys_question.js";
 
 const draft = { title: "", name: "", named: false, words: "", epsilon: "2", opens: "", closes: "", minimum: "100", public_results: false, invitations: "", questions: [fresh()] };
@@ -35,11 +35,7 @@ const check = debounced(async () => {
 }, 200);
 
 function tell() {
-  const told = new Map();
-  for (const { place, text: words } of last.problems) {
-    const key = JSON.stringify(place);
-    told.set(key, [...(told.get(key) ?? []), words]);
-  }
+  const told = byPlace(last.problems);
   const open = (field) => everything || field.seen.has(field.shown);
   for (const field of every()) field.say(open(field) ? (told.get(field.place) ?? []).map(sentence) : [], []);
   const whole = [...(told.get("[]") ?? []), ...(everything ? (told.get('["questions"]') ?? []) : [])];

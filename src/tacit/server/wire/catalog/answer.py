@@ -8,6 +8,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import cache, partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -16,25 +17,20 @@ from sqlglot import exp
 
 from tacit.policy import Policy
 from tacit.server.auth.people import Identity
-from tacit.server.wire.catalog.tables import CLASSES, FIRST, NAMESPACES, TYPES, comments, fill, listed
-from tacit.server.wire.catalog.translate import to_sqlite
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
+from tacit.server.wire.catalog.tables import CLASSES, FIRST, NAMESPACES, SCHEMAS, TABLES, TYPES, comments, fill, listed
+from tacit.server.wire.catalog.translate import read_catalog, rows_of, to_sqlite
 from tacit.server.wire.setting import Settings
 from tacit.server.wire.value import WireField
 from tacit.server.wire.value import listed as array_items
 
-__all__ = ["look_up"]
+__all__ = ["catalog_tree", "look_up"]
 
 STEPS = 1000  # of SQLite's machine between two looks at the clock
 MOST_STEPS = 5_000  # looks: a second or so
 MOST_ROWS = 20_000
 LENGTH = 1_000_000
-READING = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_FUNCTION,
-    sqlite3.SQLITE_RECURSIVE,
-}
+READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 # SQLite's own functions that mean what they mean in PostgreSQL; with ours, the only ones
 NATIVE = (
     "abs avg char coalesce concat concat_ws count current_date current_time current_timestamp dense_rank "
@@ -54,6 +50,25 @@ GRANTED += "has_any_column_privilege has_function_privilege has_sequence_privile
 READS = {"select", "usage", "connect", "execute", "member"}  # nothing is written here, whoever it is
 
 
+def catalog_tree(sql: str) -> exp.Expr | None:
+    """The tree of a question to the catalogue; None for any other. A `Fault` if it asks what the catalogue has not."""
+    tree = read_catalog(sql)
+    if tree is None:
+        return None
+    own, every = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}, list(tree.find_all(exp.Table))
+    named = [(table.db.lower(), table.name.lower()) for table in every if isinstance(table.this, exp.Identifier)]
+    if not all(schema in SCHEMAS or (not schema and (name in own or name.startswith("pg_"))) for schema, name in named):
+        return None
+    for node in (*tree.find_all(exp.Unnest), *every):
+        if not isinstance(node.this, exp.Identifier):
+            rows_of(node)  # a function, or a fault
+    for schema, name in named:
+        if (schema or "pg_catalog", name) not in TABLES and (schema or name not in own):
+            missing = f'there is no table "{name[:100]}" in the catalogue'
+            raise Fault("42P01", missing, "it has the tables of the policy")
+    return tree
+
+
 def look_up(
     tree: exp.Expr, fields: Sequence[WireField], policy: Policy, who: Identity, settings: Settings
 ) -> list[tuple[Any, ...]]:
@@ -65,13 +80,13 @@ def look_up(
             fill(base, policy, who, settings.all())
         ours = _functions(policy, who, settings)
         for name, arity, function in ours:
-            base.create_function(name, arity, _told(function, faults))
-        base.create_aggregate("tacit_array", 1, cast(Any, _Gathered))  # sqlite3 takes texts too
+            base.create_function(name, arity, partial(_kept, faults, function))
+        base.create_aggregate("tacit_array", 1, cast(Any, _ArrayAggregate))  # sqlite3 takes texts too
         _seal(base, {*NATIVE.split(), *(name for name, *_ in ours), "tacit_array"})
         try:
             found = base.execute(sql).fetchmany(MOST_ROWS + 1)
         except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
-            raise (faults[0] if faults else _fault(str(error))) from None
+            raise (faults[0] if faults else _fault(error)) from None
     if len(found) > MOST_ROWS:
         raise Fault("54000", f"this catalogue query has more than {MOST_ROWS:,} rows")
     if any(len(row) != len(fields) for row in found[:1]):
@@ -79,41 +94,34 @@ def look_up(
     return [tuple(_fitting(value, field) for value, field in zip(row, fields, strict=True)) for row in found]
 
 
-def _told(function: Callable[..., Any], faults: list[Fault]) -> Callable[..., Any]:
-    """SQLite tells only that a function failed; why is put aside."""
-
-    def called(*given: Any) -> Any:
-        try:
-            return function(*given)
-        except Fault as fault:
-            faults.append(fault)
-            raise
-
-    return called
+def _kept(faults: list[Fault], function: Callable[..., Any], *given: Any) -> Any:
+    """What a function gives. SQLite tells only that one failed; why is put aside."""
+    try:
+        return function(*given)
+    except Fault as fault:
+        faults.append(fault)
+        raise
 
 
-MISSING = {  # how SQLite says that there is no such thing, and how we do
+# SQLite has one code for all of these, and says only in words what is not there
+MISSING = {
     r"no such table: (?:\w+\.)?(.*)": ("42P01", 'there is no table "{}" in the catalogue'),
     r"no such column: (.*)": ("42703", 'there is no column "{}" in the catalogue'),
-    r"no such function: (.*)": ("42883", 'there is no function "{}" in the catalogue'),
-    r"not authorized to use function: (.*)": ("42883", 'there is no function "{}" in the catalogue'),
-    r"wrong number of arguments to function (\w+)\(\)": (
-        "42883",
-        'the function "{}" has other arguments',
-    ),
+    r"(?:no such|not authorized to use) function: (.*)": ("42883", 'there is no function "{}" in the catalogue'),
+    r"wrong number of arguments to function (\w+)\(\)": ("42883", 'the function "{}" has other arguments'),
     r"ambiguous column name: (.*)": ("42702", 'say which table the column "{}" is of: more than one has it'),
 }
 HINT = "the catalogue shows what the policy declares, and knows what psql and SQLAlchemy ask of it"
 
 
-def _fault(told: str) -> Fault:
+def _fault(error: Exception) -> Fault:
     """What SQLite says of a question, as PostgreSQL's clients understand it."""
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+        return Fault("54000", "name fewer tables: this catalogue query takes too long")
     for pattern, (state, words) in MISSING.items():
-        found = re.fullmatch(pattern, told)
+        found = re.fullmatch(pattern, str(error))
         if found is not None:
             return Fault(state, words.format(found[1].lower()[:100]), HINT)
-    if told == "interrupted":
-        return Fault("54000", "name fewer tables: this catalogue query takes too long")
     return Fault("0A000", "this catalogue query is not understood", HINT)
 
 
@@ -137,6 +145,9 @@ def _seal(base: sqlite3.Connection, functions: set[str]) -> None:
     base.set_authorizer(allow)
 
 
+FITTING: dict[str, Callable[[Any], Any]] = {"bool": lambda value: bool(int(value)), "float8": float}
+
+
 def _fitting(value: Any, field: WireField) -> Any:
     """A value of SQLite's as the column's type holds it."""
     if value is None or field.kind.name == "text":
@@ -144,18 +155,12 @@ def _fitting(value: Any, field: WireField) -> Any:
     if field.kind.element is not None:
         return _items(value)
     try:
-        return (
-            bool(int(value))
-            if field.kind.name == "bool"
-            else float(value)
-            if "float" in field.kind.name
-            else int(value)
-        )
+        return FITTING.get(field.kind.name, int)(value)
     except (TypeError, ValueError):
         raise Fault("0A000", f'column "{field.name}" of this catalogue query is of another type') from None
 
 
-class _Gathered:
+class _ArrayAggregate:
     """array_agg: a text that holds the values one after another."""
 
     def __init__(self) -> None:
@@ -209,9 +214,7 @@ def _item(value: Any, place: Any) -> str | None:
 
 
 def _split(value: Any, sign: Any) -> str | None:
-    if value is None or not sign:
-        return None if value is None else str(value)
-    return APART.join(str(value).split(str(sign)))
+    return None if value is None else APART.join(str(value).split(str(sign)) if sign else [str(value)])
 
 
 def _of_nothing(*given: Any) -> None:
@@ -272,16 +275,9 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
         number = oid(kind, value)
         return None if number is None else names.get(kind, {}).get(number, str(number))
 
-    def typed(number: Any, _: Any = None) -> str:
-        found = TYPES.get(number)
-        return "-" if found is None else found[1]
-
-    told: dict[tuple[int, int], str] = {}
-
-    def commented(table: Any, column: Any = 0) -> str | None:
-        if not told:
-            told.update(comments(policy, who))
-        return told.get((table, column))
+    @cache
+    def told() -> dict[tuple[int, int], str]:
+        return comments(policy, who)
 
     def setting(key: Any, missing_ok: Any = None) -> str | None:
         try:
@@ -300,7 +296,7 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
         ("tacit_list", -1, lambda *values: APART.join("" if one is None else str(one) for one in values)),
         ("tacit_join", -1, lambda value, sign, *_: None if value is None else str(sign).join(_items(value))),
         ("tacit_member", 2, lambda one, many: int(str(one) in _items(many))),
-        ("format_type", -1, typed),
+        ("format_type", -1, lambda number, _=None: TYPES[number][1] if number in TYPES else "-"),
         ("tacit_item", 2, _item),
         ("tacit_split", -1, _split),
         ("array_length", -1, _length),
@@ -315,8 +311,8 @@ def _functions(policy: Policy, who: Identity, settings: Settings) -> list[tuple[
         ("current_schemas", 1, lambda _: "public"),
         ("current_setting", -1, setting),
         ("set_config", 3, lambda _, value, __: value),
-        ("col_description", 2, commented),
-        ("obj_description", -1, lambda table, *_: commented(table)),
+        ("col_description", 2, lambda table, column: told().get((table, column))),
+        ("obj_description", -1, lambda table, *_: told().get((table, 0))),
         ("quote_ident", 1, lambda text: None if text is None else '"' + str(text).replace('"', '""') + '"'),
         ("pg_backend_pid", 0, lambda: 0),
         ("pg_is_in_recovery", 0, lambda: 0),

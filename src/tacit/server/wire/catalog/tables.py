@@ -1,21 +1,25 @@
-"""The catalogue's rows: what a policy declares, as PostgreSQL would list it. Nothing is read from the data.
+"""The catalogue's tables: their columns, their rows, and the types of what a question takes from them.
 
-The policy is the one that `Datasets` gives this person, which names what they may know of and nothing else.
+The rows are what a policy declares, as PostgreSQL would list it; nothing is read from the data. The policy is the one
+that `Datasets` gives this person, which names what they may know of and nothing else.
 """
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sqlglot import exp
+
 from tacit.policy import Policy
 from tacit.policy.column import Column
 from tacit.policy.declaration import shown
 from tacit.policy.kind import ColumnType
 from tacit.server.auth.people import Identity
+from tacit.server.wire.value import KINDS, WireField, kind_of
 
-__all__ = ["CLASSES", "FIRST", "NAMESPACES", "TABLES", "TYPES", "comments", "fill", "listed"]
+__all__ = ["CLASSES", "FIRST", "NAMESPACES", "SCHEMAS", "TABLES", "TYPES", "comments", "fields_of", "fill", "listed"]
 
-KINDS = {"o": "oid", "b": "bool", "i": "int4", "l": "int8", "f": "float8", "": "text"}
+LETTERS = {"o": "oid", "b": "bool", "i": "int4", "l": "int8", "f": "float8", "": "text"}
 
 SPELLED = """
 information_schema.check_constraints: constraint_catalog constraint_schema constraint_name check_clause
@@ -132,15 +136,15 @@ def _read(spelled: str) -> Mapping[tuple[str, str], Mapping[str, str]]:
         name, columns = entry.split(": ", 1)
         schema, table = name.split(".")
         pairs = (column.partition(":") for column in columns.split())
-        found[schema, table] = {column: KINDS[kind] for column, _, kind in pairs}
+        found[schema, table] = {column: LETTERS[kind] for column, _, kind in pairs}
     return found
 
 
 TABLES = _read(SPELLED)
 """By schema and name: the type of each column."""
+SCHEMAS = sorted({schema for schema, _ in TABLES})
 
-
-OWNER, DATABASE, HEAP = 10, 5, 2
+OWNER, DATABASE, HEAP, NUMERIC = 10, 5, 2, 1700
 NAMESPACES = {"pg_catalog": 11, "public": 2200, "information_schema": 13000}
 CLASSES = {name: 9000 + number for number, (_, name) in enumerate(TABLES)}  # those with a number of PostgreSQL's follow
 CLASSES |= {"pg_class": 1259, "pg_type": 1247, "pg_attribute": 1249, "pg_namespace": 2615, "pg_constraint": 2606}
@@ -164,16 +168,6 @@ TYPES = {  # number: (name, as people read it, bytes, category, array of it, ele
     1016: ("_int8", "bigint[]", -1, "A", 0, 20),
     1022: ("_float8", "double precision[]", -1, "A", 0, 701),
 }
-OF_COLUMNS = {
-    ColumnType.INTEGER: 20,
-    ColumnType.DECIMAL: 1700,
-    ColumnType.FLOAT: 701,
-    ColumnType.BOOLEAN: 16,
-    ColumnType.TEXT: 25,
-    ColumnType.DATE: 1082,
-    ColumnType.TIMESTAMP: 1114,
-}
-UNTYPED = 25  # a column without a declared type cannot be asked about yet, but it is there
 
 
 def listed(policy: Policy) -> dict[str, dict[str, Column]]:
@@ -192,11 +186,14 @@ def comments(policy: Policy, who: Identity) -> dict[tuple[int, int], str]:
 
 def fill(base: sqlite3.Connection, policy: Policy, who: Identity, settings: Sequence[tuple[str, str]]) -> None:
     """Create the catalogue's tables in an empty database and write their rows."""
-    for schema in sorted({schema for schema, _ in TABLES}):
+    for schema in SCHEMAS:
         base.execute(f"ATTACH ':memory:' AS {schema}")
     for (schema, name), columns in TABLES.items():
         # declared, so that SQLite compares '16384' with a number as PostgreSQL does
-        names = ", ".join(f'"{column}" {AFFINITY.get(kind, "INTEGER")}' for column, kind in columns.items())
+        kinds = {column: AFFINITY.get(kind, "INTEGER") for column, kind in columns.items()}
+        if schema == "pg_catalog":  # whose numbers and truths are 0 where nothing else is said
+            kinds = {column: f"{kind} DEFAULT 0" if kind != "TEXT" else kind for column, kind in kinds.items()}
+        names = ", ".join(f'"{column}" {kind}' for column, kind in kinds.items())
         base.execute(f"CREATE TABLE {schema}.{name} ({names})")
     for table, row in _rows(policy, who, settings):
         names = ", ".join(f'"{column}"' for column in row)
@@ -213,73 +210,167 @@ def _rows(policy: Policy, who: Identity, settings: Sequence[tuple[str, str]]) ->
         schema = {"catalog_name": dataset, "schema_name": name, "schema_owner": "tacit"}
         yield "information_schema.schemata", schema
     yield "pg_catalog.pg_am", {"oid": HEAP, "amname": "heap", "amtype": "t"}
-    yield "pg_catalog.pg_database", _database(dataset)
+    row = {"oid": DATABASE, "datname": dataset, "datdba": OWNER, "encoding": 6, "datlocprovider": "c"}
+    more = {"datallowconn": 1, "datconnlimit": -1, "datcollate": "C", "datctype": "C"}
+    yield "pg_catalog.pg_database", {**row, **more}
     for oid, name in ((OWNER, "tacit"), (OWNER + 1, who.name)):
-        plain = dict.fromkeys(("rolsuper", "rolcreaterole", "rolcreatedb", "rolreplication", "rolbypassrls"), 0)
         role = {"oid": oid, "rolname": name, "rolinherit": 1, "rolcanlogin": int(oid != OWNER), "rolconnlimit": -1}
-        yield "pg_catalog.pg_roles", {**role, **plain}
-        yield "pg_catalog.pg_user", {"usename": name, "usesysid": oid, "usesuper": 0, "usecreatedb": 0}
+        yield "pg_catalog.pg_roles", role
+        yield "pg_catalog.pg_user", {"usename": name, "usesysid": oid}
     for name, value in settings:
         yield "pg_catalog.pg_settings", {"name": name, "setting": value, "vartype": "string", "context": "user"}
     for oid, (name, _, size, category, array, element) in TYPES.items():
-        yield "pg_catalog.pg_type", _type(oid, name, size, category, array, element)
+        row = {"oid": oid, "typname": name, "typnamespace": NAMESPACES["pg_catalog"], "typowner": OWNER}
+        row |= {"typlen": size, "typbyval": int(0 < size <= 8), "typcategory": category, "typelem": element}
+        more = {"typarray": array, "typtype": "b", "typisdefined": 1, "typdelim": ",", "typtypmod": -1}
+        yield "pg_catalog.pg_type", {**row, **more}
     for number, (name, columns) in enumerate(listed(policy).items()):
         yield from _table(policy, FIRST + number, name, columns)
 
 
-def _database(dataset: str) -> dict[str, Any]:
-    row = {"oid": DATABASE, "datname": dataset, "datdba": OWNER, "encoding": 6, "datlocprovider": "c"}
-    more = {"datistemplate": 0, "datallowconn": 1, "datconnlimit": -1, "dattablespace": 0}
-    return {**row, **more, "datcollate": "C", "datctype": "C"}
-
-
-def _type(oid: int, name: str, size: int, category: str, array: int, element: int) -> dict[str, Any]:
-    row = {"oid": oid, "typname": name, "typnamespace": NAMESPACES["pg_catalog"], "typowner": OWNER, "typlen": size}
-    more = {"typtype": "b", "typcategory": category, "typisdefined": 1, "typdelim": ",", "typrelid": 0}
-    last = {"typbasetype": 0, "typtypmod": -1, "typndims": 0, "typcollation": 0, "typnotnull": 0, "typispreferred": 0}
-    return {**row, **more, **last, "typelem": element, "typarray": array, "typbyval": int(0 < size <= 8)}
-
-
 def _table(policy: Policy, oid: int, name: str, columns: dict[str, Column]) -> Iterator[Row]:
-    dataset, declared = policy.dataset.name, policy.tables[name]
-    public = NAMESPACES["public"]
-    flags = "relhasindex relisshared relhasrules relhastriggers relhassubclass relrowsecurity relforcerowsecurity"
-    row: dict[str, Any] = {"oid": oid, "relname": name, "relnamespace": public, "relowner": OWNER, "relam": HEAP}
-    row |= dict.fromkeys((*flags.split(), "relispartition", "relchecks", "reltoastrelid", "reltablespace"), 0)
-    row |= {"relkind": "r", "relpersistence": "p", "relreplident": "d", "relnatts": len(columns), "reloftype": 0}
+    row = {"oid": oid, "relname": name, "relnamespace": NAMESPACES["public"], "relowner": OWNER, "relam": HEAP}
+    kind = {"relkind": "r", "relpersistence": "p", "relreplident": "d", "relnatts": len(columns), "relispopulated": 1}
     # how many rows there are is not for the catalogue to say: -1 is PostgreSQL's own "not known"
-    row |= {"reltype": 0, "relpages": 0, "reltuples": -1, "relispopulated": 1, "relfilenode": 0}
-    yield "pg_catalog.pg_class", row
-    table = {"schemaname": "public", "tablename": name, "tableowner": "tacit"}
-    yield "pg_catalog.pg_tables", {**table, "hasindexes": 0, "hasrules": 0, "hastriggers": 0, "rowsecurity": 0}
-    place = {"table_catalog": dataset, "table_schema": "public", "table_name": name}
+    yield "pg_catalog.pg_class", {**row, **kind, "reltuples": -1}
+    yield "pg_catalog.pg_tables", {"schemaname": "public", "tablename": name, "tableowner": "tacit"}
+    place = {"table_catalog": policy.dataset.name, "table_schema": "public", "table_name": name}
     base = {"table_type": "BASE TABLE", "is_insertable_into": "NO", "is_typed": "NO"}
     yield "information_schema.tables", {**place, **base}
     rights = {"grantor": "tacit", "grantee": "PUBLIC", "privilege_type": "SELECT", "is_grantable": "NO"}
     yield "information_schema.table_privileges", {**place, **rights}
-    comment = "public" if declared.public else f"protected: each {policy.privacy.unit}"
+    comment = "public" if policy.tables[name].public else f"protected: each {policy.privacy.unit}"
     yield "pg_catalog.pg_description", _comment(oid, 0, comment)
     for number, (key, column) in enumerate(columns.items(), 1):
         yield from _column(place, oid, number, key, column)
 
 
 def _column(place: dict[str, Any], table: int, number: int, name: str, column: Column) -> Iterator[Row]:
-    oid = UNTYPED if column.type is None else OF_COLUMNS[column.type]
+    # one without a declared type cannot be asked about yet, but it is there
+    oid = NUMERIC if column.type is ColumnType.DECIMAL else kind_of(column.type or "text").oid
     short, words, size, *_ = TYPES[oid]
     row = {"attrelid": table, "attname": name, "atttypid": oid, "attlen": size, "attnum": number, "atttypmod": -1}
     more = {"attnotnull": int(not column.nullable), "attidentity": "", "attgenerated": "", "attstorage": "p"}
-    zero = ("attndims", "atthasdef", "atthasmissing", "attisdropped", "attinhcount", "attcollation")
-    full = {**row, **more, **dict.fromkeys(zero, 0), "attislocal": 1, "attstattarget": -1, "attcompression": ""}
-    yield "pg_catalog.pg_attribute", full
+    last = {"attislocal": 1, "attstattarget": -1, "attcompression": ""}
+    yield "pg_catalog.pg_attribute", {**row, **more, **last}
     nullable = "YES" if column.nullable else "NO"
     kind = {"data_type": words, "udt_catalog": place["table_catalog"], "udt_schema": "pg_catalog", "udt_name": short}
     view = {"column_name": name, "ordinal_position": number, "is_nullable": nullable, "is_updatable": "NO"}
     rest = {"is_identity": "NO", "is_generated": "NEVER", "dtd_identifier": str(number), "is_self_referencing": "NO"}
     yield "information_schema.columns", {**place, **view, **kind, **rest}
-    facts = [f"{word} = {shown(value)}" for word in ("bounds", "keys") if (value := getattr(column, word)) is not None]
+    facts = [
+        f"{word} = {shown(value)}" for word in ("bounds", "group_keys") if (value := getattr(column, word)) is not None
+    ]
     if facts:
         yield "pg_catalog.pg_description", _comment(table, number, "; ".join(facts))
 
 
 def _comment(oid: int, number: int, text: str) -> dict[str, Any]:
     return {"objoid": oid, "classoid": CLASSES["pg_class"], "objsubid": number, "description": text}
+
+
+# --- what types the columns of a question have, told from its text alone: describing must not run anything
+
+COLUMNS = {column: kind for columns in TABLES.values() for column, kind in columns.items()}
+COLUMNS |= {"description": "text", "name": "text", "oid": "oid"}
+
+MATCHES = (exp.RegexpLike, exp.RegexpILike, exp.Operator)
+TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.LogicalAnd, exp.LogicalOr, *MATCHES)
+BOOLEAN = ("is_visible", "_privilege", "_is_publishable", "pg_is_in_recovery", "bool_and", "bool_or", "_is_other_temp")
+INTEGER = {"pg_backend_pid": "int4", "array_upper": "int4", "array_length": "int4", "pg_table_size": "int8"}
+INTEGER |= {"pg_total_relation_size": "int8", "pg_relation_size": "int8", "char_length": "int4", "length": "int4"}
+SAME = (exp.Paren, exp.Coalesce, exp.Min, exp.Max, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Mod)
+CASTS = {"int": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool", "oid": "oid"}
+CASTS |= dict.fromkeys(("double", "float", "decimal"), "float8")
+
+
+def fields_of(tree: exp.Expr) -> list[WireField]:
+    """Names and types of the result."""
+    aliases = {alias.alias: alias.this for alias in tree.find_all(exp.Alias)}
+    return [WireField(_name(item), KINDS[_kind(item, aliases, 0)]) for item in _items(tree)]
+
+
+def _items(tree: exp.Expr) -> list[exp.Expr]:
+    """The SELECT list; with `*` written out, where it is the tables' own."""
+    found: list[exp.Expr] = []
+    select = tree
+    while isinstance(select, exp.SetOperation | exp.Subquery):
+        select = select.this
+    for item in select.selects if isinstance(select, exp.Query) else []:
+        if item.is_star:
+            found += [exp.column(name) for name in _starred(select, item)]
+        else:
+            found.append(item)
+    return found
+
+
+def _starred(select: exp.Expr, item: exp.Expr) -> list[str]:
+    wanted = item.table if isinstance(item, exp.Column) else ""
+    sources = [select.args.get("from_"), *(select.args.get("joins") or [])]
+    names: list[str] = []
+    own = {cte.alias.lower(): cte.this for cte in select.root().find_all(exp.CTE)}
+    for source in (one.this for one in sources if one is not None):
+        if wanted and source.alias_or_name != wanted:
+            continue
+        ours = None if source.args.get("db") else own.get(source.name.lower())
+        if isinstance(source, exp.Subquery) or ours is not None:
+            names += [_name(inner) for inner in _items(source.this if ours is None else ours)]
+        else:
+            schema = source.db.lower() or "pg_catalog"
+            names += TABLES.get((schema, source.name.lower()), {})
+    return names
+
+
+def _name(item: exp.Expr) -> str:
+    if item.alias:
+        return str(item.alias)
+    if isinstance(item, exp.Column):
+        return item.name
+    inner = item
+    while isinstance(inner, exp.Cast | exp.Paren | exp.Dot):
+        inner = inner.expression if isinstance(inner, exp.Dot) else inner.this
+    if isinstance(inner, exp.Column):
+        return inner.name
+    if isinstance(inner, exp.Anonymous):
+        return str(inner.this).lower()
+    if isinstance(inner, exp.Case):
+        return "case"
+    return inner.sql_name().lower() if isinstance(inner, exp.Func) else "?column?"
+
+
+def _kind(node: exp.Expr | None, aliases: dict[str, exp.Expr], depth: int) -> str:
+    if node is None or depth > 20:
+        return "text"
+
+    def of(inner: exp.Expr | None) -> str:
+        return _kind(inner, aliases, depth + 1)
+
+    if isinstance(node, (exp.Alias, *SAME)):
+        return of(node.this)
+    if isinstance(node, exp.Dot):
+        return of(node.expression)
+    if isinstance(node, exp.Cast):
+        return CASTS.get(str(getattr(node.to.this, "value", node.to.this)).lower(), "text")
+    if isinstance(node, exp.Column):
+        behind = aliases.get(node.name)
+        if node.name in COLUMNS or behind is None or behind is node:
+            return COLUMNS.get(node.name.lower(), "text")
+        return of(behind)
+    if isinstance(node, exp.Case):
+        branches = [one.args["true"] for one in node.args["ifs"]] + [node.args.get("default")]
+        return of(next((one for one in branches if one is not None and not isinstance(one, exp.Null)), None))
+    if isinstance(node, exp.Subquery | exp.Query):
+        items = _items(node)
+        return of(items[0]) if items else "text"
+    if isinstance(node, exp.Literal):
+        return "text" if node.is_string else "int4" if node.is_int else "float8"
+    if isinstance(node, exp.Count):
+        return "int8"
+    if isinstance(node, TRUTHS):
+        return "bool"
+    if isinstance(node, exp.Array | exp.ArrayAgg):
+        return "text[]"
+    if isinstance(node, exp.Anonymous):
+        name = str(node.this).lower()
+        return "bool" if name.endswith(BOOLEAN) else INTEGER.get(name, "text")
+    return "text"

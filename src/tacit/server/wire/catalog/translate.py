@@ -8,30 +8,17 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from tacit.server.wire.catalog.types import is_absent, one_value, part_of, rows_of
-from tacit.server.wire.fault import Fault
+from tacit.server.problem import Fault
 from tacit.server.wire.lex import pieces
 from tacit.sql.parse import MOST_CHARACTERS, MOST_TOKENS
 
-__all__ = ["read_catalog", "to_sqlite"]
+__all__ = ["read_catalog", "rows_of", "to_sqlite"]
 
 MOST_OPEN = 40  # brackets within brackets; the longest of psql's own has a dozen
 INTEGERS = ("INT", "BIGINT", "SMALLINT", "TINYINT", "OID")
 TEXTS = ("TEXT", "VARCHAR", "CHAR", "NAME", "BPCHAR")
-WORDS = {
-    "select",
-    "insert",
-    "update",
-    "delete",
-    "table",
-    "index",
-    "values",
-    "group",
-    "order",
-    "all",
-    "default",
-    "check",
-}
+WORDS = frozenset({"select", "insert", "update", "delete", "table", "index", "values", "group", "order", "all"})
+WORDS |= {"default", "check"}
 REGISTERED = ("regclass", "regtype", "regnamespace", "regproc", "regrole")
 AS_THEY_ARE = (  # types whose values are written here as PostgreSQL writes them
     "boolean bool float float4 float8 double real decimal numeric date timestamp timestamptz time interval json "
@@ -86,7 +73,9 @@ def to_sqlite(tree: exp.Expr, named: Mapping[str, str]) -> str:
         for kind, rewrite in REWRITES.items():
             if isinstance(node, kind):
                 return rewrite(node)
-        found = literals.get(exp.CurrentUser if _is_user(node) else type(node))
+        bare = isinstance(node, exp.Column) and not node.table and isinstance(node.this, exp.Identifier)
+        user = bare and node.name.lower() == "user" and not node.this.quoted  # the word USER
+        found = literals.get(exp.CurrentUser if user else type(node))
         return node if found is None else found.copy()
 
     try:
@@ -100,12 +89,6 @@ def to_sqlite(tree: exp.Expr, named: Mapping[str, str]) -> str:
     except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError, KeyError):
         raise Fault("0A000", "this catalogue query is not understood") from None
     return text
-
-
-def _is_user(node: exp.Expr) -> bool:
-    """Whether it is the word USER."""
-    bare = isinstance(node, exp.Column) and not node.table and isinstance(node.this, exp.Identifier)
-    return bare and node.name.lower() == "user" and not node.this.quoted
 
 
 CURRENT: dict[type[exp.Expr], str] = {
@@ -208,8 +191,7 @@ def _array(node: exp.Expr) -> exp.Expr:
 
 
 def _gathered(node: exp.Expr) -> exp.Expr:
-    inner = node.this
-    return _function("tacit_array", inner.this if isinstance(inner, exp.Order) else inner)
+    return _function("tacit_array", node.this.this if isinstance(node.this, exp.Order) else node.this)
 
 
 def _table(node: exp.Expr) -> exp.Expr:
@@ -239,6 +221,122 @@ def _anonymous(node: exp.Expr) -> exp.Expr:
         return node if isinstance(node.parent, exp.Table) else one_value(node)
     return node
 
+
+# --- functions with rows
+
+# lists in tables that never have a row here
+ABSENT = (
+    "indkey indcollation indclass indoption conkey confkey conpfeqop conppeqop conffeqop confdelsetcols conexclop "
+    "prattrs stxkeys stxkind polroles proargtypes proallargtypes proargmodes proargnames proconfig proacl "
+    "partattrs partclass partcollation evttags extconfig extcondition ftoptions srvoptions fdwoptions srvacl "
+    "fdwacl lanacl tgattr spcacl spcoptions"
+)
+# and in tables that do, where they are NULL
+UNFILLED = "relacl reloptions attacl attoptions attfdwoptions attmissingval datacl nspacl typacl rolconfig useconfig"
+NEVER, NOWHERE = frozenset(ABSENT.split()), frozenset(f"{ABSENT} {UNFILLED}".split())
+OF_LISTS = {"unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "aclexplode", "pg_options_to_table"}
+ONE_ROW = {"string_to_array", "tacit_split", "current_schemas", "current_setting"}  # the first becomes the second
+NO_ROWS = {"pg_get_keywords": ["word", "catcode", "barelabel", "catdesc", "baredesc"]}  # no words are listed here
+SPELLED: dict[type[exp.Expr], str] = {
+    exp.ExplodingGenerateSeries: "generate_series",
+    exp.GenerateSeries: "generate_series",
+    exp.Explode: "unnest",
+    exp.Unnest: "unnest",
+    exp.StringToArray: "string_to_array",
+}
+
+
+def rows_of(node: exp.Expr) -> exp.Expr:
+    """A function in FROM, as a subquery that gives its rows."""
+    function = node if isinstance(node, exp.Unnest) else node.this
+    if not isinstance(function, exp.Func):
+        raise Fault("0A000", "this list of functions in FROM is not understood here")
+    name = _called(function)
+    columns = _columns(node, name)
+    if name in NO_ROWS or (name in OF_LISTS and _of(function, NOWHERE)):
+        return _subquery(node, exp.select(*(_called_as(exp.null(), each) for each in columns)).where(exp.false()))
+    if function.find(exp.Column) is None:
+        if name == "generate_series":
+            return _subquery(node, _series(function, columns[0]))
+        if name in ONE_ROW:
+            return _subquery(node, exp.select(_called_as(function.copy(), columns[0])))
+    known = name in OF_LISTS or name in ONE_ROW
+    said = "is not understood with these arguments here" if known else "is not among the functions that give rows here"
+    raise Fault("0A000" if known else "42883", f'"{name[:100]}" {said}', "ask the tables that \\d lists")
+
+
+def one_value(node: exp.Expr) -> exp.Expr:
+    """A function with rows in the list of SELECT: of a list that no row has, it is nothing."""
+    if _of(node, NEVER):
+        return exp.null()
+    name = _called(node)
+    raise Fault("0A000", f'"{name[:100]}" is not understood in the list of SELECT here: write it in FROM')
+
+
+def part_of(node: exp.Expr) -> exp.Expr:
+    """(f(x)).part and (x).part: of what is made of a list that no row has, it is nothing."""
+    if is_absent(node.this):
+        return exp.null()
+    raise Fault("0A000", "a part of a composite value is not understood here: there are none in this catalogue")
+
+
+def is_absent(node: exp.Expr) -> bool:
+    """Whether it is a list that no row has, what is made of one, or another name for such."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Null) or _of(node, NEVER):
+        return True
+    if not isinstance(node, exp.Column):
+        return False
+    behind = (alias.this for alias in node.root().find_all(exp.Alias) if alias.alias.lower() == node.name.lower())
+    return any(isinstance(each, exp.Null) or _of(each, NEVER) for each in behind)
+
+
+def _called(function: exp.Expr) -> str:
+    if isinstance(function, exp.Anonymous):
+        return str(function.this).lower()
+    if type(function) in SPELLED:
+        return SPELLED[type(function)]
+    return function.sql_name().lower() if isinstance(function, exp.Func) else "this"
+
+
+def _of(function: exp.Expr, lists: frozenset[str]) -> bool:
+    """Whether one of these lists is what a function with rows is about."""
+    return any(column.name.lower() in lists for column in function.find_all(exp.Column))
+
+
+def _columns(node: exp.Expr, function: str) -> list[str]:
+    alias = node.args.get("alias")
+    given = [column.name for column in alias.columns] if alias is not None else []
+    more = ["ordinality"] if node.args.get("ordinality") or node.args.get("offset") else []
+    return given or [*(NO_ROWS.get(function) or [node.alias or function]), *more]
+
+
+def _subquery(node: exp.Expr, query: exp.Expr) -> exp.Expr:
+    name = node.alias or "rows"
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+
+
+def _called_as(value: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(value, name, quoted=True)
+
+
+def _series(function: exp.Expr, name: str) -> exp.Expr:
+    """The whole numbers from the first argument to the second, by ones."""
+    given = [function.args.get("start"), function.args.get("end"), function.args.get("step")]
+    first, last, step = given if not isinstance(function, exp.Anonymous) else [*function.expressions, None, None][:3]
+    if first is None or last is None or step is not None:
+        raise Fault("0A000", "generate_series takes two whole numbers here")
+    begin = exp.select(_called_as(first.copy(), "n")).where(exp.LTE(this=first.copy(), expression=last.copy()))
+    more = exp.select(_called_as(exp.Add(this=exp.column("n"), expression=exp.Literal.number(1)), "n")).from_(
+        "tacit_series"
+    )
+    more = more.where(exp.LT(this=exp.column("n"), expression=last.copy()))
+    found = exp.select(_called_as(exp.column("n"), name)).from_("tacit_series")
+    return found.with_("tacit_series", as_=exp.union(begin, more, distinct=False), recursive=True)
+
+
+# --- everything that is rewritten
 
 RENAMED = {
     "json_build_object": "json_object",
