@@ -1,6 +1,7 @@
 """Every operation in every engine on the values that break things: no error, true facts, and equal results."""
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -8,13 +9,14 @@ import duckdb
 import psycopg
 import pytest
 
-from support.expressions import COLUMNS, ROWS, agree, broken_fact, of_operation, values_sql
+from support.expressions import COLUMNS, NUMBERS, ROWS, agree, broken_fact, of_operation, values_sql
 from support.postgres import Server, postgres
 from support.spark import spark
 from tacit.engine.dialect import DUCKDB, POSTGRES, SPARK, Dialect
 from tacit.engine.expression import expression_sql
-from tacit.plan.expression import Call
-from tacit.plan.operation import OPERATIONS, Held, evaluate
+from tacit.plan.expression import Call, Column
+from tacit.plan.moments import number
+from tacit.plan.operation import OPERATIONS, Held, call, evaluate
 
 __all__ = ["postgres", "spark"]
 
@@ -73,6 +75,14 @@ def test_postgres(in_postgres: Run, names: list[str]) -> None:
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0])
 def test_spark(in_spark: Run, names: list[str]) -> None:
     check(in_spark, SPARK, some(names, 2))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "power"])
+def test_postgres_may_compute_with_constants_before_it_reads(in_postgres: Run, name: str) -> None:
+    """It does so even where the arm of a CASE is never reached, so that no guard of a row helps."""
+    column = Column(name="x", facts=COLUMNS["x"])
+    constants = [number(Fraction(value)) for value in NUMBERS]
+    check(in_postgres, POSTGRES, [call(name, *pair) for each in constants for pair in ((each, column), (column, each))])
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from tacit.plan.operation import OPERATIONS, Held, call, held
 from tacit.plan.operation.range import is_whole
 
 __all__ = [
-    "COLUMNS", "ROWS", "SHAPES", "agree", "broken_fact", "columns", "grown", "inexact", "of_operation", "values_sql",
+    "COLUMNS", "NUMBERS", "ROWS", "SHAPES", "agree", "broken_fact", "columns", "grown", "inexact", "of_operation",
+    "values_sql",
 ]  # fmt: skip
 
 LARGEST = 1.7976931348623157e308

@@ -207,7 +207,8 @@ def _sum(w: Writer, call: Call, arguments: list[str]) -> str:
     n, sign, more, less = w.number, *(("+", ">", "<") if call.operation == "add" else ("-", "<", ">"))
     a, b = (argument.facts for argument in call.arguments)
     plain = f" {sign} ".join(arguments)
-    if _largest(a) + _largest(b) <= LARGEST:
+    # less than 1 carries no double beyond the largest; and PostgreSQL would halve a constant even where it is not used
+    if _largest(a) + _largest(b) <= LARGEST or min(_largest(a), _largest(b)) < 1:
         return f"({plain})"
     if w.dialect.total:
         return _saturated(w, f"({plain})")
