@@ -10,8 +10,9 @@ from typing import Any
 from tacit.base import InputError
 from tacit.policy.declaration import Declaration, duration, instead, keys, number, part_of, quoted
 from tacit.policy.kind import ColumnType, decimals, understood
+from tacit.policy.link import TableLink
 
-__all__ = ["bare", "content", "quote", "starter", "written"]
+__all__ = ["bare", "content", "link_text", "quote", "starter", "written"]
 
 VERSION = 1
 
@@ -41,6 +42,8 @@ def _plain(value: Any) -> Any:
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, TableLink):
+        return {"column": value.column, "table": value.table, "key": value.key}
     if isinstance(value, Fraction):
         return {"number": f"{value.numerator}/{value.denominator}"}
     if isinstance(value, datetime | date):
@@ -86,7 +89,14 @@ def _value(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, tuple):
         return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, TableLink):
+        return link_text(value)
     return str(value)
+
+
+def link_text(link: TableLink) -> str:
+    """A link as TOML writes it."""
+    return f"{{ column = {quote(link.column)}, table = {quote(link.table)}, key = {quote(link.key)} }}"
 
 
 def bare(name: str) -> str:
