@@ -158,16 +158,17 @@ def _linked_join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable]
         raise InputError("rows that a join keeps without a match have no unit there: they cannot be the linked ones")
     if unit_kinds(owning_scan(below), tables, dialect) != unit_kinds(owning_scan(other), tables, dialect):
         raise InputError("units of two kinds are not compared: declare one type for both")
-    name = dialect.identifier
+    name, lost = dialect.identifier, _unit_names(below)
+    left_out = lost | _unit_names(other) if unowned else lost
     columns = [
         f"{side}.{name(column)}"
         for side, part in (("l", node.left), ("r", node.right))
         for column in (*part.schema, *copies(part, dialect))
-        if column not in (below.unit, other.unit)
+        if column not in left_out
     ]
     if not unowned:
-        assert below.unit is not None and other.unit is not None
-        columns += [f"{owner}.{name(other.unit)} AS {name(unit)}" for unit in (below.unit, other.unit)]
+        assert other.unit is not None
+        columns += [f"{owner}.{name(other.unit)} AS {name(unit)}" for unit in sorted(lost)]
         columns.append(f"{owner}.{name(UNIT)}")
     made = {
         linked: _unowned(below, dialect, tables),
@@ -176,6 +177,11 @@ def _linked_join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable]
     condition = " AND ".join(f"{expression_sql(a, dialect)} = {expression_sql(b, dialect)}" for a, b in node.on)
     kind = "LEFT" if node.kind == "left" else "INNER"
     return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({made['l']}) AS l {kind} JOIN ({made['r']}) AS r ON {condition}"
+
+
+def _unit_names(node: Node) -> set[str]:
+    """The columns that name units, of all tables below."""
+    return {at.unit for at in _walk(node) if isinstance(at, Scan) and at.private and at.unit is not None}
 
 
 def owning_scan(node: Node) -> Scan:
@@ -213,7 +219,7 @@ def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable], *, un
         f"{side}.{dialect.identifier(name)}"
         for side, below in (("l", node.left), ("r", node.right))
         for name in (*below.schema, *copies(below, dialect))
-        if not (unowned and name == node.unit)
+        if not (unowned and name in _unit_names(node))
     ]
     # A public row that no private one matches belongs to nobody and is left out.
     kind = "LEFT" if node.kind == "left" and (node.left.private or not node.right.private) else "INNER"
