@@ -144,13 +144,13 @@ def test_keys_that_a_count_decides_on(sql: str, said: Contribution, seed: int, p
 SHOPPED = [(catalog, sql) for catalog in (SHOP, PAIRED) for sql in shop_questions(catalog)]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", (1, 2, 3))
 def test_a_customer_who_reuses_everybodys_keys(seed: int) -> None:
     """Over links, at every depth: what others add does not depend on her, and what she adds is within the bound."""
     for catalog in (SHOP, PAIRED):
         shop = Shop(seed, catalog)
         try:
-            for number, sql in list(enumerate(shop_questions(catalog)))[seed::3]:
+            for number, sql in list(enumerate(shop_questions(catalog)))[seed % 3 :: 3]:
                 said = CONTRIBUTIONS[(number + seed) % 2]
                 assert check(sql, said, shop, number + seed, catalog) or BUDGETS[(number + seed) % 4].delta == 0, sql
         finally:

@@ -155,19 +155,24 @@ STORED = {Type.INTEGER: pa.int64(), Type.NUMBER: pa.float64(), Type.TEXT: pa.str
 FORMS = {"id": 1, "order_id": 2, "customer": 1}  # the columns that are compared, each stored in its own way
 
 
-def shop_tables(rows: Rows, catalog: Catalog, seed: int) -> dict[str, pa.Table]:
-    """As tables; whole numbers are stored as such, as texts of many spellings, or as decimals."""
+def shop_tables(rows: Rows, catalog: Catalog, seed: int, *, texts: bool = True) -> dict[str, pa.Table]:
+    """As tables; whole numbers are stored as such, as decimals, or with `texts` as texts of many spellings too."""
     found = {}
     for table, lines in {**rows, "goods": GOODS}.items():
         columns = catalog.tables[table].columns
         cells = list(zip(*lines, strict=True)) or [()] * len(columns)
         found[table] = pa.table(
             {
-                name: _stored(cell, facts.type, (seed * FORMS.get(name, 0) + len(table)) % 3 if name in FORMS else 0)
+                name: _stored(cell, facts.type, _form(name, table, seed, texts))
                 for (name, facts), cell in zip(columns.items(), cells, strict=True)
             }
         )
     return found
+
+
+def _form(name: str, table: str, seed: int, texts: bool) -> int:
+    form = (seed * FORMS[name] + len(table)) % 3 if name in FORMS else 0
+    return form if texts or form != 1 else 0
 
 
 def _stored(cells: Sequence[Any], kind: Type, form: int) -> pa.Array:
