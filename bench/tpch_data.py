@@ -105,7 +105,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "region": ("public = true\nrows = 5", {"r_regionkey": UNIQUE, "r_name": _listed(*REGIONS), "r_comment": WORDS}),
 }  # fmt: skip
 POLICY = HEAD + "".join(
-    f"\n[tables.{name}]\n{head}\n" + "".join(f"\n[tables.{name}.columns.{column}]\n{said}\n" for column, said in columns.items())
+    f"\n[tables.{name}]\n{head}\n"
+    + "".join(f"\n[tables.{name}.columns.{column}]\n{said}\n" for column, said in columns.items())
     for name, (head, columns) in TABLES.items()
 )
 
@@ -140,13 +141,16 @@ PRIVATE: dict[int, str] = {
         AS promo_revenue FROM lineitem, part WHERE l_partkey = p_partkey AND l_shipdate >= DATE '1995-09-01'
         AND l_shipdate < DATE '1995-09-01' + INTERVAL '1' MONTH""",
     19: f"""SELECT SUM({REVENUE}) AS revenue FROM lineitem, part
-        WHERE (p_partkey = l_partkey AND p_brand = 'Brand#12' AND p_container IN ('SM CASE', 'SM BOX', 'SM PACK', 'SM PKG')
+        WHERE (p_partkey = l_partkey AND p_brand = 'Brand#12'
+            AND p_container IN ('SM CASE', 'SM BOX', 'SM PACK', 'SM PKG')
             AND l_quantity >= 1 AND l_quantity <= 1 + 10 AND p_size BETWEEN 1 AND 5
             AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')
-        OR (p_partkey = l_partkey AND p_brand = 'Brand#23' AND p_container IN ('MED BAG', 'MED BOX', 'MED PKG', 'MED PACK')
+        OR (p_partkey = l_partkey AND p_brand = 'Brand#23'
+            AND p_container IN ('MED BAG', 'MED BOX', 'MED PKG', 'MED PACK')
             AND l_quantity >= 10 AND l_quantity <= 10 + 10 AND p_size BETWEEN 1 AND 10
             AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')
-        OR (p_partkey = l_partkey AND p_brand = 'Brand#34' AND p_container IN ('LG CASE', 'LG BOX', 'LG PACK', 'LG PKG')
+        OR (p_partkey = l_partkey AND p_brand = 'Brand#34'
+            AND p_container IN ('LG CASE', 'LG BOX', 'LG PACK', 'LG PKG')
             AND l_quantity >= 20 AND l_quantity <= 20 + 10 AND p_size BETWEEN 1 AND 15
             AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')""",
 }

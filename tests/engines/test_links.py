@@ -34,7 +34,12 @@ __all__ = ["postgres", "spark"]
 
 SEED = 7
 CATALOGS = {"one column": SHOP, "two columns": PAIRED}
-NATIVE = {pa.int64(): "bigint", pa.float64(): "double precision", pa.string(): "text", pa.decimal128(38, 0): "numeric(38, 0)"}
+NATIVE = {
+    pa.int64(): "bigint",
+    pa.float64(): "double precision",
+    pa.string(): "text",
+    pa.decimal128(38, 0): "numeric(38, 0)",
+}
 
 
 def data(catalog: Catalog, seed: int = SEED, *, texts: bool = False) -> dict[str, pa.Table]:
@@ -97,7 +102,7 @@ def _in_spark(spark: Any, folder: Path, catalog: Catalog) -> SparkEngine:
 
 
 def owners(seed: int) -> dict[str, Counter[tuple[Any, int]]]:
-    """Whose the rows of each linked table are, as the theorem says: a row by its number, once for each way to a unit."""
+    """Whose the rows of each linked table are, as the theorem says: a row by its number, once for each way."""
     rows = shop_rows(seed, paired=False)["whole"]
     orders = [(order[0], order[1]) for order in rows["orders"] if order[0] is not None and order[1] is not None]
 
@@ -139,7 +144,10 @@ def test_a_join_along_a_link_reads_no_table_twice(sql: str) -> None:
     linked = [node for node in source.walk() if isinstance(node, Scan) and node.path is not None]
     assert len(along) == len(linked)
     stored = {
-        name: StoredTable(sql=f"<{name}>", types={column: "BIGINT" if facts.type.numeric else "VARCHAR" for column, facts in table.columns.items()})
+        name: StoredTable(
+            sql=f"<{name}>",
+            types={column: "BIGINT" if facts.type.numeric else "VARCHAR" for column, facts in table.columns.items()},
+        )
         for name, table in SHOP.tables.items()
     }
     written = relation_sql(source, DUCKDB, stored)
@@ -178,6 +186,8 @@ def test_rows_that_would_lose_their_unit_are_refused() -> None:
     """An engine does not trust a plan: a linked side that is kept has rows without a match."""
     source = lower(parse(ALONG[0]), SHOP).source
     (join,) = (node for node in source.walk() if isinstance(node, Join))
-    stored = {name: StoredTable(sql=name, types=dict.fromkeys(table.columns, "BIGINT")) for name, table in SHOP.tables.items()}
+    stored = {
+        name: StoredTable(sql=name, types=dict.fromkeys(table.columns, "BIGINT")) for name, table in SHOP.tables.items()
+    }
     with pytest.raises(InputError, match="cannot be the linked ones"):
         relation_sql(replace(join, kind="left"), DUCKDB, stored)

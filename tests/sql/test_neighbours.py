@@ -144,7 +144,7 @@ def test_keys_that_a_count_decides_on(sql: str, said: Contribution, seed: int, p
 SHOPPED = [(catalog, sql) for catalog in (SHOP, PAIRED) for sql in shop_questions(catalog)]
 
 
-@pytest.mark.parametrize("seed", (1, 2, 3))
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_customer_who_reuses_everybodys_keys(seed: int) -> None:
     """Over links, at every depth: what others add does not depend on her, and what she adds is within the bound."""
     for catalog in (SHOP, PAIRED):

@@ -27,14 +27,16 @@ __all__ = ["ALONG", "PAIRED", "SHOP", "Shop", "in_version", "questions", "shop_r
 
 WHOLE, TEXT = Facts(type=Type.INTEGER), Facts(type=Type.TEXT)
 AMOUNT = Facts(type=Type.NUMBER, low=Fraction(-20), high=Fraction(50), step=Fraction(1, 2), nullable=False)
-SMALL = Facts(type=Type.INTEGER, low=0, high=3, step=Fraction(1))  # keys beyond are clamped for questions, not for links
+SMALL = Facts(
+    type=Type.INTEGER, low=0, high=3, step=Fraction(1)
+)  # keys beyond are clamped for questions, not for links
 KIND = Facts(type=Type.TEXT, domain=("a", "b", "c"))
 
 
 def _shop(columns: tuple[str, ...], types: tuple[Type | None, ...]) -> Catalog:
     """The shop, with a customer named by these columns."""
     named = {column: WHOLE if kind is Type.INTEGER else TEXT for column, kind in zip(columns, types, strict=True)}
-    own = {"unit": columns[0], "unit_type": types[0]} if len(columns) == 1 else {}
+    own: dict[str, Any] = {"unit": columns[0], "unit_type": types[0]} if len(columns) == 1 else {}
     path = None if own else UnitPath(columns=columns, types=types)
     to_orders = Link(column="order_id", table="orders", key="id", column_type=Type.INTEGER, key_type=Type.INTEGER)
     to_items = Link(column="item", table="items", key="code")
@@ -46,20 +48,14 @@ def _shop(columns: tuple[str, ...], types: tuple[Type | None, ...]) -> Catalog:
     return Catalog(
         tables={
             "customers": AskableTable(columns={**named, "kind": KIND}, path=path, **own),
-            "orders": AskableTable(
-                columns={**named, "id": SMALL, "paid": AMOUNT, "kind": KIND}, path=path, **own
-            ),
+            "orders": AskableTable(columns={**named, "id": SMALL, "paid": AMOUNT, "kind": KIND}, path=path, **own),
             "items": AskableTable(
                 columns={"order_id": SMALL, "code": TEXT, "amount": AMOUNT, "kind": TEXT, "good": WHOLE},
                 path=linked(to_orders),
                 **more,
             ),
-            "parcels": AskableTable(
-                columns={"order_id": WHOLE, "weight": AMOUNT}, path=linked(to_orders), **more
-            ),
-            "returns": AskableTable(
-                columns={"item": TEXT, "back": AMOUNT}, path=linked(to_items, to_orders), **more
-            ),
+            "parcels": AskableTable(columns={"order_id": WHOLE, "weight": AMOUNT}, path=linked(to_orders), **more),
+            "returns": AskableTable(columns={"item": TEXT, "back": AMOUNT}, path=linked(to_items, to_orders), **more),
             "goods": AskableTable(
                 private=False, columns={"good": WHOLE, "group": KIND}, unique=frozenset({"good"}), rows=9
             ),
@@ -76,7 +72,8 @@ ALONG = (
     "SELECT SUM(back), COUNT(*) FROM returns r JOIN items i ON r.item = i.code JOIN orders o ON i.order_id = o.id",
     "SELECT o.kind, COUNT(*) FROM orders o JOIN (items i JOIN returns r ON i.code = r.item) ON o.id = i.order_id "
     "GROUP BY 1",
-    "SELECT g.group, SUM(amount) FROM orders o, goods g, items i WHERE i.good = g.good AND o.id = i.order_id GROUP BY 1",
+    "SELECT g.group, SUM(amount) FROM orders o, goods g, items i WHERE i.good = g.good AND o.id = i.order_id "
+    "GROUP BY 1",
 )
 QUESTIONS = (
     *ALONG,
@@ -181,7 +178,9 @@ def _stored(cells: Sequence[Any], kind: Type, form: int) -> pa.Array:
     if form == 2:
         return pa.array([None if cell is None else Decimal(cell) for cell in cells], pa.decimal128(38, 0))
     spelled = ("{}", "{}.0", "0{}", "{}.")
-    return pa.array([None if cell is None else spelled[i % 4].format(cell) for i, cell in enumerate(cells)], pa.string())
+    return pa.array(
+        [None if cell is None else spelled[i % 4].format(cell) for i, cell in enumerate(cells)], pa.string()
+    )
 
 
 class Shop:

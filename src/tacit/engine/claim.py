@@ -21,9 +21,9 @@ from tacit.engine.dialect import POSTGRES
 from tacit.engine.engine import Engine
 from tacit.engine.result import Fetch
 from tacit.policy import Claim, Policy
+from tacit.policy.link import links_from
 from tacit.policy.model import EngineName as Kind
 from tacit.policy.model import Where
-from tacit.policy.link import links_from
 from tacit.policy.source import EACH_ROW, EVERY_FILE, TREE, WHOLE, by_column, by_columns, by_link, identity, is_url
 from tacit.policy.source import FILES as ENDINGS
 
@@ -138,7 +138,9 @@ def _unit(policy: Policy, name: str) -> str | None:
     if end.each_row_is_a_unit or not columns:
         return EACH_ROW if end.each_row_is_a_unit else None
     unit = by_column(columns[0]) if len(columns) == 1 else by_columns(columns)
-    return by_link(tuple(part for each in links for part in (each.column, each.table, each.key)), unit) if links else unit
+    return (
+        by_link(tuple(part for each in links for part in (each.column, each.table, each.key)), unit) if links else unit
+    )
 
 
 def _claims(policy: Policy, name: str, where: Where, unit: str | None) -> Iterator[Claim]:

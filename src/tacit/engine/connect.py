@@ -87,9 +87,7 @@ def _link_keys(policy: Policy, name: str, reads: bool) -> LinkKeys:
     return LinkKeys(columns=declared, copies=copies_of(policy), reads=reads, remedy=remedy)
 
 
-def local_sources(
-    policy: Policy, *, only: Collection[str] | None = None, reads_keys: bool = False
-) -> dict[str, Any]:
+def local_sources(policy: Policy, *, only: Collection[str] | None = None, reads_keys: bool = False) -> dict[str, Any]:
     """The tables of a dataset in DuckDB: files with what is declared of them, or tables of a DuckDB file."""
     copies, remedy = copies_of(policy), f"tacit data import {policy.file}".strip()
     found: dict[str, Any] = {}
@@ -263,8 +261,8 @@ def _link_kinds(policy: Policy, engine: Engine) -> Iterator[str]:
                 yield f"table {quoted(name)}: link: column {quoted(column)} of table {quoted(at)} {error}"
         if len(set(kinds)) > 1:
             yield (
-                f"table {quoted(name)}: link: {quoted(link.column)} is compared as {kinds[0]}, and {quoted(link.key)} of "
-                f"table {quoted(link.table)} as {kinds[1]}: declare one type for both"
+                f"table {quoted(name)}: link: {quoted(link.column)} is compared as {kinds[0]}, and {quoted(link.key)} "
+                f"of table {quoted(link.table)} as {kinds[1]}: declare one type for both"
             )
 
 
@@ -286,7 +284,8 @@ def _table(engine: Engine, name: str, table: Table, *, is_text: bool, keys: Coll
         if column not in stored:
             is_key = f"link to its key {quoted(column)}" if column in keys else f"link from {quoted(column)}"
             said = f"unit_column = {quoted(column)}" if column in table.unit_columns else is_key
-            yield f"table {quoted(name)}: {said}: the data has no such column; {_meant(column, stored, is_text=is_text)}"
+            meant = _meant(column, stored, is_text=is_text)
+            yield f"table {quoted(name)}: {said}: the data has no such column; {meant}"
 
 
 def _stored(engine: Engine, name: str) -> Mapping[str, str] | None:

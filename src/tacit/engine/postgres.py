@@ -144,8 +144,8 @@ class PostgresEngine(SqlEngine):
             ]
             if missing:
                 raise PolicyError(
-                    f"table {quoted(table)}: links lead to its column {quoted(missing[0])}, and the database does not hold "
-                    "that no value of it is there twice: make it a primary key, or give it a unique index"
+                    f"table {quoted(table)}: links lead to its column {quoted(missing[0])}, and the database does not "
+                    "hold that no value of it is there twice: make it a primary key, or give it a unique index"
                 )
 
     def ready(self) -> None:

@@ -176,7 +176,8 @@ def _linked_join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable]
     }
     condition = " AND ".join(f"{expression_sql(a, dialect)} = {expression_sql(b, dialect)}" for a, b in node.on)
     kind = "LEFT" if node.kind == "left" else "INNER"
-    return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({made['l']}) AS l {kind} JOIN ({made['r']}) AS r ON {condition}"
+    chosen = ", ".join(columns) or "1 AS one"
+    return f"SELECT {chosen} FROM ({made['l']}) AS l {kind} JOIN ({made['r']}) AS r ON {condition}"
 
 
 def _unit_names(node: Node) -> set[str]:

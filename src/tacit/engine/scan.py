@@ -106,9 +106,7 @@ def _on_path(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) ->
         unit = own_unit_sql(scan.path, stored, dialect)
         return unit, f"{unit} IS NOT NULL", stored.sql
     link = scan.path.links[0]
-    column = unit_sql(
-        dialect.identifier(link.column), link.column_type, stored_type(stored, link.column), dialect
-    )
+    column = unit_sql(dialect.identifier(link.column), link.column_type, stored_type(stored, link.column), dialect)
     owners, key = owners_sql(scan.path, dialect, tables), f"o.{dialect.identifier(OWNER_KEY)}"
     joined = f"{stored.sql} AS t JOIN ({owners}) AS o ON {column} = {key}"
     return f"o.{dialect.identifier(UNIT)}", f"{key} IS NOT NULL", joined

@@ -67,8 +67,8 @@ class SparkEngine(SqlEngine):
     `spark` is a session, which is left as it is (we work in one of our own beside it, so its temporary views are not
     seen), or a master's URL such as spark://host:7077 or local[2], whose session is stopped with this engine.
     `columns` are those that every file must have, all where it is left out. `units` has the private tables, each with
-    the column that names its unit, or None where each row is one: their views must keep units apart. `keys` are columns that links lead to,
-    which the curator has looked at in this version of their files.
+    the column that names its unit, or None where each row is one: their views must keep units apart. `keys` are columns
+    that links lead to, which the curator has looked at in this version of their files.
 
     Each question is a group of jobs, which time ends. Memory and temporary files are a matter of the cluster's
     executors; of a session that we start, an answer larger than the memory of a question fails, and questions share the

@@ -11,8 +11,8 @@ from typing import Literal
 from tacit.base import Refused, cached_property
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, domain_of
-from tacit.plan.owner import IF_GIVEN, CanonicalForm, UnitPath
 from tacit.plan.operation.text import LONGEST
+from tacit.plan.owner import IF_GIVEN, CanonicalForm, UnitPath
 
 __all__ = [
     "IF_GIVEN",
@@ -87,7 +87,9 @@ class Source:
     name: str  # unique in the plan
     column: str  # in the table
     facts: Facts
-    canonical: CanonicalForm | None = field(default=None, metadata=IF_GIVEN)  # the key of a link, read as it is compared
+    canonical: CanonicalForm | None = field(
+        default=None, metadata=IF_GIVEN
+    )  # the key of a link, read as it is compared
 
 
 @dataclass(frozen=True, kw_only=True)

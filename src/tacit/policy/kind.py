@@ -253,7 +253,9 @@ def _units(value: object) -> str | tuple[str, ...]:
     if isinstance(value, str):
         return _text(value)
     if not isinstance(value, Sequence) or not 2 <= len(value) <= 8:
-        raise InputError('must be the name of a column, or of two to eight that name a person together: ["tenant", "user"]')
+        raise InputError(
+            'must be the name of a column, or of two to eight that name a person together: ["tenant", "user"]'
+        )
     return _list(_text)(value)
 
 

@@ -77,7 +77,9 @@ def _wrong(tables: "Mapping[str, Table]", name: str, table: "Table") -> str | No
     assert link is not None
     target = tables.get(link.table)
     if target is None:
-        return f"links to {quoted(link.table)}, and there is no such table: {instead(link.table, tables, those='tables')}"
+        return (
+            f"links to {quoted(link.table)}, and there is no such table: {instead(link.table, tables, those='tables')}"
+        )
     if target.public:
         return (
             f"links to {quoted(link.table)}, which is public, so nobody would be protected: link to a protected table, "

@@ -260,7 +260,7 @@ class Table(Declaration):
             fix = (
                 "ask it together with a protected table"
                 if self.public
-                else 'declare unit_column = "…" (naming the person), a link, each_row_is_a_unit = true, or public = true'
+                else 'declare unit_column = "…" (naming the person), link, each_row_is_a_unit = true, or public = true'
             )
             raise PolicyError(f"{self.place}: {what}, so {question} has nobody to protect: {fix}")
         return self.unit_column

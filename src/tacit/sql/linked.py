@@ -47,19 +47,19 @@ def linked_join(left: Node, right: Node, pairs: tuple[Pair, ...], kind: Literal[
     A linked side that is kept is not: its rows without a match would lose their unit.
     """
     for place, (a, b) in enumerate(pairs):
-        ends = _stored(a, left), _stored(b, right)
-        if ends[0] is None or ends[1] is None:
+        one, two = _stored(a, left), _stored(b, right)
+        if one is None or two is None:
             continue
-        for along in ("left", "right") if kind == "inner" else ("right",):
-            side: Side = along  # type: ignore[assignment]  # one of the two
-            (scan, column), (target, key) = (ends if side == "left" else (ends[1], ends[0]))
-            below = left if side == "left" else right
-            if not _leads(scan, column, target, key) or _owner(below) is not scan:
+        sides: tuple[Side, ...] = ("left", "right") if kind == "inner" else ("right",)
+        for side in sides:
+            (scan, column), (target, key) = (one, two) if side == "left" else (two, one)
+            if not _leads(scan, column, target, key) or _owner(left if side == "left" else right) is not scan:
                 continue
-            link = scan.path.links[0]  # type: ignore[union-attr]  # it leads there
-            one, other = _form(column, link.column_type), _form(key, link.key_type)
-            names = (one, other) if side == "left" else (other, one)
-            made = _reading(left, names[0], ends[0][1]), _reading(right, names[1], ends[1][1])
+            assert scan.path is not None
+            link = scan.path.links[0]
+            linked, owner = _form(column, link.column_type), _form(key, link.key_type)
+            names = (linked, owner) if side == "left" else (owner, linked)
+            made = _reading(left, names[0], one[1]), _reading(right, names[1], two[1])
             if made[0] is None or made[1] is None:
                 continue
             first = (Column(name=names[0].name, facts=names[0].facts), Column(name=names[1].name, facts=names[1].facts))

@@ -8,8 +8,8 @@ from typing import Any, TypedDict, Unpack
 
 from tacit.base import InputError, Number, OverBudget, Refused, Unpriced, between, positive
 from tacit.plan.contribution import PRIVATE, Contribution, counted_tables
-from tacit.plan.node import scans_of
 from tacit.plan.mu_squared import mu_squared_of
+from tacit.plan.node import scans_of
 from tacit.plan.price import CONFIDENCE as OF_QUANTILES
 from tacit.plan.price import Budget, PricedPlan, price, rho_of
 from tacit.plan.profile import TableProfile

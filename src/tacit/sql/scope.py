@@ -22,8 +22,8 @@ MOST_PARTS = 20_000  # of the question's tree, with WITH and * written out
 class Field:
     """A column that a relation offers. Without a value it cannot be computed with, and `missing` says why.
 
-    `is_unit` says it names the unit of the row: it may be counted, joined on and, in subqueries, grouped by. `part` says
-    which of how many columns it is that name the unit together.
+    `is_unit` says it names the unit of the row: it may be counted, joined on and, in subqueries, grouped by. `part`
+    says which of how many columns it is that name the unit together.
     """
 
     name: str

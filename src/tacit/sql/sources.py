@@ -88,7 +88,9 @@ def together(
             )
         place, found = min(tied, key=lambda each: (_order(chains[each[0]], each[1], catalog), each[0]))
         right = chains.pop(place)
-        join = exp.Join(this=exp.to_identifier(right[1].relations[0].alias), on=exp.and_(*(k.condition for k in found), copy=False))
+        join = exp.Join(
+            this=exp.to_identifier(right[1].relations[0].alias), on=exp.and_(*(k.condition for k in found), copy=False)
+        )
         node, scope = _join(join, (node, scope), right, catalog)
         scope = replace(scope, joined=scope.joined | {id(key.condition) for key in found if key.is_whole})
     return node, scope
@@ -207,9 +209,7 @@ def _scan(name: str, table: AskableTable, context: Context) -> Derived:
     return Derived(node=node, fields=tuple(fields))
 
 
-def _join(
-    node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], catalog: Catalog
-) -> tuple[Node, Scope]:
+def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], catalog: Catalog) -> tuple[Node, Scope]:
     """Both sides matched, and the names of both."""
     side, kind = (str(node.args.get(word) or "").upper() for word in ("side", "kind"))
     if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):

@@ -38,7 +38,13 @@ class LinkKeys:
     reads: bool = False
     remedy: str = "tacit check --data"
 
-    def require(self, table: str, version: str, constrained: Callable[[str, ColumnType | None], bool], count: Callable[[str, ColumnType | None], int]) -> None:
+    def require(
+        self,
+        table: str,
+        version: str,
+        constrained: Callable[[str, ColumnType | None], bool],
+        count: Callable[[str, ColumnType | None], int],
+    ) -> None:
         """SourceError for a key of which nothing says that no value is there twice, or one that has such values."""
         for column, declared in self.columns:
             name = _record(table, column, declared, version)
@@ -46,14 +52,14 @@ class LinkKeys:
                 continue
             if not self.reads:
                 raise SourceError(
-                    f"table {quoted(table)}: links lead to its column {quoted(column)}, and nothing says that no value of "
-                    "it is there twice in the data as it is now: make it a primary key of the database, or let the "
+                    f"table {quoted(table)}: links lead to its column {quoted(column)}, and nothing says that no value "
+                    "of it is there twice in the data as it is now: make it a primary key of the database, or let the "
                     f"curator run `{self.remedy}`, which looks at every value"
                 )
             if count(column, declared):
                 raise SourceError(
-                    f"table {quoted(table)}: links lead to its column {quoted(column)}, and it has values that are there "
-                    "twice, so a linked row would count for two: correct the data, or link to another column"
+                    f"table {quoted(table)}: links lead to its column {quoted(column)}, and it has values that are "
+                    "there twice, so a linked row would count for two: correct the data, or link to another column"
                 )
             if self.copies is not None:
                 self.copies.keep_checked(name)

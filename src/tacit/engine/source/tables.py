@@ -34,6 +34,7 @@ from tacit.policy.declaration import quoted
 __all__ = ["DatabaseSource", "DuckDBTables", "FileSource"]
 
 State = tuple[str, ...]
+NO_KEYS = LinkKeys()
 TRIES = 3
 FOR_TEXT = ("delimiter", "quote", "header", "encoding", "null")  # what is declared of text alone
 
@@ -51,7 +52,7 @@ class FileSource:
     table: Table | None = None
     at_once: bool = False
     remedy: str = "tacit data import"  # what the curator runs
-    keys: LinkKeys = LinkKeys()
+    keys: LinkKeys = NO_KEYS
 
     @property
     def declared(self) -> tuple[str, ...] | None:
@@ -87,7 +88,7 @@ class DatabaseSource(NamedTuple):
     name: str
     unit: str | None = None
     is_private: bool = False
-    keys: LinkKeys = LinkKeys()
+    keys: LinkKeys = NO_KEYS
 
 
 @dataclass
@@ -202,7 +203,9 @@ class DuckDBTables:
 
             missing = [column for column, _ in source.keys.columns if column not in types]
             if missing:
-                raise SourceError(f"table {quoted(name)}: links lead to {quoted(missing[0])}, and there is no such column")
+                raise SourceError(
+                    f"table {quoted(name)}: links lead to {quoted(missing[0])}, and there is no such column"
+                )
             source.keys.require(name, version, constrained, count)
 
     def _state(self, name: str) -> State:
