@@ -55,6 +55,7 @@ def init(
         source="${DATABASE_URL}" if url else None if files else _relative(data, out),
         sources=files | schema.sources,
         unit_column=unit_column,
+        links=schema.links,
         texts=texts,
     )
     policy = parse(text, file=out.name)

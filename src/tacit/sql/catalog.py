@@ -30,8 +30,8 @@ TYPES = {"integer": Type.INTEGER, "decimal": Type.NUMBER, "float": Type.NUMBER, 
 class AskableTable:
     """One table as questions see it: the facts of its columns, and the names of those that are `hidden` or `untyped`.
 
-    A private table has a `unit` column, a `path` to its unit, or each of its rows is one (`row_is_unit`). `unit_type` is
-    what the unit is declared as, which a hidden column says too.
+    A private table has a `unit` column, a `path` to its unit, or each of its rows is one (`row_is_unit`). `unit_type`
+    is what the unit is declared as, which a hidden column says too.
     """
 
     columns: Mapping[str, Facts]

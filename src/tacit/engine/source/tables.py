@@ -329,8 +329,9 @@ class DuckDBTables:
 
 
 UNIQUE = (
-    "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = ? AND lower(schema_name) = lower(?) "
-    "AND lower(table_name) = lower(?) AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')"
+    "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = ? "
+    "AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) "
+    "AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')"
 )
 
 
