@@ -109,12 +109,12 @@ class Scan(Node):
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
         # a unit that was found on a path is a column of its own, in its canonical form
-        found = {} if self.path is None or self.unit_name is None else {self.unit_name: Facts(type=self.unit_kind)}
+        found = (
+            {}
+            if self.path is None or self.unit_name is None
+            else {self.unit_name: Facts(type=self.unit_type or Type.TEXT)}
+        )
         return {**found, **{source.name: source.facts for source in self.columns}}
-
-    @property
-    def unit_kind(self) -> Type:
-        return self.unit_type or Type.TEXT
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -209,10 +209,9 @@ class Group(_OnTop):
 class Join(Node):
     """Two relations matched by equal keys, which are not NULL.
 
-    Private with public: the rows keep their unit. Private with private: the units are among the keys, or the join goes
-    `along` a declared link: the side that it names is linked to the other by the first of the keys, and has its units
-    from there. `left` joins keep every private row of the left side. `unique` says that the right side has at most one
-    row for a key.
+    Private with public: the rows keep their unit. Private with private: the units are among the keys, or the side named
+    by `along` is linked to the other by the first key, and has its units from there. `left` joins keep every private
+    row of the left side. `unique` says that the right side has at most one row for a key.
     """
 
     kind: Literal["inner", "left"]

@@ -12,16 +12,16 @@ from typing import Literal
 from sqlglot import exp
 
 from tacit.base import Mistake, Refused
-from tacit.base.problem import declare
 from tacit.plan.expression import Column, Expression
-from tacit.plan.facts import Facts, Type
-from tacit.plan.node import Filter, Join, Node, Scan, Source, check_rows
-from tacit.sql.catalog import AskableTable, Catalog, nearest
+from tacit.plan.facts import Facts
+from tacit.plan.node import Filter, Join, Node, Scan, check_rows
+from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.commas import CommaKey, comma_keys, is_of, not_joined, tying
 from tacit.sql.expressions import Expressions, chain
 from tacit.sql.linked import implied, linked_join
 from tacit.sql.mistake import place, quoted, refused, shown
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope, whole_unit
+from tacit.sql.table import read_table
 
 __all__ = ["not_joined", "read_from"]
 
@@ -160,53 +160,7 @@ def _table(item: exp.Table, context: Context) -> Derived:
             f"{place(item)}there is no table {quoted(name)}: "
             f"{hint or nearest(name, list(context.catalog.tables), 'tables')}"
         )
-    return _scan(*declared, context)
-
-
-def _scan(name: str, table: AskableTable, context: Context) -> Derived:
-    """A Scan of all columns; what is not used is left out in the end.
-
-    The unit is read once more under a name of its own and without bounds or domain, so that nothing that is enforced on
-    its values can make two units one.
-    """
-    if not table.owned:
-        raise Refused(
-            f"table {quoted(name)} does not say whose rows they are, so nobody would be protected: the curator must "
-            "declare unit, each_row_is_a_unit or public for it"
-        )
-    number = context.names.relation()
-    named = table.unit is not None or table.path is not None
-    unit = context.names.column("unit", number) if named and table.private else None
-    sources: list[Source] = []
-    fields: list[Field] = []
-    unit_type = table.unit_type
-    if unit is not None and table.unit is not None:
-        if unit_type is None and table.unit in table.columns:
-            unit_type = table.columns[table.unit].type
-        sources.append(Source(name=unit, column=table.unit, facts=Facts(type=unit_type or Type.TEXT)))
-    for column, facts in table.columns.items():
-        source = Source(name=context.names.column(column, number), column=column, facts=facts)
-        sources.append(source)
-        is_unit = table.private and column == table.unit
-        part = (table.parts.index(column), len(table.parts)) if column in table.parts else None
-        fields.append(Field(name=column, value=Column(name=source.name, facts=facts), is_unit=is_unit, part=part))
-    untyped = table.untyped | ({table.unit} if table.private and table.unit is not None else set())
-    for column in sorted(untyped - table.columns.keys() - table.hidden):
-        where = declare(" in the policy", f' (types={{"{column}": …}})')
-        why = f"column {quoted(column)} has no type{where}, so it cannot be computed with"
-        fields.append(Field(name=column, value=None, is_unit=column == table.unit and table.private, missing=why))
-    fields += [Field(name=column, value=None, hidden=True) for column in sorted(table.hidden)]
-    node = Scan(
-        table=name,
-        columns=tuple(sources),
-        is_private=table.private,
-        unit_name=unit,
-        rows_per_unit=table.rows_per_unit,
-        rows=table.rows,
-        unit_type=unit_type,
-        path=table.path if table.private else None,
-    )
-    return Derived(node=node, fields=tuple(fields))
+    return read_table(*declared, context)
 
 
 def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], catalog: Catalog) -> tuple[Node, Scope]:
