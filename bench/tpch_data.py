@@ -7,7 +7,7 @@ from pathlib import Path
 from subprocess import run
 from sys import executable
 
-__all__ = ["POLICY", "PRIVATE", "REFUSED", "made"]
+__all__ = ["MORE", "NOT_PRIVATE", "POLICY", "PRIVATE", "made"]
 
 HEAD = """
 [dataset]
@@ -154,4 +154,49 @@ PRIVATE: dict[int, str] = {
             AND l_quantity >= 20 AND l_quantity <= 20 + 10 AND p_size BETWEEN 1 AND 15
             AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')""",
 }
-REFUSED: dict[int, str] = {}
+MORE: dict[int, str] = {
+    3: f"""SELECT o_orderdate, SUM({REVENUE}) AS revenue FROM customer, orders, lineitem
+        WHERE c_mktsegment = 'BUILDING' AND c_custkey = o_custkey AND l_orderkey = o_orderkey
+        AND o_orderdate < DATE '1995-03-15' AND l_shipdate > DATE '1995-03-15'
+        GROUP BY o_orderdate ORDER BY revenue DESC LIMIT 10""",
+    4: """SELECT o_orderpriority, COUNT(*) AS order_count FROM (SELECT o_custkey, o_orderpriority, o_orderkey
+            FROM orders JOIN lineitem ON l_orderkey = o_orderkey WHERE o_orderdate >= DATE '1993-07-01'
+            AND o_orderdate < DATE '1993-10-01' AND l_commitdate < l_receiptdate
+            GROUP BY o_custkey, o_orderpriority, o_orderkey) AS late
+        GROUP BY o_orderpriority ORDER BY o_orderpriority""",
+    7: f"""SELECT n1.n_name AS supp_nation, n2.n_name AS cust_nation, EXTRACT(year FROM l_shipdate) AS l_year,
+        SUM({REVENUE}) AS revenue FROM supplier, lineitem, orders, customer, nation n1, nation n2
+        WHERE s_suppkey = l_suppkey AND o_orderkey = l_orderkey AND c_custkey = o_custkey
+        AND s_nationkey = n1.n_nationkey AND c_nationkey = n2.n_nationkey
+        AND ((n1.n_name = 'FRANCE' AND n2.n_name = 'GERMANY') OR (n1.n_name = 'GERMANY' AND n2.n_name = 'FRANCE'))
+        AND l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3""",
+    8: f"""SELECT EXTRACT(year FROM o_orderdate) AS o_year,
+        SUM(CASE WHEN n2.n_name = 'BRAZIL' THEN {REVENUE} ELSE 0 END) / SUM({REVENUE}) AS mkt_share
+        FROM part, supplier, lineitem, orders, customer, nation n1, nation n2, region
+        WHERE p_partkey = l_partkey AND s_suppkey = l_suppkey AND l_orderkey = o_orderkey AND o_custkey = c_custkey
+        AND c_nationkey = n1.n_nationkey AND n1.n_regionkey = r_regionkey AND r_name = 'AMERICA'
+        AND s_nationkey = n2.n_nationkey AND o_orderdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31'
+        AND p_type = 'ECONOMY ANODIZED STEEL' GROUP BY o_year ORDER BY o_year""",
+    12: """SELECT l_shipmode,
+        SUM(CASE WHEN o_orderpriority = '1-URGENT' OR o_orderpriority = '2-HIGH' THEN 1 ELSE 0 END) AS high_line_count,
+        SUM(CASE WHEN o_orderpriority <> '1-URGENT' AND o_orderpriority <> '2-HIGH' THEN 1 ELSE 0 END)
+        AS low_line_count FROM orders, lineitem WHERE o_orderkey = l_orderkey AND l_shipmode IN ('MAIL', 'SHIP')
+        AND l_commitdate < l_receiptdate AND l_shipdate < l_commitdate AND l_receiptdate >= DATE '1994-01-01'
+        AND l_receiptdate < DATE '1995-01-01' GROUP BY l_shipmode ORDER BY l_shipmode""",
+    13: """SELECT c_count, COUNT(*) AS custdist FROM (SELECT c_custkey, CLAMP(COUNT(o_orderkey), 0, 50) AS c_count
+        FROM customer LEFT JOIN orders ON c_custkey = o_custkey AND o_comment NOT LIKE '%special%requests%'
+        GROUP BY c_custkey) AS c_orders GROUP BY c_count ORDER BY custdist DESC, c_count DESC""",
+}
+NOT_PRIVATE: dict[int, str] = {
+    2: "about public tables alone (part, supplier, partsupp): nobody to protect",
+    9: "joins partsupp by two columns, of which no single one is unique: one unit could have 800 million rows",
+    10: "lists customers by name: each row of the answer is one unit",
+    11: "about public tables alone (partsupp, supplier): nobody to protect",
+    15: "the supplier with the largest exact revenue: a comparison with a private maximum",
+    16: "about public tables alone (partsupp, part): nobody to protect",
+    17: "compares each row with the average over everybody's rows, before noise",
+    18: "lists customers and their orders: each row of the answer is one unit",
+    20: "compares with a sum over several units in a subquery, and lists suppliers",
+    21: "EXISTS over other rows of the same order, by supplier: no such form yet",
+    22: "compares balances with the average over everybody, before noise; NOT EXISTS over orders",
+}
