@@ -19,6 +19,8 @@ from support.databases import CATALOG, VERSIONS, Answer, Family
 from support.facts import check_facts
 from support.grammar import Written, questions
 from support.queries import SOURCES, queries
+from support.shop import PAIRED, SHOP, Shop
+from support.shop import questions as shop_questions
 from tacit.base import Exact, Relation, TacitError
 from tacit.base.exact import opened
 from tacit.ledger import Receipt
@@ -37,7 +39,7 @@ from tacit.plan.price import Budget, PricedPlan, price
 from tacit.plan.question import LoweredQuestion
 from tacit.policy.account import Amount
 from tacit.program import Program, Step, Task
-from tacit.sql import lower, parse
+from tacit.sql import Catalog, lower, parse
 from tacit.sql.noise import choose_bound
 
 QUICK, LONG = 30, 5000
@@ -139,6 +141,36 @@ def test_keys_that_a_count_decides_on(sql: str, said: Contribution, seed: int, p
         assert check(sql, said, family(seed), pick) or BUDGETS[pick % len(BUDGETS)].delta == 0
 
 
+SHOPPED = [(catalog, sql) for catalog in (SHOP, PAIRED) for sql in shop_questions(catalog)]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_customer_who_reuses_everybodys_keys(seed: int) -> None:
+    """Over links, at every depth: what others add does not depend on her, and what she adds is within the bound."""
+    for catalog in (SHOP, PAIRED):
+        shop = Shop(seed, catalog)
+        try:
+            for number, sql in list(enumerate(shop_questions(catalog)))[seed % 3 :: 3]:
+                said = CONTRIBUTIONS[(number + seed) % 2]
+                assert check(sql, said, shop, number + seed, catalog) or BUDGETS[(number + seed) % 4].delta == 0, sql
+        finally:
+            shop.close()
+
+
+@pytest.mark.slow
+@examples(1000)
+@given(st.sampled_from(SHOPPED), contributions, many_seeds, choices)
+def test_a_customer_who_reuses_everybodys_keys_long(
+    asked_of: tuple[Catalog, str], said: Contribution, seed: int, pick: int
+) -> None:
+    catalog, sql = asked_of
+    shop = Shop(seed, catalog)
+    try:
+        check(sql, said, shop, pick, catalog)
+    finally:
+        shop.close()
+
+
 @pytest.mark.slow
 @examples(LONG)
 @given(queries(), contributions, many_seeds, choices)
@@ -153,17 +185,17 @@ def test_the_grammar_of_the_fuzzer_long(written: Written, said: Contribution, se
     check(written.sql, said, family(seed), pick)
 
 
-def asked(sql: str) -> LoweredQuestion | None:
+def asked(sql: str, catalog: Catalog = CATALOG) -> LoweredQuestion | None:
     """None where it is refused; any other exception is a failure."""
     try:
-        return lower(parse(sql, None), CATALOG)
+        return lower(parse(sql, None), catalog)
     except TacitError:
         return None
 
 
-def check(sql: str, said: Contribution, data: Family, pick: int) -> bool:
+def check(sql: str, said: Contribution, data: Family | Shop, pick: int, catalog: Catalog = CATALOG) -> bool:
     """Whether the question was answered; if so, everything that the program states of it holds."""
-    question = asked(sql)
+    question = asked(sql, catalog)
     if question is None:
         return False
     check_facts(question, data)
@@ -186,7 +218,7 @@ def check(sql: str, said: Contribution, data: Family, pick: int) -> bool:
 class Run:
     """One part with every bound filled in, and its answers on each version of a database."""
 
-    def __init__(self, part: Bounded, data: Family, pick: int) -> None:
+    def __init__(self, part: Bounded, data: Family | Shop, pick: int) -> None:
         self.data = data
         self.centres = {
             centre.clip: {

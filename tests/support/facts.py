@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from support.databases import Family
+from support.shop import Shop
 from tacit.engine.dialect import DUCKDB
 from tacit.engine.expression import expression_sql
 from tacit.engine.relation import relation_sql
@@ -25,7 +26,7 @@ def nodes(node: Node) -> Iterator[Node]:
             yield from nodes(getattr(node, name))
 
 
-def check_facts(question: LoweredQuestion, data: Family, version: str = "whole") -> None:
+def check_facts(question: LoweredQuestion, data: Family | Shop, version: str = "whole") -> None:
     """Every column of the rows that are asked about, and every key and argument."""
     source = data.relation(question.source, version)
     asked: list[Expression] = [key.expression for key in question.keys]

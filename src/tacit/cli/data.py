@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.base import InputError, PolicyError
+from tacit.base import InputError, PolicyError, SourceError
 from tacit.base.bar import progress_bar
 from tacit.cli.options import USUAL, Json, argument, flag, option
 from tacit.cli.screen import bullets, counted, facts, line, new_file, output, say, show, up
@@ -55,6 +55,7 @@ def init(
         source="${DATABASE_URL}" if url else None if files else _relative(data, out),
         sources=files | schema.sources,
         unit_column=unit_column,
+        links=schema.links,
         texts=texts,
     )
     policy = parse(text, file=out.name)
@@ -100,7 +101,7 @@ def check(
     file: PolicyFile = USUAL,
     as_json: Json = False,
     data: Annotated[
-        bool, flag("--data", "Also open the data as questions do; CSV files that changed are read anew.")
+        bool, flag("--data", "Also open the data as questions do; CSV files that changed, and keys of links, are read.")
     ] = False,
     reference: Annotated[bool, typer.Option("--reference", hidden=True)] = False,
 ) -> None:
@@ -139,7 +140,10 @@ def _compare(policy: Policy, data: bool) -> "Comparison":
         return compare_names(policy)
     with progress_bar("reading") as tell:
         import_tables(policy, progress=tell)
-        open_engine(policy).close()
+        try:
+            open_engine(policy, reads_keys=True).close()
+        except SourceError as error:  # a key that links lead to, which has a value twice
+            return Comparison(problems=(str(error),))
     return Comparison()
 
 
@@ -213,7 +217,11 @@ def _whose(table: Table) -> str:
         return "public, not protected"
     if table.each_row_is_a_unit:
         return "each row is one unit"
-    return f"protected by {table.unit_column}" if table.unit_column else "does not say whose rows they are"
+    if table.link is not None:
+        return f"protected through {table.link}"
+    return (
+        f"protected by {' and '.join(table.unit_columns)}" if table.unit_column else "does not say whose rows they are"
+    )
 
 
 # --- text files

@@ -21,9 +21,10 @@ from tacit.engine.dialect import POSTGRES
 from tacit.engine.engine import Engine
 from tacit.engine.result import Fetch
 from tacit.policy import Claim, Policy
+from tacit.policy.link import links_from
 from tacit.policy.model import EngineName as Kind
 from tacit.policy.model import Where
-from tacit.policy.source import EACH_ROW, EVERY_FILE, TREE, WHOLE, by_column, identity, is_url
+from tacit.policy.source import EACH_ROW, EVERY_FILE, TREE, WHOLE, by_column, by_columns, by_link, identity, is_url
 from tacit.policy.source import FILES as ENDINGS
 
 __all__ = ["claims_of", "postgres_origins", "tables_behind"]
@@ -121,13 +122,25 @@ def claims_of(policy: Policy, engine: Engine | None = None, tables: Collection[s
     for name in policy.tables if tables is None else tables:
         table = policy.tables.get(name)
         if table is not None and table.private:
-            unit = None if table.unit_column is None else by_column(table.unit_column)  # None if nobody is named yet
-            unit = EACH_ROW if table.each_row_is_a_unit else unit
+            unit = _unit(policy, name)
             found.update(_claims(policy, name, policy.where(name), unit))
             found.update(() if engine is None else engine.origins(name, unit))
     if engine is None:  # a file that is not there yet
         found = {claim for claim in found if not claim.place.startswith(MEMORY)}
     return tuple(sorted(found, key=lambda claim: (claim.place, claim.part, claim.unit or "")))
+
+
+def _unit(policy: Policy, name: str) -> str | None:
+    """Whom a row is counted for; None if nobody is named yet."""
+    links = links_from(policy.tables, name)
+    end = policy.tables[links[-1].table if links else name]
+    columns = end.unit_columns
+    if end.each_row_is_a_unit or not columns:
+        return EACH_ROW if end.each_row_is_a_unit else None
+    unit = by_column(columns[0]) if len(columns) == 1 else by_columns(columns)
+    return (
+        by_link(tuple(part for each in links for part in (each.column, each.table, each.key)), unit) if links else unit
+    )
 
 
 def _claims(policy: Policy, name: str, where: Where, unit: str | None) -> Iterator[Claim]:

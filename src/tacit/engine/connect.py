@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 from tacit.base import EngineError, InputError, PolicyError, TacitError
 from tacit.engine.engine import Engine
 from tacit.engine.source.copies import Copies, state_folder
+from tacit.engine.source.keys import LinkKeys
 from tacit.engine.source.listing import DATABASES, listed
 from tacit.engine.source.tables import DatabaseSource, FileSource
 from tacit.engine.source.text import DELIMITERS
-from tacit.engine.unit import UnitKind, column_kind, unit_kind
+from tacit.engine.unit import UnitKind, UnitPart, column_kind, part_kinds, unit_kind
 from tacit.engine.watch import Limits
 from tacit.policy import Column, ColumnType, Policy, Table
 from tacit.policy.declaration import quoted
 from tacit.policy.kind import decimals
+from tacit.policy.link import keys_linked_to
 from tacit.policy.model import EngineName as Kind
 from tacit.policy.model import Where
 from tacit.policy.source import filled
@@ -45,10 +47,11 @@ FITS = {  # what may be stored where this is declared
 LISTED = 12
 
 
-def open_engine(policy: Policy, *, limits: Limits | None = None) -> Engine:
+def open_engine(policy: Policy, *, limits: Limits | None = None, reads_keys: bool = False) -> Engine:
     """The engine that the policy names, with every declared table and nothing else, of the declared types.
 
-    `limits` are of each question; left out, they are those of `Limits()`.
+    `limits` are of each question; left out, they are those of `Limits()`. `reads_keys` is for the curator: keys that
+    links lead to are looked at, where no constraint says that no value of them is there twice.
     """
     places = {name: policy.where(name) for name in policy.tables}
     texts: list[str] = []
@@ -56,11 +59,12 @@ def open_engine(policy: Policy, *, limits: Limits | None = None) -> Engine:
     if policy.dataset.engine is Kind.DUCKDB:
         from tacit.engine.duckdb import DuckDBEngine
 
-        local = local_sources(policy)
+        local = local_sources(policy, reads_keys=reads_keys)
         texts = [name for name, source in local.items() if isinstance(source, FileSource) and listed(source.path).text]
         engine = DuckDBEngine(local, limits=limits)
     else:
-        engine = (_postgres if policy.dataset.engine is Kind.POSTGRES else _spark)(policy, places, limits)
+        opened = _postgres if policy.dataset.engine is Kind.POSTGRES else _spark
+        engine = opened(policy, places, limits, reads_keys)
     try:
         check(policy, engine, compared=texts)  # text was, when it was read
     except BaseException:
@@ -74,7 +78,16 @@ def copies_of(policy: Policy) -> Copies:
     return Copies(state_folder(policy.ledger(), policy.folder))
 
 
-def local_sources(policy: Policy, *, only: Collection[str] | None = None) -> dict[str, Any]:
+def _link_keys(policy: Policy, name: str, reads: bool) -> LinkKeys:
+    """The columns of a table that links lead to."""
+    columns = policy.tables[name].columns
+    keys = keys_linked_to(policy.tables, name)
+    declared = tuple((key, columns[key].type if key in columns else None) for key in keys)
+    remedy = f"tacit check --data {policy.file}".strip()
+    return LinkKeys(columns=declared, copies=copies_of(policy), reads=reads, remedy=remedy)
+
+
+def local_sources(policy: Policy, *, only: Collection[str] | None = None, reads_keys: bool = False) -> dict[str, Any]:
     """The tables of a dataset in DuckDB: files with what is declared of them, or tables of a DuckDB file."""
     copies, remedy = copies_of(policy), f"tacit data import {policy.file}".strip()
     found: dict[str, Any] = {}
@@ -83,13 +96,15 @@ def local_sources(policy: Policy, *, only: Collection[str] | None = None) -> dic
             continue
         place = local_table(name, policy.where(name))
         if isinstance(place, Path):
-            found[name] = FileSource(path=place, table=table, copies=copies, remedy=remedy)
+            keys = _link_keys(policy, name, reads_keys)
+            found[name] = FileSource(path=place, table=table, copies=copies, remedy=remedy, keys=keys)
         else:
-            found[name] = DatabaseSource(place[0], place[1], table.unit_column, not table.public)
+            keys = _link_keys(policy, name, reads_keys)
+            found[name] = DatabaseSource(place[0], place[1], table.kept_together, not table.public, keys)
     return found
 
 
-def _postgres(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -> Engine:
+def _postgres(policy: Policy, places: Mapping[str, Where], limits: Limits | None, reads_keys: bool) -> Engine:
     from tacit.engine.postgres import PostgresEngine
 
     files = [name for name, where in places.items() if where.file is not None]
@@ -106,10 +121,10 @@ def _postgres(policy: Policy, places: Mapping[str, Where], limits: Limits | None
             "under [dataset]"
         )
     names = {name: where.name or name for name, where in places.items()}
-    return PostgresEngine(urls.pop(), names, units=_units(policy), limits=limits)
+    return PostgresEngine(urls.pop(), names, units=_units(policy), keys=_all_keys(policy, reads_keys), limits=limits)
 
 
-def _spark(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -> Engine:
+def _spark(policy: Policy, places: Mapping[str, Where], limits: Limits | None, reads_keys: bool) -> Engine:
     from tacit.engine.spark import SparkEngine
 
     texts = [name for name, where in places.items() if Path(where.file or "").suffix.lower() in DELIMITERS]
@@ -126,12 +141,13 @@ def _spark(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -
     tables = {name: where.file if where.file is not None else where.name or name for name, where in places.items()}
     columns = {  # that questions may read, as they are stored
         name: {column for column, declared in table.columns.items() if not declared.hidden}
-        | ({table.unit_column} if table.unit_column is not None else set())
+        | {*table.needed, *keys_linked_to(policy.tables, name)}
         for name, table in policy.tables.items()
     }
     spark, failed = _running(master) or master, ""
     try:
-        return SparkEngine(spark, tables, columns=columns, units=_units(policy), limits=limits)
+        keys = _all_keys(policy, reads_keys)
+        return SparkEngine(spark, tables, columns=columns, units=_units(policy), keys=keys, limits=limits)
     except TacitError:
         raise
     except Exception as error:  # of py4j and of Spark, which share no class
@@ -140,8 +156,13 @@ def _spark(policy: Policy, places: Mapping[str, Where], limits: Limits | None) -
 
 
 def _units(policy: Policy) -> dict[str, str | None]:
-    """The private tables with the columns that name their units."""
-    return {name: table.unit_column for name, table in policy.tables.items() if not table.public}
+    """The private tables with the columns whose values are one unit's each."""
+    return {name: table.kept_together for name, table in policy.tables.items() if not table.public}
+
+
+def _all_keys(policy: Policy, reads: bool) -> dict[str, LinkKeys]:
+    found = {name: _link_keys(policy, name, reads) for name in policy.tables}
+    return {name: keys for name, keys in found.items() if keys.columns}
 
 
 def _running(master: str) -> "SparkSession | None":
@@ -183,7 +204,11 @@ def check(policy: Policy, engine: Engine, *, texts: Collection[str] = (), compar
     that need no second look.
     """
     looked = {name: table for name, table in policy.tables.items() if name not in compared}
-    problems = [text for name, table in looked.items() for text in _table(engine, name, table, is_text=name in texts)]
+    problems = [
+        text
+        for name, table in looked.items()
+        for text in _table(engine, name, table, is_text=name in texts, keys=keys_linked_to(policy.tables, name))
+    ]
     if problems:
         raise PolicyError(*problems)
     check_units(policy, engine)
@@ -191,30 +216,57 @@ def check(policy: Policy, engine: Engine, *, texts: Collection[str] = (), compar
 
 def check_units(policy: Policy, engine: Engine) -> None:
     """Raise PolicyError where the units of a table cannot be told apart exactly, or differ in kind between tables."""
-    kinds: dict[str, UnitKind] = {}
-    problems = []
+    kinds: dict[str, tuple[UnitKind, ...]] = {}
+    problems = list(_link_kinds(policy, engine))
     for name, table in policy.tables.items():
-        unit = None if table.public else table.unit_column
-        stored = {} if unit is None else _stored(engine, name) or {}
-        if unit is None or unit not in stored:
+        columns = () if table.public else table.unit_columns
+        stored = _stored(engine, name) or {} if columns else {}
+        if not columns or not stored.keys() >= set(columns):
             continue  # `check` has said so
-        column = table.columns.get(unit)
+        parts = [UnitPart(raw="", declared=_declared(table, column), native=stored[column]) for column in columns]
         try:
-            kinds[name] = unit_kind(None if column is None else column.type, stored[unit])
+            kinds[name] = part_kinds(parts)
         except InputError as error:
-            problems.append(f"table {quoted(name)}: unit_column = {quoted(unit)}: {error}")
+            named = quoted(columns[0]) if len(columns) == 1 else f"[{', '.join(map(quoted, columns))}]"
+            problems.append(f"table {quoted(name)}: unit_column = {named}: {error}")
     first = next(iter(kinds), "")
     problems += [
-        f"table {quoted(name)}: its unit is compared as {kind}, and that of table {quoted(first)} as {kinds[first]}: "
-        "declare one type for the unit's column in both"
+        f"table {quoted(name)}: its unit is compared as {' and '.join(kind)}, and that of table {quoted(first)} as "
+        f"{' and '.join(kinds[first])}: declare one type for the unit's column in both"
         for name, kind in kinds.items()
-        if kind is not kinds[first]
+        if kind != kinds[first]
     ]
     if problems:
         raise PolicyError(*problems)
 
 
-def _table(engine: Engine, name: str, table: Table, *, is_text: bool) -> Iterator[str]:
+def _declared(table: Table, column: str) -> ColumnType | None:
+    return table.columns[column].type if column in table.columns else None
+
+
+def _link_kinds(policy: Policy, engine: Engine) -> Iterator[str]:
+    """Links whose two ends are not compared."""
+    for name, table in policy.tables.items():
+        link = table.link
+        if link is None:
+            continue
+        kinds = []
+        for at, column in ((name, link.column), (link.table, link.key)):
+            native = (_stored(engine, at) or {}).get(column)
+            if native is None:
+                continue
+            try:
+                kinds.append(unit_kind(_declared(policy.tables[at], column), native))
+            except InputError as error:
+                yield f"table {quoted(name)}: link: column {quoted(column)} of table {quoted(at)} {error}"
+        if len(set(kinds)) > 1:
+            yield (
+                f"table {quoted(name)}: link: {quoted(link.column)} is compared as {kinds[0]}, and {quoted(link.key)} "
+                f"of table {quoted(link.table)} as {kinds[1]}: declare one type for both"
+            )
+
+
+def _table(engine: Engine, name: str, table: Table, *, is_text: bool, keys: Collection[str] = ()) -> Iterator[str]:
     stored = _stored(engine, name)
     if stored is None:
         yield (
@@ -228,9 +280,12 @@ def _table(engine: Engine, name: str, table: Table, *, is_text: bool) -> Iterato
             yield f"{place}: the data has no such column; {_meant(column, stored, is_text=is_text)}"
         elif not is_text:
             yield from (f"{place}: {problem}" for problem in _type(stored[column], declared))
-    if table.unit_column is not None and table.unit_column not in stored:
-        place = f"table {quoted(name)}: unit_column = {quoted(table.unit_column)}"
-        yield f"{place}: the data has no such column; {_meant(table.unit_column, stored, is_text=is_text)}"
+    for column in dict.fromkeys((*table.needed, *keys)):
+        if column not in stored:
+            is_key = f"link to its key {quoted(column)}" if column in keys else f"link from {quoted(column)}"
+            said = f"unit_column = {quoted(column)}" if column in table.unit_columns else is_key
+            meant = _meant(column, stored, is_text=is_text)
+            yield f"table {quoted(name)}: {said}: the data has no such column; {meant}"
 
 
 def _stored(engine: Engine, name: str) -> Mapping[str, str] | None:

@@ -13,6 +13,7 @@ from tacit.base import EngineError, InputError, PolicyError, SourceError, TacitE
 from tacit.engine.connect import check, copies_of, local_sources, open_engine
 from tacit.engine.dialect import DUCKDB
 from tacit.engine.engine import opening
+from tacit.engine.foreign_keys import IN_DUCKDB, IN_POSTGRES, proposed_links
 from tacit.engine.postgres import MISSING
 from tacit.engine.source.cell import STORED
 from tacit.engine.source.listing import DATABASES, listed
@@ -21,7 +22,7 @@ from tacit.engine.source.reading import column_names
 from tacit.engine.source.tables import DatabaseSource, FileSource
 from tacit.engine.source.text import DELIMITERS, TextForm
 from tacit.policy import EngineName as Kind
-from tacit.policy import Policy
+from tacit.policy import Policy, TableLink
 from tacit.policy.declaration import instead, quoted
 from tacit.policy.source import identity, is_url
 
@@ -190,6 +191,7 @@ class Schema:
     engine: str = "duckdb"
     sources: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    links: dict[str, tuple[TableLink, ...]] = field(default_factory=dict)  # foreign keys of the database
 
 
 def read_schema(data: str | Path, form: TextForm | None = None) -> Schema:
@@ -208,7 +210,9 @@ def read_schema(data: str | Path, form: TextForm | None = None) -> Schema:
     if not path.is_file():
         raise InputError(f"{quoted(path.name)}: there is no such file or folder")
     if path.suffix.lower() in DATABASES:
-        return _catalogue(_catalogued(path), usual="main", where=path.name, engine="duckdb")
+        return _catalogue(
+            _catalogued(path), _catalogued(path, IN_DUCKDB), usual="main", where=path.name, engine="duckdb"
+        )
     return Schema(tables={path.stem: _file(path, form)}, files={path.stem: text})
 
 
@@ -243,10 +247,10 @@ def _file(path: Path, form: TextForm | None) -> dict[str, str]:
     )
 
 
-def _catalogued(path: Path) -> list[tuple[Any, ...]]:
+def _catalogued(path: Path, asked: str = CATALOGUE) -> list[tuple[Any, ...]]:
     def read() -> list[tuple[Any, ...]]:
         with duckdb.connect(str(path), read_only=True) as connection:
-            return connection.execute(CATALOGUE).fetchall()
+            return connection.execute(asked).fetchall()
 
     if not path.is_file():
         raise SourceError(f"{quoted(path.name)}: there is no such file")
@@ -259,15 +263,17 @@ def _postgres(url: str) -> Schema:
     except ImportError:
         raise TacitError(MISSING) from None
 
-    def read() -> list[tuple[Any, ...]]:
+    def read() -> list[list[tuple[Any, ...]]]:
         with psycopg.connect(url, connect_timeout=10, options="-c default_transaction_read_only=on") as connection:
-            return connection.execute(CATALOGUE).fetchall()
+            return [connection.execute(asked.encode()).fetchall() for asked in (CATALOGUE, IN_POSTGRES)]
 
-    rows = opening(f"{identity(url)}: cannot be reached or read", read)
-    return _catalogue(rows, usual="public", where=identity(url), engine="postgres")
+    rows, foreign = opening(f"{identity(url)}: cannot be reached or read", read)
+    return _catalogue(rows, foreign, usual="public", where=identity(url), engine="postgres")
 
 
-def _catalogue(rows: list[tuple[Any, ...]], *, usual: str, where: str, engine: str) -> Schema:
+def _catalogue(
+    rows: list[tuple[Any, ...]], foreign: list[tuple[Any, ...]], *, usual: str, where: str, engine: str
+) -> Schema:
     """A table outside the usual schema goes by its own name where that is free, with its full name as the source."""
     if not rows:
         raise InputError(f"{quoted(where)}: there are no tables in it")
@@ -284,4 +290,4 @@ def _catalogue(rows: list[tuple[Any, ...]], *, usual: str, where: str, engine: s
             sources[name] = f"{schema}.{table}"
     for schema, table, column, kind in rows:
         tables[names[schema, table]][column] = "enum" if str(kind).upper().startswith("ENUM") else str(kind)
-    return Schema(tables=tables, engine=engine, sources=sources)
+    return Schema(tables=tables, engine=engine, sources=sources, links=proposed_links(foreign, names))

@@ -82,7 +82,7 @@ class PerUnit:
     def sql(self) -> str:
         if all(map(self.constant, self.measures)) and (self.wholes or self.rows.bounded.presence is not None):
             return self._of_alike()
-        busy = self.rows.busy(self.few())
+        busy = self.rows.busy(self.few(), len(self.measures))
         return self._of_busy(busy) if busy else self._of_all()
 
     def _of_alike(self) -> str:

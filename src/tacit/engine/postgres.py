@@ -13,12 +13,14 @@ from tacit.engine.claim import postgres_origins
 from tacit.engine.dialect import POSTGRES
 from tacit.engine.engine import Look, Reading, SqlEngine, StatementReader, failing_closed
 from tacit.engine.result import Fetch, batches_of
-from tacit.engine.unit import StoredTable
-from tacit.engine.views.postgres import PostgresViews
+from tacit.engine.source.keys import LinkKeys
+from tacit.engine.unit import StoredTable, compared_as_stored
+from tacit.engine.views.postgres import PostgresViews, unique_columns
 from tacit.engine.watch import Instance, Limits, Seats
 from tacit.noise import SecureRng
 from tacit.plan.node import Node, Scan
 from tacit.policy import Claim
+from tacit.policy.declaration import quoted
 
 if TYPE_CHECKING:
     import psycopg
@@ -55,7 +57,8 @@ class PostgresEngine(SqlEngine):
     """Tables by their declared names, each the name of a table or view: `table` of the schema public, `schema.table`.
 
     `url` is anything libpq takes. `units` has the private tables, each with the column that names its unit, or None
-    where each row is one: their views must keep units apart.
+    where each row is one: their views must keep units apart. `keys` are columns that links lead to, of which the
+    database itself must hold that no value is there twice: of a snapshot nothing else could say so.
 
     Each question that runs at once has a connection of its own. Time ends it on the server too. PostgreSQL has no limit
     on a statement's memory, only on each of its sorts and hash tables, and limits temporary files only for roles that
@@ -70,6 +73,7 @@ class PostgresEngine(SqlEngine):
         tables: Mapping[str, str],
         *,
         units: Mapping[str, str | None] | None = None,
+        keys: Mapping[str, LinkKeys] | None = None,
         limits: Limits | None = None,
     ) -> None:
         try:
@@ -79,7 +83,7 @@ class PostgresEngine(SqlEngine):
         self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
         opened = partial(_Instance, self._url, limits or Limits())
         self._tables = {name: POSTGRES.dotted(place, "public") for name, place in tables.items()}
-        self._views = PostgresViews(self._tables, units or {})
+        self._views, self._keys = PostgresViews(self._tables, units or {}), dict(keys or {})
         try:
             first, kind = opened(), ""
         except psycopg.Error as error:
@@ -111,7 +115,7 @@ class PostgresEngine(SqlEngine):
 
     def _check(self) -> None:
         """PolicyError if a table gives other rows at each reading, or mixes units, or holds what is no text."""
-        self._within(lambda fetch: self._views.see(fetch, self._tables))
+        self._within(lambda fetch: self._seen(fetch, self._tables))
         ((encoding,),) = self._within(lambda fetch: fetch("SHOW server_encoding"))
         if encoding not in ENCODINGS:
             raise PolicyError(
@@ -126,8 +130,23 @@ class PostgresEngine(SqlEngine):
         for a question that could not even begin.
         """
         self._seats.check()
-        self._within(lambda fetch: self._views.see(fetch, (name for name in tables if name in self._tables)))
+        self._within(lambda fetch: self._seen(fetch, [name for name in tables if name in self._tables]))
         return bytes(SecureRng().read(16)).hex()
+
+    def _seen(self, fetch: Fetch, tables: Collection[str]) -> None:
+        self._views.see(fetch, tables)
+        for table in sorted(self._keys.keys() & set(tables)):
+            types, unique = self._described(table, fetch), unique_columns(fetch, self._tables[table])
+            missing = [
+                column
+                for column, declared in self._keys[table].columns
+                if column not in unique or not compared_as_stored(declared, types.get(column, ""))
+            ]
+            if missing:
+                raise PolicyError(
+                    f"table {quoted(table)}: links lead to its column {quoted(missing[0])}, and the database does not "
+                    "hold that no value of it is there twice: make it a primary key, or give it a unique index"
+                )
 
     def ready(self) -> None:
         failing_closed(lambda: self.version(self._tables))

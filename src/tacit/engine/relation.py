@@ -8,13 +8,15 @@ times or over the step it is one IEEE operation. Results are clamped to their fa
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import floor
+from typing import Literal
 
 from tacit.base import InputError
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
-from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, native_type, scan_sql
+from tacit.engine.owner import OWNER_KEY, unit_kinds
+from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, scan_sql
 from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
-from tacit.engine.unit import StoredTable, UnitKind, unit_kind
+from tacit.engine.unit import StoredTable, UnitKind
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
@@ -125,14 +127,88 @@ def _within(sql: str, facts: Facts, dialect: Dialect) -> str:
     return f"CASE {' '.join(cases)} ELSE {sql} END"
 
 
-def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
+def _unowned(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
+    """The rows of the side of a join that has its units from the other: as they are, without a unit."""
+    match node:
+        case Scan():
+            return scan_sql(node, dialect, tables, unowned=True)
+        case Filter():
+            below = _unowned(node.below, dialect, tables)
+            return f"SELECT * FROM ({below}) AS r WHERE {expression_sql(node.condition, dialect)}"
+        case Join():
+            return _join(node, dialect, tables, unowned=True)
+        case _:
+            raise InputError(f"a link is not followed through a {type(node).__name__}")
+
+
+def _owning(node: Join) -> Literal["left", "right"]:
+    """The side that says whose the joined rows are."""
+    if node.along is not None:
+        return "right" if node.along == "left" else "left"
+    return "left" if node.left.private else "right"
+
+
+def _linked_join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool) -> str:
+    """A join along a link. The first pair of keys is the link itself, so the units need no comparison."""
+    linked, owner = ("l", "r") if node.along == "left" else ("r", "l")
+    below, other = (node.left, node.right) if node.along == "left" else (node.right, node.left)
+    if not (has_unit(below) and has_unit(other)) or node.unique or not node.on:
+        raise InputError("a join along a link is of two private tables, one of which has its units from the other")
+    if node.kind == "left" and node.along == "left":
+        raise InputError("rows that a join keeps without a match have no unit there: they cannot be the linked ones")
+    if unit_kinds(owning_scan(below), tables, dialect) != unit_kinds(owning_scan(other), tables, dialect):
+        raise InputError("units of two kinds are not compared: declare one type for both")
+    name, lost = dialect.identifier, _unit_names(below)
+    left_out = lost | _unit_names(other) if unowned else lost
+    columns = [
+        f"{side}.{name(column)}"
+        for side, part in (("l", node.left), ("r", node.right))
+        for column in (*part.schema, *copies(part, dialect))
+        if column not in left_out
+    ]
+    if not unowned:
+        assert other.unit is not None
+        columns += [f"{owner}.{name(other.unit)} AS {name(unit)}" for unit in sorted(lost)]
+        columns.append(f"{owner}.{name(UNIT)}")
+    made = {
+        linked: _unowned(below, dialect, tables),
+        owner: _unowned(other, dialect, tables) if unowned else relation_sql(other, dialect, tables),
+    }
+    condition = " AND ".join(f"{expression_sql(a, dialect)} = {expression_sql(b, dialect)}" for a, b in node.on)
+    kind = "LEFT" if node.kind == "left" else "INNER"
+    chosen = ", ".join(columns) or "1 AS one"
+    return f"SELECT {chosen} FROM ({made['l']}) AS l {kind} JOIN ({made['r']}) AS r ON {condition}"
+
+
+def _unit_names(node: Node) -> set[str]:
+    """The columns that name units, of all tables below."""
+    return {at.unit for at in _walk(node) if isinstance(at, Scan) and at.private and at.unit is not None}
+
+
+def owning_scan(node: Node) -> Scan:
+    """The table whose unit, or whose link to one, says whose the rows are."""
+    match node:
+        case Scan() if has_unit(node):
+            return node
+        case Filter() | Project() | Group():
+            return owning_scan(node.below)
+        case Join():
+            return owning_scan(node.left if _owning(node) == "left" else node.right)
+    raise InputError("these rows do not name their unit")
+
+
+def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool = False) -> str:
+    if node.along is not None:
+        return _linked_join(node, dialect, tables, unowned=unowned)
     unit = dialect.identifier(UNIT)
+    if unowned and node.left.private and node.right.private:
+        raise InputError("a link is not followed through a join by units")
     both = has_unit(node.left) and has_unit(node.right)
     if node.left.private and node.right.private and not both:
         raise InputError("two private tables are joined by their units, and one of these has none")
     if both and not any(_units(node, left, right) for left, right in node.on):
         raise InputError("two private tables are joined by their units, and these are not")
-    if both and _kind(node.left, tables) is not _kind(node.right, tables):
+    if both and _kinds(node.left, tables, dialect) != _kinds(node.right, tables, dialect):
         raise InputError("units of two kinds are not compared: declare one type for both")
     conditions = [
         f"l.{unit} = r.{unit}"
@@ -144,12 +220,16 @@ def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable]) -> st
         f"{side}.{dialect.identifier(name)}"
         for side, below in (("l", node.left), ("r", node.right))
         for name in (*below.schema, *copies(below, dialect))
+        if not (unowned and name in _unit_names(node))
     ]
     # A public row that no private one matches belongs to nobody and is left out.
     kind = "LEFT" if node.kind == "left" and (node.left.private or not node.right.private) else "INNER"
-    if has_unit(node):
+    if has_unit(node) and not unowned:
         columns.append(f"{'l' if node.left.private else 'r'}.{unit}")
-    left, right = (relation_sql(side, dialect, tables) for side in (node.left, node.right))
+    left, right = (
+        (_unowned if unowned and side.private else relation_sql)(side, dialect, tables)
+        for side in (node.left, node.right)
+    )
     if node.unique:
         right = _once(node, right, dialect)
     return (
@@ -177,13 +257,9 @@ def _once(node: Join, right: str, dialect: Dialect) -> str:
     return f"SELECT {', '.join(columns)} FROM ({keyed}) AS o GROUP BY {', '.join(names)} HAVING COUNT(*) = 1"
 
 
-def _kind(node: Node, tables: Mapping[str, StoredTable]) -> UnitKind:
+def _kinds(node: Node, tables: Mapping[str, StoredTable], dialect: Dialect) -> tuple[UnitKind, ...]:
     """What the units of some rows are compared as."""
-    for at in _walk(node):
-        if isinstance(at, Scan) and has_unit(at):
-            source = next(source for source in at.columns if source.name == at.unit)
-            return unit_kind(at.unit_type, native_type(tables[at.table], source))
-    raise InputError("these rows do not name their unit")
+    return unit_kinds(owning_scan(node), tables, dialect)
 
 
 def _units(node: Join, left: Expression, right: Expression) -> bool:
@@ -233,6 +309,8 @@ def columns_of(node: Node) -> dict[str, set[str]]:
     for at in _walk(node):
         if isinstance(at, Scan):
             found.setdefault(at.table, set()).update(source.column for source in at.columns)
+            for table, column, _ in at.path.reads(at.table) if at.path is not None else ():
+                found.setdefault(table, set()).add(column)
     return found
 
 
@@ -245,6 +323,6 @@ def _walk(node: Node) -> Iterator[Node]:
 def _check_names(node: Node) -> None:
     """Engines do not tell Ward from ward, so a plan must not need them to."""
     names = [name.casefold() for name in node.schema]
-    ours = any(name == UNIT or name.startswith((WHOLE_COPY, RAW_COPY, KEY)) for name in names)
+    ours = any(name in (UNIT, OWNER_KEY) or name.startswith((WHOLE_COPY, RAW_COPY, KEY)) for name in names)
     if ours or len(set(names)) < len(names):
         raise InputError("the columns of a relation need names that differ in more than upper and lower case")

@@ -19,6 +19,7 @@ from tacit.plan.node import Filter, Node, Scan
 __all__ = ["Rows"]
 
 WORTHWHILE = 16  # with fewer rows, most units would be busy
+MANY = 3  # measures of a linked table
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,14 @@ class Rows:
         condition = f" WHERE {where}" if where else ""
         return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({self.source}) AS r{condition}"
 
-    def busy(self, few: int) -> str:
-        """SELECT of the units that have more than `few` rows, as `u`; nothing where it is not worthwhile to ask."""
+    def busy(self, few: int, measures: int = MANY) -> str:
+        """SELECT of the units that have more than `few` rows, as `u`; nothing where it is not worthwhile to ask.
+
+        Of a linked table each such count is one more join, which few measures are not worth.
+        """
         if few < WORTHWHILE or self.table is None:
+            return ""
+        if self.table.path is not None and self.table.path.links and measures < MANY:
             return ""
         unit = self.dialect.identifier(UNIT)
         return f"SELECT {unit} AS u FROM ({self.source}) AS r GROUP BY {unit} HAVING COUNT(*) > {few}"

@@ -7,7 +7,8 @@ NULL, a row in which it would be is left out, as is a row whose unit is NULL. No
 give NULL where they do not fit, or cannot but fit, since `Engine.check` has compared the types.
 
 The unit travels beside the columns under a name of its own, in the canonical form of `unit.py`: as a double it could
-make two people one, and as it is stored it could make one person two.
+make two people one, and as it is stored it could make one person two. Where a link leads to it, the table is joined
+with the keys and units of what it is linked to (`owner.py`), unless the question itself joins along that link.
 """
 
 import re
@@ -18,14 +19,14 @@ from math import inf, nextafter
 
 from tacit.base import InputError
 from tacit.engine.dialect import LARGEST_DOUBLE, Dialect
+from tacit.engine.owner import OWNER_KEY, UNIT, own_unit_sql, owners_sql, stored_type
 from tacit.engine.unit import StoredTable, column_kind, text_sql, unit_sql
 from tacit.plan.facts import Facts, Type, Value, exact_step
 from tacit.plan.node import Scan, Source
 from tacit.policy import ColumnType
 
-__all__ = ["RAW_COPY", "UNIT", "WHOLE_COPY", "clamped", "copied", "furthest", "inward", "native_type", "scan_sql"]
+__all__ = ["RAW_COPY", "UNIT", "WHOLE_COPY", "clamped", "copied", "furthest", "inward", "scan_sql"]
 
-UNIT = "tacit unit"
 WHOLE_COPY = "tacit whole "  # before the name of an integer that was not made a double, for grouping: twice as fast
 RAW_COPY = "tacit raw "  # before that of a bounded number that is a double and not clamped yet, nor finite: for sums
 EXACT = 2**53
@@ -52,18 +53,37 @@ def copied(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
     """The names of columns that are read a second time."""
     if not dialect.columnar:
         return ()
-    wholes = (WHOLE_COPY + source.name for source in scan.columns if source.facts.type is Type.INTEGER)
+    wholes = (
+        WHOLE_COPY + source.name
+        for source in scan.columns
+        if source.facts.type is Type.INTEGER and source.canonical is None
+    )
     return (*wholes, *(RAW_COPY + source.name for source in scan.columns if clamped(source.facts)))
 
 
-def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
-    """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are stored."""
+def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool = False) -> str:
+    """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are stored.
+
+    `unowned` leaves out what a link leads to, for a join along it, from whose other side the units come.
+    """
     if scan.table not in tables:
         raise InputError(f"table {scan.table!r} was not given to this engine: name it where the engine is opened")
     stored, copies = tables[scan.table], copied(scan, dialect)
     chosen, conditions = [], []
+    source_sql = stored.sql
+    if unowned and not (scan.path is not None and scan.path.links):
+        raise InputError("a table that is not linked names its units itself")
+    if scan.path is not None and not unowned:
+        unit, condition, source_sql = _on_path(scan, dialect, tables)
+        chosen += [f"{unit} AS {dialect.identifier(name)}" for name in (UNIT, scan.unit) if name is not None]
+        conditions.append(condition)
     for source in scan.columns:
-        read = _Reading(source, dialect, native_type(stored, source))
+        native = stored_type(stored, source.column)
+        if source.canonical is not None:
+            key = unit_sql(dialect.identifier(source.column), source.canonical.type, native, dialect)
+            chosen.append(f"{key} AS {dialect.identifier(source.name)}")
+            continue
+        read = _Reading(source, dialect, native)
         chosen.append(f"{read.sql()} AS {dialect.identifier(source.name)}")
         conditions += read.conditions()
         if (name := WHOLE_COPY + source.name) in copies:
@@ -75,13 +95,21 @@ def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) ->
             chosen.append(f"{unit} AS {dialect.identifier(UNIT)}")
             conditions.append(f"{unit} IS NOT NULL")
     where = f" WHERE {' AND '.join(dict.fromkeys(conditions))}" if conditions else ""
-    return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {stored.sql}{where}"
+    return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {source_sql}{where}"
 
 
-def native_type(stored: StoredTable, source: Source) -> str:
-    if source.column not in stored.types:
-        raise InputError(f"the data has no column {source.column!r}: name it as it is there, or remove it")
-    return stored.types[source.column]
+def _on_path(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> tuple[str, str, str]:
+    """The unit, the condition that there is one, and what is read: the table, joined along its link if it has one."""
+    assert scan.path is not None
+    stored = tables[scan.table]
+    if not scan.path.links:
+        unit = own_unit_sql(scan.path, stored, dialect)
+        return unit, f"{unit} IS NOT NULL", stored.sql
+    link = scan.path.links[0]
+    column = unit_sql(dialect.identifier(link.column), link.column_type, stored_type(stored, link.column), dialect)
+    owners, key = owners_sql(scan.path, dialect, tables), f"o.{dialect.identifier(OWNER_KEY)}"
+    joined = f"{stored.sql} AS t JOIN ({owners}) AS o ON {column} = {key}"
+    return f"o.{dialect.identifier(UNIT)}", f"{key} IS NOT NULL", joined
 
 
 def _unlimited(native: str) -> bool:

@@ -16,11 +16,13 @@ from tacit.engine.engine import Look, Reading, SqlEngine, StatementReader, faili
 from tacit.engine.relation import columns_of
 from tacit.engine.result import batches_of
 from tacit.engine.source.hadoop import Hadoop
+from tacit.engine.source.keys import LinkKeys, repeated_sql
 from tacit.engine.source.spark_table import CatalogTable, ParquetTable, Views
 from tacit.engine.unit import StoredTable
 from tacit.engine.watch import Instance, Limits, Seats
 from tacit.noise import SecureRng
 from tacit.plan.node import Node, Scan
+from tacit.policy import ColumnType
 from tacit.policy.declaration import quoted
 
 if TYPE_CHECKING:
@@ -65,7 +67,8 @@ class SparkEngine(SqlEngine):
     `spark` is a session, which is left as it is (we work in one of our own beside it, so its temporary views are not
     seen), or a master's URL such as spark://host:7077 or local[2], whose session is stopped with this engine.
     `columns` are those that every file must have, all where it is left out. `units` has the private tables, each with
-    the column that names its unit, or None where each row is one: their views must keep units apart.
+    the column that names its unit, or None where each row is one: their views must keep units apart. `keys` are columns
+    that links lead to, which the curator has looked at in this version of their files.
 
     Each question is a group of jobs, which time ends. Memory and temporary files are a matter of the cluster's
     executors; of a session that we start, an answer larger than the memory of a question fails, and questions share the
@@ -81,6 +84,7 @@ class SparkEngine(SqlEngine):
         *,
         columns: Mapping[str, Collection[str]] | None = None,
         units: Mapping[str, str | None] | None = None,
+        keys: Mapping[str, LinkKeys] | None = None,
         limits: Limits | None = None,
     ) -> None:
         limits = limits or Limits()
@@ -102,6 +106,9 @@ class SparkEngine(SqlEngine):
         self._tables: dict[str, ParquetTable | CatalogTable] = {}
         for name, place in tables.items():
             self._register(name, place, None if columns is None else columns.get(name, ()), units or {})
+        self._keys = dict(keys or {})
+        for name in self._keys:
+            self._check_keys(name, self._tables[name].version())
 
     def _prepared(self, instance: "_Instance", source: Node) -> tuple[Look, Reading]:
         @contextmanager
@@ -123,8 +130,22 @@ class SparkEngine(SqlEngine):
         for name in sorted(tables):
             if name not in self._tables:
                 raise InputError(f"there is no table {name!r} in this engine")
-            seen.update(f"{name}\0{self._tables[name].version()}\0".encode())
+            version = self._tables[name].version()
+            if name in self._keys:
+                self._check_keys(name, version)
+            seen.update(f"{name}\0{version}\0".encode())
         return seen.hexdigest()
+
+    def _check_keys(self, name: str, version: str) -> None:
+        def count(column: str, declared: ColumnType | None) -> int:
+            def read() -> int:
+                with self._tables[name].reading({column}) as view:
+                    sql = repeated_sql(SPARK.identifier(view), column, declared, self._columns(name)[column], SPARK)
+                    return int(self._session.sql(sql).collect()[0][0])
+
+            return failing_closed(read)
+
+        self._keys[name].require(name, version, lambda column, declared: False, count)
 
     def _columns(self, table: str) -> dict[str, str]:
         return self._tables[table].columns()

@@ -10,9 +10,12 @@ One person is one unit and two people are two, in every table and on every engin
 - A stored type in which different people may already look alike (floats, nanoseconds that would be cut) is refused.
 
 No form can fail on a value. Integers of up to 64 bits stay as they are: engines compare them exactly in any width.
+
+A unit of several columns is one text: before each part but the last stands how long it is, so that two such texts are
+equal only where every part is. Keys of links are compared in the same forms.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,7 +25,18 @@ from tacit.plan.facts import Type
 from tacit.policy import ColumnType
 from tacit.policy.kind import decimals, understood
 
-__all__ = ["StoredTable", "UnitKind", "column_kind", "text_sql", "unit_kind", "unit_sql"]
+__all__ = [
+    "StoredTable",
+    "UnitKind",
+    "UnitPart",
+    "column_kind",
+    "compared_as_stored",
+    "part_kinds",
+    "text_sql",
+    "unit_kind",
+    "unit_sql",
+    "whole_unit_sql",
+]
 
 WHOLE_TEXT = r"[+-]?0{0,99}[0-9]{1,38}([.]0*)?"  # 7, +7, 007 and 7.0 are one number; 7.5, 7e0 and abc are none
 BINARY = ("blob", "bytea", "binary", "varbinary")
@@ -49,6 +63,16 @@ class UnitKind(StrEnum):
     BINARY = "binary"
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnitPart:
+    """A stored column that names a unit, alone or with others: its SQL, its declared type and the engine's type."""
+
+    raw: str
+    declared: Type | ColumnType | None
+    native: str
+
+
+TOGETHER = {UnitKind.INTEGER, UnitKind.TEXT, UnitKind.UUID, UnitKind.DATE, UnitKind.BOOLEAN}  # kinds with one spelling
 DECLARED = {"number": UnitKind.DECIMAL, "float": UnitKind.DECIMAL}  # others are called as they are
 FITS = {  # kinds of stored values that can be compared as another kind, each exactly
     UnitKind.INTEGER: {UnitKind.TEXT},
@@ -74,6 +98,12 @@ def unit_kind(declared: Type | ColumnType | None, native: str) -> UnitKind:
     return kind
 
 
+def compared_as_stored(declared: Type | ColumnType | None, native: str) -> bool:
+    """Whether values that differ as they are stored differ as units too, so that a database's constraint holds for
+    both."""
+    return bool(native) and unit_kind(declared, native) is _stored_kind(native)
+
+
 def _stored_kind(native: str) -> UnitKind:
     spelled = native.lower()
     if spelled in BINARY:
@@ -95,7 +125,37 @@ def _stored_kind(native: str) -> UnitKind:
     return UnitKind.INTEGER if whole else UnitKind(str(found))
 
 
-def unit_sql(raw: str, declared: Type | None, native: str, dialect: Dialect) -> str:
+def part_kinds(parts: Sequence[UnitPart]) -> tuple[UnitKind, ...]:
+    """What the parts of a unit are compared as; InputError where they cannot be told apart."""
+    kinds = tuple(unit_kind(part.declared, part.native) for part in parts)
+    strange = next((kind for kind in kinds if len(kinds) > 1 and kind not in TOGETHER), None)
+    if strange is not None:
+        raise InputError(
+            f"is a {strange}, which has more than one spelling as a part of a unit: use an integer or a text, or name "
+            "a view as the table's source that casts it"
+        )
+    return kinds
+
+
+def whole_unit_sql(parts: Sequence[UnitPart], dialect: Dialect) -> str:
+    """The unit that these columns name together; NULL, so nobody, where one of them is."""
+    kinds = part_kinds(parts)
+    forms = [unit_sql(part.raw, part.declared, part.native, dialect) for part in parts]
+    if len(parts) == 1:
+        return forms[0]
+    texts = [_spelled(form, kind, dialect) for form, kind in zip(forms, kinds, strict=True)]
+    measured = [f"CAST(LENGTH({text}) AS {dialect.string}) || ':' || {text}" for text in texts[:-1]]
+    return dialect.bytewise.format(f"({' || '.join([*measured, texts[-1]])})")
+
+
+def _spelled(form: str, kind: UnitKind, dialect: Dialect) -> str:
+    if kind is UnitKind.TEXT:
+        return form
+    whole = f"CAST({form} AS {dialect.digits})" if kind is UnitKind.INTEGER else form
+    return f"CAST({whole} AS {dialect.string})"
+
+
+def unit_sql(raw: str, declared: Type | ColumnType | None, native: str, dialect: Dialect) -> str:
     """The unit of a row in its canonical form; NULL where it is nobody's."""
     stored = _stored_kind(native)
     match unit_kind(declared, native):

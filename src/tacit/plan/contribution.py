@@ -15,7 +15,7 @@ from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.profile import TableProfile
 from tacit.plan.question import Aggregate, LoweredQuestion
 
-__all__ = ["PRIVATE", "ClipNorms", "Contribution", "check_units", "root_up", "rows_per_unit"]
+__all__ = ["PRIVATE", "ClipNorms", "Contribution", "check_units", "counted_tables", "root_up", "rows_per_unit"]
 
 PRIVATE: Literal["private"] = "private"
 
@@ -119,6 +119,17 @@ def rows_per_unit(node: Node) -> int | None:
         case Join():
             return rows_per_unit(node.left) if node.unique and node.left.private and not node.right.private else None
     return None
+
+
+def counted_tables(node: Node) -> frozenset[str]:
+    """The tables whose declarations bound how many of the rows are one unit's. A join along a link has the rows of its
+    linked side, and a table that only says whose rows are has none of them."""
+    match node:
+        case Scan():
+            return frozenset((node.table,))
+        case Join() if node.along is not None:
+            return counted_tables(node.left if node.along == "left" else node.right)
+    return frozenset[str]().union(*map(counted_tables, node.inputs))
 
 
 def check_units(source: Node) -> None:

@@ -12,6 +12,7 @@ from tacit.base import Refused, cached_property
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, domain_of
 from tacit.plan.operation.text import LONGEST
+from tacit.plan.owner import IF_GIVEN, CanonicalForm, UnitPath
 
 __all__ = [
     "IF_GIVEN",
@@ -19,6 +20,7 @@ __all__ = [
     "MOST_ROWS",
     "MOST_WORK",
     "UNSAID",
+    "CanonicalForm",
     "Filter",
     "Group",
     "Join",
@@ -27,6 +29,7 @@ __all__ = [
     "Scan",
     "Source",
     "SubAggregate",
+    "UnitPath",
     "check_answer",
     "check_rows",
     "check_work",
@@ -35,7 +38,6 @@ __all__ = [
     "work_of",
 ]
 
-IF_GIVEN = {"described": "if given"}  # of a field that is part of it only where it says something: plans are older
 UNSAID = {"described": False}  # of a field that no answer depends on, so that it is no part of a plan's identity
 
 
@@ -68,8 +70,8 @@ class Node:
 
     @property
     def tables(self) -> frozenset[str]:
-        """The declared tables below."""
-        return frozenset(scan.table for scan in scans_of(self))
+        """The declared tables below, and those that tell whose their rows are."""
+        return frozenset(table for scan in scans_of(self) for table in scan.reads)
 
     def walk(self) -> "Iterator[Node]":
         """Itself, and all that is below it."""
@@ -85,6 +87,9 @@ class Source:
     name: str  # unique in the plan
     column: str  # in the table
     facts: Facts
+    canonical: CanonicalForm | None = field(
+        default=None, metadata=IF_GIVEN
+    )  # the key of a link, read as it is compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +104,22 @@ class Scan(Node):
     rows_per_unit: int | None = None  # a maximum the curator vouches for
     rows: int | None = field(default=None, metadata=UNSAID)  # of a public table, the most there are
     unit_type: Type | None = field(default=None, metadata=UNSAID)  # as the facts of its column; None: as stored
+    path: UnitPath | None = field(default=None, metadata=IF_GIVEN)  # where no single column of the table names the unit
 
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
-        return {source.name: source.facts for source in self.columns}
+        # a unit that was found on a path is a column of its own, in its canonical form
+        found = (
+            {}
+            if self.path is None or self.unit_name is None
+            else {self.unit_name: Facts(type=self.unit_type or Type.TEXT)}
+        )
+        return {**found, **{source.name: source.facts for source in self.columns}}
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The table, and those that its links lead through."""
+        return (self.table, *(link.table for link in self.path.links)) if self.path is not None else (self.table,)
 
     @property
     def private(self) -> bool:
@@ -192,8 +209,9 @@ class Group(_OnTop):
 class Join(Node):
     """Two relations matched by equal keys, which are not NULL.
 
-    Private with public: the rows keep their unit. Private with private: the units are among the keys. `left` joins
-    keep every private row of the left side. `unique` says that the right side has at most one row for a key.
+    Private with public: the rows keep their unit. Private with private: the units are among the keys, or the side named
+    by `along` is linked to the other by the first key, and has its units from there. `left` joins keep every private
+    row of the left side. `unique` says that the right side has at most one row for a key.
     """
 
     kind: Literal["inner", "left"]
@@ -201,6 +219,7 @@ class Join(Node):
     right: Node
     on: tuple[tuple[Expression, Expression], ...]  # left key, right key
     unique: bool = False
+    along: Literal["left", "right"] | None = field(default=None, metadata=IF_GIVEN)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -248,6 +267,8 @@ def most_rows(node: Node) -> int:
             return 1
         case Filter() | Project() | Group():
             return most_rows(node.below)
+        case Join() if node.along is not None:  # the key of a link is unique, so a linked row has one match
+            return most_rows(node.left if node.along == "left" else node.right)
         case Join():
             return most_rows(node.left) * (1 if node.unique else most_rows(node.right))
     raise AssertionError(f"no rule for {type(node).__name__}")

@@ -4,6 +4,7 @@ from tacit.policy.account import DATASET, Account, Amount, Currency, Limit, Term
 from tacit.policy.column import Column
 from tacit.policy.decide import Grant
 from tacit.policy.kind import ColumnType
+from tacit.policy.link import TableLink
 from tacit.policy.model import Dataset, EngineName, Policy, Where
 from tacit.policy.privacy import Analyst, Group, Privacy
 from tacit.policy.read import load, parse
@@ -30,6 +31,7 @@ __all__ = [
     "Policy",
     "Privacy",
     "Table",
+    "TableLink",
     "Terms",
     "Where",
     "blanks",

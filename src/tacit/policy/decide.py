@@ -167,10 +167,10 @@ def _tables(policy: "Policy", name: str, analyst: Analyst, program: Program) -> 
         return
     for table in program.tables:
         declared = policy.tables[table]
-        if not (declared.public or declared.unit_column or declared.each_row_is_a_unit):
+        if not declared.owned:
             raise Denied(
                 f"table {quoted(table)} does not say whose rows they are, so nobody would be protected: the curator "
-                "must declare its unit_column"
+                "must declare its unit_column, or a link"
             )
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "texts",
     "titles",
     "understood",
+    "units",
     "whole",
     "yes",
 ]
@@ -248,6 +249,16 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _units(value: object) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        return _text(value)
+    if not isinstance(value, Sequence) or not 2 <= len(value) <= 8:
+        raise InputError(
+            'must be the name of a column, or of two to eight that name a person together: ["tenant", "user"]'
+        )
+    return _list(_text)(value)
+
+
 whole = Kind("whole number", _whole)
 yes = Kind("true or false", _yes)
 text = Kind("text", _text)
@@ -263,6 +274,7 @@ span = _spans(
 short = _spans("30 seconds", step="seconds", most=timedelta(days=1), limits="seconds, at least one and at most a day")
 texts = Kind("text or list of text", _texts)
 titles = Kind("true or list of text", _titles)
+units = Kind("text or list of text", _units)
 
 
 class ColumnType(StrEnum):

@@ -15,6 +15,7 @@ from tacit.policy import kind
 from tacit.policy.account import Terms
 from tacit.policy.decide import Grant, decide, terms
 from tacit.policy.declaration import Declaration, declared, instead, listing, quoted, section, setting
+from tacit.policy.link import link_problems
 from tacit.policy.privacy import Analyst, Group, Privacy
 from tacit.policy.source import VARIABLE, filled, is_file, is_url, located
 from tacit.policy.table import Table, alike
@@ -121,6 +122,7 @@ class Policy(Declaration):
 
     def contradictions(self) -> Iterator[Problem]:
         yield from alike(self.tables, "table")
+        yield from link_problems(self.tables)
         yield from references(self.analysts, self.groups, self.tables, self.groups)
 
     def table(self, name: str, question: str = "this question") -> Table:

@@ -96,14 +96,14 @@ def blanks(policy: Policy) -> list[Blank]:
 
 
 def _table(table: Table) -> Iterator[Blank]:
-    if not table.unit_column and not table.each_row_is_a_unit:
+    if not table.owned:
         yield Blank(
             path=("tables", table.name, "unit_column"),
             place=table.place,
-            what="unit_column (or each_row_is_a_unit, or public)",
+            what="unit_column (or link, each_row_is_a_unit, or public)",
             prevents="every question about this table",
         )
-    if table.unit_column and not any((table.clip_rows, table.max_rows_per_unit, table.max_groups, table.profile)):
+    if table.needed and not any((table.clip_rows, table.max_rows_per_unit, table.max_groups, table.profile)):
         yield Blank(
             path=("tables", table.name, "clip_rows"),
             place=table.place,
@@ -111,7 +111,7 @@ def _table(table: Table) -> Iterator[Blank]:
             prevents="COUNT(*), unless the question itself says how much one unit may add",
         )
     for column in table.columns.values():
-        if not column.hidden and column.name != table.unit_column:
+        if not column.hidden and column.name not in table.needed:
             yield from _column(column)
 
 
@@ -174,5 +174,12 @@ def _promises(table: Table) -> Iterator[str]:
         yield f"{table.place}: you promise that no two rows are about the same person"
     if table.max_rows_per_unit is not None:
         yield f"{table.place}: you promise that nobody has more than {table.max_rows_per_unit} rows; nothing is cut"
-    if table.unit_column and table.columns and table.unit_column not in table.columns:
-        yield f"{table.place}: the unit column {quoted(table.unit_column)} is not among its columns; fine if it exists"
+    for column in table.needed if table.columns else ():
+        if column not in table.columns:
+            what = "unit column" if column in table.unit_columns else "column of its link"
+            yield f"{table.place}: the {what} {quoted(column)} is not among its columns; fine if it exists"
+    if table.link is not None:
+        yield (
+            f"{table.place}: whose a row is follows from {table.link}; who may ask it must be allowed to ask "
+            f"{quoted(table.link.table)} too"
+        )

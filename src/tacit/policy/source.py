@@ -23,6 +23,8 @@ __all__ = [
     "Claim",
     "ancestors",
     "by_column",
+    "by_columns",
+    "by_link",
     "filled",
     "identity",
     "is_file",
@@ -129,6 +131,16 @@ class Claim:
 def by_column(name: str) -> str:
     """The unit of a table in which a column names it."""
     return f"column {dumps(name.casefold(), ensure_ascii=False)}"
+
+
+def by_columns(names: tuple[str, ...]) -> str:
+    """The unit of a table in which several columns name it together."""
+    return f"columns {dumps([name.casefold() for name in names], ensure_ascii=False)}"
+
+
+def by_link(names: tuple[str, ...], unit: str) -> str:
+    """The unit of a table whose link leads to it: through these columns, tables and keys."""
+    return f"link {dumps([name.casefold() for name in names], ensure_ascii=False)} to {unit}"
 
 
 def overlap(one: Claim, other: Claim) -> bool:

@@ -11,6 +11,7 @@ from tacit.policy import kind
 from tacit.policy.column import Column
 from tacit.policy.declaration import Declaration, declared, instead, listing, quoted, setting
 from tacit.policy.kind import ColumnType
+from tacit.policy.link import TableLink, link_kind
 
 __all__ = ["Encoding", "Table"]
 
@@ -41,10 +42,21 @@ class Table(Declaration):
         example='"visits.parquet"',
         default=None,
     )
-    unit_column: str | None = setting(
-        "The column that names the protected person. All rows with the same value are hidden together.",
-        kind.text,
+    unit_column: str | tuple[str, ...] | None = setting(
+        "The column that names the protected person. All rows with the same value are hidden together. Where a person "
+        'is named by several columns together, a list: `["tenant", "user"]`; a row in which one of them is NULL is '
+        "nobody's.",
+        kind.units,
         example='"patient_id"',
+        default=None,
+    )
+    link: TableLink | None = setting(
+        "Instead of `unit_column`: the rows belong to whom rows of another protected table belong to, found by a "
+        "foreign key, at any depth. `column` is here, `key` is a column of `table` that is there once: by a constraint "
+        "of the database, or by `tacit check --data`. A row that leads nowhere is nobody's; one that leads to several "
+        "people counts for each of them.",
+        link_kind,
+        example='{ column = "order_id", table = "orders", key = "id" }',
         default=None,
     )
     each_row_is_a_unit: bool = setting(
@@ -158,8 +170,30 @@ class Table(Declaration):
     def private(self) -> bool:
         return not self.public
 
+    @property
+    def unit_columns(self) -> tuple[str, ...]:
+        """Its own columns that name the unit; none where a link leads to it, or each row is one."""
+        given = self.unit_column
+        return () if given is None else (given,) if isinstance(given, str) else given
+
+    @property
+    def owned(self) -> bool:
+        """Whether it says whose rows they are."""
+        return bool(self.public or self.unit_column or self.link or self.each_row_is_a_unit)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that say whose a row is, which are read whether or not questions may use them."""
+        return (*self.unit_columns, *(() if self.link is None else (self.link.column,)))
+
+    @property
+    def kept_together(self) -> str | None:
+        """The column by which a view may bring rows together: those of one value are one unit's. None: there is none,
+        so each row is taken for itself."""
+        return self.needed[0] if len(self.needed) == 1 else None
+
     def contradictions(self) -> Iterator[Problem]:
-        whose = [word for word in ("unit_column", "each_row_is_a_unit", "public") if getattr(self, word)]
+        whose = [word for word in ("unit_column", "link", "each_row_is_a_unit", "public") if getattr(self, word)]
         if len(whose) > 1:
             yield Problem((whose[0],), f"{' and '.join(whose)} exclude each other: keep the one that is true")
         contributions = ("max_rows_per_unit", "clip_rows", "profile", "max_groups", "rows_per_group")
@@ -194,10 +228,11 @@ class Table(Declaration):
         yield from alike(self.columns, "column")
         for name, column in self.columns.items():
             path, place = ("columns", name), f"column {quoted(name)}"
-            if self.unit_column == name and column.group_keys is not None:
+            if self.unit_columns == (name,) and column.group_keys is not None:
                 yield Problem(path, "it names the people, so its values are the secret: remove group_keys", place)
-            if self.unit_column == name and column.type is ColumnType.FLOAT:
-                told = "it names the people, and two of them can have the same float: store it as an integer or a text"
+            if name in self.needed and column.type is ColumnType.FLOAT:
+                names = "names the people" if name in self.unit_columns else "leads to the people"
+                told = f"it {names}, and two of them can have the same float: store it as an integer or a text"
                 yield Problem(path, f"{told}, and declare that", place)
             if column.unique and not self.public:
                 told = "unique is for public tables, and this one is protected: remove it"
@@ -218,14 +253,14 @@ class Table(Declaration):
         column.require_usable(question)
         return column
 
-    def require_unit(self, question: str) -> str | None:
-        """The column that names the unit; None where each row is one. A public table has none to give."""
-        if self.unit_column is None and not self.each_row_is_a_unit:
+    def require_unit(self, question: str) -> str | tuple[str, ...] | None:
+        """What names the unit; None where each row is one, or a link leads to it. A public table has none to give."""
+        if self.public or not self.owned:
             what = "is public" if self.public else "does not say whose rows they are"
             fix = (
                 "ask it together with a protected table"
                 if self.public
-                else 'declare unit_column = "…" (naming the person), each_row_is_a_unit = true, or public = true'
+                else 'declare unit_column = "…" (naming the person), link, each_row_is_a_unit = true, or public = true'
             )
             raise PolicyError(f"{self.place}: {what}, so {question} has nobody to protect: {fix}")
         return self.unit_column

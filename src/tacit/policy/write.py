@@ -1,7 +1,7 @@
 """Write a policy: as TOML for people, and as plain data for its hash."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
@@ -10,8 +10,9 @@ from typing import Any
 from tacit.base import InputError
 from tacit.policy.declaration import Declaration, duration, instead, keys, number, part_of, quoted
 from tacit.policy.kind import ColumnType, decimals, understood
+from tacit.policy.link import TableLink
 
-__all__ = ["bare", "content", "quote", "starter", "written"]
+__all__ = ["bare", "content", "link_text", "quote", "starter", "written"]
 
 VERSION = 1
 
@@ -41,6 +42,8 @@ def _plain(value: Any) -> Any:
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, TableLink):
+        return {"column": value.column, "table": value.table, "key": value.key}
     if isinstance(value, Fraction):
         return {"number": f"{value.numerator}/{value.denominator}"}
     if isinstance(value, datetime | date):
@@ -86,7 +89,14 @@ def _value(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, tuple):
         return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, TableLink):
+        return link_text(value)
     return str(value)
+
+
+def link_text(link: TableLink) -> str:
+    """A link as TOML writes it."""
+    return f"{{ column = {quote(link.column)}, table = {quote(link.table)}, key = {quote(link.key)} }}"
 
 
 def bare(name: str) -> str:
@@ -146,11 +156,13 @@ def starter(
     source: str | None = None,
     sources: Mapping[str, str] | None = None,
     unit_column: str | None = None,
+    links: Mapping[str, Sequence[TableLink]] | None = None,
     texts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The text of a policy file for tables of these columns, each with the engine's name of its type ("" if unknown).
 
-    `source` is where all tables are, `sources` where single ones are. `unit_column` names the person.
+    `source` is where all tables are, `sources` where single ones are. `unit_column` names the person. `links` are
+    foreign keys: one that leads to the person is written, others are proposed.
     `texts` are tables whose types were read from their values, each with the keys that say how it is written. Nothing
     but names and types goes in, so nothing else can come out.
     """
@@ -167,13 +179,22 @@ def starter(
     if source is None:
         head = head.replace('source = "?"\n', "")
     lines = [head]
+    named = {table for table, types in schema.items() if unit_column is not None and unit_column in types}
     for table, types in schema.items():
-        lines += _table(table, types, unit_column, (sources or {}).get(table), (texts or {}).get(table))
+        lines += _table(
+            table, types, unit_column, (sources or {}).get(table), (texts or {}).get(table), links or {}, named
+        )
     return "\n".join(lines) + "\n" + CLOSE
 
 
 def _table(
-    table: str, types: Mapping[str, str], unit_column: str | None, source: str | None, form: Mapping[str, str] | None
+    table: str,
+    types: Mapping[str, str],
+    unit_column: str | None,
+    source: str | None,
+    form: Mapping[str, str] | None,
+    links: Mapping[str, Sequence[TableLink]],
+    named: Collection[str],
 ) -> Iterator[str]:
     yield f"[tables.{bare(table)}]"
     if source is not None:
@@ -181,7 +202,12 @@ def _table(
     yield from (f"{key} = {quote(value)}" for key, value in (form or {}).items())
     if unit_column in types:
         yield f"unit_column = {quote(str(unit_column))}"
+    elif (found := _leading(table, links, named)) is not None:
+        yield f"link = {link_text(found)}   # a foreign key of the database. Is a row about that person? Else see below"
+        yield "# public = true               # instead, if the table is not about people at all"
     else:
+        for link in links.get(table, ()):
+            yield f"# link = {link_text(link)}   # if its rows are about the people of that table"
         yield '# unit_column = "…"        # to fill: the column that names the person. Or, if it is true, one of these:'
         yield "# each_row_is_a_unit = true   #   every row is a different person"
         yield "# public = true               #   the table is not about people at all"
@@ -194,6 +220,17 @@ def _table(
         yield f"[tables.{bare(table)}.columns.{bare(column)}]"
         yield from _column(column, native, column == unit_column, form is not None)
         yield ""
+
+
+def _leading(
+    table: str, links: Mapping[str, Sequence[TableLink]], named: Collection[str], seen: tuple[str, ...] = ()
+) -> TableLink | None:
+    """The link of a table through which the person is found, at any depth; the shortest way of the first ones."""
+    given = [link for link in links.get(table, ()) if link.table not in seen]
+    for link in given:
+        if link.table in named:
+            return link
+    return next((link for link in given if _leading(link.table, links, named, (*seen, table)) is not None), None)
 
 
 def _column(column: str, native: str, is_unit: bool, was_read: bool) -> Iterator[str]:

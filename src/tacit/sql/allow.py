@@ -32,7 +32,7 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.With: {"expressions"},
     exp.CTE: {"this", "alias", "materialized"},
     exp.Subquery: {"this", "alias"},
-    exp.Table: {"this", "alias"},
+    exp.Table: {"this", "alias", "joins"},
     exp.TableAlias: {"this", "columns"},
     exp.Distinct: {"expressions"},
     # names and constants

@@ -7,10 +7,12 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from tacit.base import InputError
+from tacit.base import InputError, cached_property
 from tacit.base.problem import declare
 from tacit.plan.facts import WHOLE, Facts, Type, Value
 from tacit.plan.node import Scan, Source
+from tacit.plan.owner import Link, UnitPath
+from tacit.policy.link import links_from
 from tacit.sql.mistake import quoted
 
 if TYPE_CHECKING:
@@ -28,14 +30,15 @@ TYPES = {"integer": Type.INTEGER, "decimal": Type.NUMBER, "float": Type.NUMBER, 
 class AskableTable:
     """One table as questions see it: the facts of its columns, and the names of those that are `hidden` or `untyped`.
 
-    A private table has a `unit` column, or each of its rows is a unit (`row_is_unit`). `unit_type` is what the unit is
-    declared as, which a hidden column says too.
+    A private table has a `unit` column, a `path` to its unit, or each of its rows is one (`row_is_unit`). `unit_type`
+    is what the unit is declared as, which a hidden column says too.
     """
 
     columns: Mapping[str, Facts]
     private: bool = True
     unit: str | None = None
     unit_type: Type | None = None
+    path: UnitPath | None = None  # instead of `unit`: links to it, or several columns that name it together
     row_is_unit: bool = False
     rows_per_unit: int | None = None
     hidden: frozenset[str] = frozenset()
@@ -46,7 +49,12 @@ class AskableTable:
     @property
     def owned(self) -> bool:
         """Whether it is known whose rows they are."""
-        return not self.private or self.unit is not None or self.row_is_unit
+        return not self.private or self.unit is not None or self.path is not None or self.row_is_unit
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its own columns that name the unit together, where there are several."""
+        return self.path.columns if self.path is not None and not self.path.links else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +91,7 @@ class Catalog:
                     f"table {quoted(known)} has no such column: {nearest(column, table.columns, 'columns')}"
                 )
         sources = [Source(name=column, column=column, facts=table.columns[column]) for column in wanted]
-        unit = None if table.unit is None else "tacit unit of this scan"
+        unit = None if table.unit is None and table.path is None else "tacit unit of this scan"
         if unit is not None and table.unit is not None:
             kind = table.unit_type or Type.TEXT
             sources.insert(0, Source(name=unit, column=table.unit, facts=Facts(type=kind)))
@@ -95,21 +103,36 @@ class Catalog:
             rows_per_unit=table.rows_per_unit,
             rows=table.rows,
             unit_type=table.unit_type,
+            path=table.path,
         )
+
+    def link_key(self, table: str, column: str) -> tuple[str, str] | None:
+        """The table and the key that a column stands for: where its link leads, or itself if links lead to it."""
+        path = self.tables[table].path
+        if path is not None and path.links and path.links[0].column == column:
+            return path.links[0].table, path.links[0].key
+        return (table, column) if (table, column) in self._link_keys else None
+
+    @cached_property
+    def _link_keys(self) -> frozenset[tuple[str, str]]:
+        links = (link for table in self.tables.values() if table.path is not None for link in table.path.links)
+        return frozenset((link.table, link.key) for link in links)
 
     @classmethod
     def from_policy(cls, policy: "Policy") -> "Catalog":
         """What the policy declares. Whether an analyst may ask a table is for `Policy.decide` alone to say."""
-        return cls(tables={name: _table(table) for name, table in policy.tables.items()})
+        return cls(tables={name: _table(table, policy.tables) for name, table in policy.tables.items()})
 
 
-def _table(declared: "Declared") -> AskableTable:
+def _table(declared: "Declared", tables: "Mapping[str, Declared]") -> AskableTable:
+    path = _path(declared, tables)
     usable = {name: column for name, column in declared.columns.items() if not column.hidden}
     return AskableTable(
         columns={name: _facts(column) for name, column in usable.items() if column.type is not None},
         private=declared.private,
-        unit=declared.unit_column,
-        unit_type=_unit_type(declared),
+        unit=declared.unit_columns[0] if path is None and declared.unit_columns else None,
+        unit_type=path.types[0] if path is not None and len(path.types) == 1 else _unit_type(declared),
+        path=path,
         row_is_unit=declared.each_row_is_a_unit,
         rows_per_unit=declared.max_rows_per_unit,
         hidden=frozenset(declared.columns) - frozenset(usable),
@@ -120,8 +143,26 @@ def _table(declared: "Declared") -> AskableTable:
 
 
 def _unit_type(declared: "Declared") -> Type | None:
-    column = None if declared.unit_column is None else declared.columns.get(declared.unit_column)
-    return None if column is None or column.type is None else TYPES[str(column.type)]
+    return _declared(declared, declared.unit_columns[0]) if len(declared.unit_columns) == 1 else None
+
+
+def _declared(table: "Declared", column: str) -> Type | None:
+    found = table.columns.get(column)
+    return None if found is None or found.type is None else TYPES[str(found.type)]
+
+
+def _path(declared: "Declared", tables: "Mapping[str, Declared]") -> UnitPath | None:
+    """How the unit is found, unless one column of the table names it."""
+    if declared.link is None and len(declared.unit_columns) < 2:
+        return None
+    links, at = [], declared
+    for each in links_from(tables, declared.name):
+        target = tables[each.table]
+        kinds = {"column_type": _declared(at, each.column), "key_type": _declared(target, each.key)}
+        links.append(Link(column=each.column, table=each.table, key=each.key, **kinds))
+        at = target
+    types = tuple(_declared(at, column) for column in at.unit_columns)
+    return UnitPath(links=tuple(links), columns=at.unit_columns, types=types)
 
 
 def _facts(column: "Column") -> Facts:

@@ -35,7 +35,7 @@ def prune(node: Node, needed: set[str]) -> Node:
     match node:
         case Scan():
             keep = tuple(s for s in node.columns if s.name in needed or s.name == node.unit_name)
-            return replace(node, columns=keep or node.columns[:1])
+            return replace(node, columns=keep or (() if node.path is not None else node.columns[:1]))
         case Filter():
             return replace(node, below=prune(node.below, needed | used(node.expressions)))
         case Project():

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any, TypedDict, Unpack
 
 from tacit.base import InputError, Number, OverBudget, Refused, Unpriced, between, positive
-from tacit.plan.contribution import PRIVATE, Contribution
+from tacit.plan.contribution import PRIVATE, Contribution, counted_tables
 from tacit.plan.mu_squared import mu_squared_of
+from tacit.plan.node import scans_of
 from tacit.plan.price import CONFIDENCE as OF_QUANTILES
 from tacit.plan.price import Budget, PricedPlan, price, rho_of
 from tacit.plan.profile import TableProfile
@@ -22,8 +23,9 @@ __all__ = ["CONFIDENCE", "Offer", "OfferTerms", "Purchase", "contribution_of"]
 def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping[str, TableProfile]) -> Contribution:
     """Of the private tables; where several are joined, the least that any of them says. A table that is to have a
     profile needs no clip of its own: until it has one, clips are chosen privately."""
-    tables = [policy.tables[name] for name in sorted(question.source.tables)]
+    tables = [policy.tables[name] for name in sorted({scan.table for scan in scans_of(question.source)})]
     private = [table for table in tables if table.private]
+    counted = [table for table in private if table.name in counted_tables(question.source)]
     columns: dict[str, Any] = {}
     per_group: dict[str, tuple[Fraction, Fraction]] = {}
     for table in private:
@@ -33,15 +35,15 @@ def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping
             if column.per_group is not None:
                 low, high = column.per_group
                 per_group[name] = (Fraction(low), Fraction(high))
-    said = [(table.clip_rows, table.profile) for table in private]
+    said = [(table.clip_rows, table.profile) for table in counted]
     rows = [clip or PRIVATE for clip, profile in said if clip is not None or profile is not None]
     numbers = [Fraction(clip) for clip in rows if clip != PRIVATE]
-    named = " and ".join(f'"{table.name}"' for table in private)
+    named = " and ".join(f'"{table.name}"' for table in counted)
     return Contribution(
         rows=min(numbers) if numbers else PRIVATE if rows else None,
         columns=columns,
         max_groups=min((table.max_groups for table in private if table.max_groups is not None), default=None),
-        rows_per_group=min((t.rows_per_group for t in private if t.rows_per_group is not None), default=None),
+        rows_per_group=min((t.rows_per_group for t in counted if t.rows_per_group is not None), default=None),
         per_group=per_group,
         profiles=profiles,
         missing=f"table {named} does not say how much one {policy.privacy.unit} may count: declare clip_rows = …, the "

@@ -95,6 +95,11 @@ def _tables(source: Node) -> dict[str, StoredTable]:
             native = NATIVE[column.facts.type]
             exact = column.name == scan.unit_name and native == "DOUBLE"
             found[column.column] = "DECIMAL(18, 3)" if exact else native
+        named = () if scan.path is None else scan.path.reads(scan.table)
+        keys = ((scan.table, s.column, s.canonical.type) for s in scan.columns if s.canonical is not None)
+        for table, name, kind in (*named, *keys):  # compared as what they are declared as
+            native = "VARCHAR" if kind is None else NATIVE[kind]
+            types.setdefault(table, {})[name] = "DECIMAL(18, 3)" if native == "DOUBLE" else native
     return {name: StoredTable(sql="t", types=found) for name, found in types.items()}
 
 

@@ -1,6 +1,6 @@
 """What lowering carries along: the catalog, the WITH queries in sight, and the names given so far."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 
@@ -12,7 +12,7 @@ from tacit.plan.node import Node
 from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.mistake import place, quoted
 
-__all__ = ["Context", "Derived", "Field", "NamedRelation", "Names", "Scope"]
+__all__ = ["Context", "Derived", "Field", "NamedRelation", "Names", "Scope", "whole_unit"]
 
 MOST_RELATIONS = 64
 MOST_PARTS = 20_000  # of the question's tree, with WITH and * written out
@@ -22,12 +22,14 @@ MOST_PARTS = 20_000  # of the question's tree, with WITH and * written out
 class Field:
     """A column that a relation offers. Without a value it cannot be computed with, and `missing` says why.
 
-    `is_unit` says it names the unit of the row: it may be counted, joined on and, in subqueries, grouped by.
+    `is_unit` says it names the unit of the row: it may be counted, joined on and, in subqueries, grouped by. `part`
+    says which of how many columns it is that name the unit together.
     """
 
     name: str
     value: Expression | None
     is_unit: bool = False
+    part: tuple[int, int] | None = None
     missing: str = ""
     hidden: bool = False
 
@@ -55,10 +57,12 @@ class NamedRelation:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """All that FROM offers. `merged` are names that USING made one, with the relation they are taken from."""
+    """All that FROM offers. `merged` are names that USING made one, with the relation they are taken from. `joined` are
+    the conditions of WHERE that became keys of joins, by identity."""
 
     relations: tuple[NamedRelation, ...]
     merged: tuple[tuple[str, str], ...] = ()
+    joined: frozenset[int] = frozenset()
 
     def resolve(self, column: exp.Column) -> Field:
         """The one field that a column of the query names."""
@@ -115,10 +119,31 @@ class Scope:
         plain = node.unnest()
         return type(plain) is exp.Column and not isinstance(plain.this, exp.Star) and self.resolve(plain).is_unit
 
-    def adding(self, relation: NamedRelation) -> "Scope":
-        if any(relation.alias.casefold() == other.alias.casefold() for other in self.relations):
-            raise Mistake(f"two tables are called {quoted(relation.alias)}: give one of them another name with AS")
-        return replace(self, relations=(*self.relations, relation))
+    def part(self, node: exp.Expr) -> tuple[int, int] | None:
+        """Which column of a unit of several an expression is."""
+        plain = node.unnest()
+        return self.resolve(plain).part if type(plain) is exp.Column and not isinstance(plain.this, exp.Star) else None
+
+    def units(self, nodes: Iterable[exp.Expr]) -> bool:
+        """Whether these expressions name the unit, together or one of them alone."""
+        given = list(nodes)
+        return any(map(self.unit, given)) or whole_unit(map(self.part, given))
+
+    def adding(self, other: "Scope") -> "Scope":
+        """Both, and the names in them."""
+        known = {relation.alias.casefold() for relation in self.relations}
+        for relation in other.relations:
+            if relation.alias.casefold() in known:
+                raise Mistake(f"two tables are called {quoted(relation.alias)}: give one of them another name with AS")
+        merged = (*self.merged, *(pair for pair in other.merged if pair[0] not in dict(self.merged)))
+        both = (*self.relations, *other.relations)
+        return replace(self, relations=both, merged=merged, joined=self.joined | other.joined)
+
+
+def whole_unit(parts: Iterable[tuple[int, int] | None]) -> bool:
+    """Whether these are all the columns that name a unit together."""
+    found = {part for part in parts if part is not None}
+    return bool(found) and len(found) == max(of for _, of in found)
 
 
 class Names:

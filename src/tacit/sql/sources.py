@@ -1,26 +1,29 @@
 """FROM: declared tables, WITH queries and subqueries as relations, joined one after the other.
 
-A private table joins public ones on any key, and private ones on the unit; LEFT keeps the private side. Rows that are
-units join public tables on a key that is declared unique there, which engines enforce. All else is refused with its
-reason.
+A private table joins public ones on any key, and private ones on the unit or along a declared link; LEFT keeps the
+private side. Rows that are units join public tables on a key that is declared unique there, which engines enforce. All
+else is refused with its reason. Tables between commas are joined by the equalities of WHERE, in any order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from sqlglot import exp
 
 from tacit.base import Mistake, Refused
-from tacit.base.problem import declare
 from tacit.plan.expression import Column, Expression
-from tacit.plan.facts import Facts, Type
-from tacit.plan.node import Filter, Join, Node, Scan, Source, check_rows
-from tacit.sql.catalog import AskableTable, Catalog, nearest
+from tacit.plan.facts import Facts
+from tacit.plan.node import Filter, Join, Node, Scan, check_rows
+from tacit.sql.catalog import Catalog, nearest
+from tacit.sql.commas import CommaKey, comma_keys, is_of, not_joined, tying
 from tacit.sql.expressions import Expressions, chain
+from tacit.sql.linked import implied, linked_join
 from tacit.sql.mistake import place, quoted, refused, shown
-from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
+from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope, whole_unit
+from tacit.sql.table import read_table
 
-__all__ = ["read_from"]
+__all__ = ["not_joined", "read_from"]
 
 ON = "write JOIN … ON a.key = b.key, or USING (key)"
 Pair = tuple[Expression, Expression]
@@ -31,15 +34,85 @@ def read_from(select: exp.Select, context: Context) -> tuple[Node, Scope]:
     given = select.args.get("from_")
     if given is None:
         raise refused("a SELECT without FROM", "there is nothing to protect in it", "name a table in FROM", at=select)
-    node, relation = _item(given.this, context)
-    scope = Scope(relations=(relation,))
-    for each in select.args.get("joins") or ():
-        right, relation = _item(each.this, context)
-        node, scope = _join(each, (node, scope), (right, relation), context.catalog)
+    condition = select.args.get("where")
+    joins = select.args.get("joins") or ()
+    return _joined(given.this, joins, context, None if condition is None else condition.this)
+
+
+def _joined(
+    first: exp.Expr, joins: Sequence[exp.Join], context: Context, condition: exp.Expr | None = None
+) -> tuple[Node, Scope]:
+    """Chains of JOIN … ON, and between them commas, which equalities of WHERE turn into joins."""
+    chains = [_item(first, context)]
+    commas: list[exp.Join] = []
+    for each in joins:
+        right = _item(each.this, context)
+        if _is_comma(each):
+            chains.append(right)
+            commas.append(each)
+        else:
+            chains[-1] = _join(each, chains[-1], right, context.catalog)
+    if not commas:
+        return chains[0]
+    return together(chains, commas, condition, context.catalog)
+
+
+def _is_comma(join: exp.Join) -> bool:
+    """A comma or CROSS JOIN: no keys, and all rows of both."""
+    side, kind = (str(join.args.get(word) or "").upper() for word in ("side", "kind"))
+    bare = join.args.get("on") is None and not join.args.get("using")
+    return bare and not side and kind in ("", "CROSS", "INNER")
+
+
+def together(
+    chains: list[tuple[Node, Scope]], commas: list[exp.Join], condition: exp.Expr | None, catalog: Catalog
+) -> tuple[Node, Scope]:
+    """Join relations that a comma separates by the equalities of WHERE, each as soon as one ties it to those before.
+
+    Private ones come first, then public ones by a key that is declared unique: so no row is multiplied on the way.
+    """
+    everything = chains[0][1]
+    for _, more in chains[1:]:
+        everything = everything.adding(more)
+    keys = [] if condition is None else comma_keys(condition, everything)
+    node, scope = chains.pop(next((i for i, (each, _) in enumerate(chains) if each.private), 0))
+    while chains:
+        tied = [(i, found) for i, (_, other) in enumerate(chains) if (found := tying(keys, scope, other))]
+        if not tied:
+            alias = chains[0][1].relations[0].alias
+            raise refused(
+                f"a join without equal keys ({quoted(alias)})",
+                "it would match every row with every row",
+                f"tie it to another table with an equality in WHERE, or {ON}",
+                at=commas[0],
+            )
+        place, found = min(tied, key=lambda each: (_order(chains[each[0]], each[1], catalog), each[0]))
+        right = chains.pop(place)
+        join = exp.Join(
+            this=exp.to_identifier(right[1].relations[0].alias), on=exp.and_(*(k.condition for k in found), copy=False)
+        )
+        node, scope = _join(join, (node, scope), right, catalog)
+        scope = replace(scope, joined=scope.joined | {id(key.condition) for key in found if key.is_whole})
     return node, scope
 
 
-def _item(item: exp.Expr, context: Context) -> tuple[Node, NamedRelation]:
+def _order(right: tuple[Node, Scope], keys: Sequence[CommaKey], catalog: Catalog) -> int:
+    node, scope = right
+    if node.private:
+        return 0
+    ends = [end for key in keys for end in (key.condition.this, key.condition.expression)]
+    own = [end for end in ends if is_of(end, scope)]
+    values = [Expressions(scope).lower(end) for end in own]
+    return 1 if _unique(node, tuple((value, value) for value in values), catalog) else 2
+
+
+def _item(item: exp.Expr, context: Context) -> tuple[Node, Scope]:
+    if type(item) is exp.Subquery and type(item.this) in (exp.Table, exp.Subquery) and not item.args.get("alias"):
+        return _item(item.this, context)  # parentheses
+    if type(item) is exp.Table and item.args.get("joins"):
+        bare = item.copy()
+        bare.set("joins", None)
+        return _joined(bare, item.args["joins"], context)
     if type(item) is exp.Table and type(item.this) is exp.Identifier:
         found = _table(item, context)
     elif type(item) is exp.Subquery and type(item.this) is exp.Select:
@@ -54,7 +127,8 @@ def _item(item: exp.Expr, context: Context) -> tuple[Node, NamedRelation]:
     fields = found.fields if alias is None else _renamed(found.fields, alias)
     name = alias.name if alias is not None and alias.name else item.name
     # a subquery without a name has one that cannot be written
-    return found.node, NamedRelation(alias=name or f" subquery {context.names.relations}", fields=fields)
+    relation = NamedRelation(alias=name or f" subquery {context.names.relations}", fields=fields)
+    return found.node, Scope(relations=(relation,))
 
 
 def _renamed(fields: tuple[Field, ...], alias: exp.Expr) -> tuple[Field, ...]:
@@ -86,55 +160,10 @@ def _table(item: exp.Table, context: Context) -> Derived:
             f"{place(item)}there is no table {quoted(name)}: "
             f"{hint or nearest(name, list(context.catalog.tables), 'tables')}"
         )
-    return _scan(*declared, context)
+    return read_table(*declared, context)
 
 
-def _scan(name: str, table: AskableTable, context: Context) -> Derived:
-    """A Scan of all columns; what is not used is left out in the end.
-
-    The unit is read once more under a name of its own and without bounds or domain, so that nothing that is enforced on
-    its values can make two units one.
-    """
-    if not table.owned:
-        raise Refused(
-            f"table {quoted(name)} does not say whose rows they are, so nobody would be protected: the curator must "
-            "declare unit, each_row_is_a_unit or public for it"
-        )
-    number = context.names.relation()
-    unit = None if table.unit is None or not table.private else context.names.column("unit", number)
-    sources: list[Source] = []
-    fields: list[Field] = []
-    unit_type = table.unit_type
-    if unit is not None and table.unit is not None:
-        if unit_type is None and table.unit in table.columns:
-            unit_type = table.columns[table.unit].type
-        sources.append(Source(name=unit, column=table.unit, facts=Facts(type=unit_type or Type.TEXT)))
-    for column, facts in table.columns.items():
-        source = Source(name=context.names.column(column, number), column=column, facts=facts)
-        sources.append(source)
-        is_unit = table.private and column == table.unit
-        fields.append(Field(name=column, value=Column(name=source.name, facts=facts), is_unit=is_unit))
-    untyped = table.untyped | ({table.unit} if table.private and table.unit is not None else set())
-    for column in sorted(untyped - table.columns.keys() - table.hidden):
-        where = declare(" in the policy", f' (types={{"{column}": …}})')
-        why = f"column {quoted(column)} has no type{where}, so it cannot be computed with"
-        fields.append(Field(name=column, value=None, is_unit=column == table.unit and table.private, missing=why))
-    fields += [Field(name=column, value=None, hidden=True) for column in sorted(table.hidden)]
-    node = Scan(
-        table=name,
-        columns=tuple(sources),
-        is_private=table.private,
-        unit_name=unit,
-        rows_per_unit=table.rows_per_unit,
-        rows=table.rows,
-        unit_type=unit_type,
-    )
-    return Derived(node=node, fields=tuple(fields))
-
-
-def _join(
-    node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, NamedRelation], catalog: Catalog
-) -> tuple[Node, Scope]:
+def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], catalog: Catalog) -> tuple[Node, Scope]:
     """Both sides matched, and the names of both."""
     side, kind = (str(node.args.get(word) or "").upper() for word in ("side", "kind"))
     if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
@@ -149,7 +178,8 @@ def _join(
             f"a join without equal keys ({shown(node)})", "it would match every row with every row", ON, at=node
         )
     made = work.made()
-    return made, replace(scope, relations=_after(scope, made, side), merged=work.merged)
+    kept = _after(scope, len(left[1].relations), made, side)
+    return made, replace(scope, relations=kept, merged=work.merged)
 
 
 class _Join:
@@ -159,15 +189,15 @@ class _Join:
         self,
         node: exp.Join,
         left: tuple[Node, Scope],
-        right: tuple[Node, NamedRelation],
+        right: tuple[Node, Scope],
         scope: Scope,
         side: str,
         catalog: Catalog,
     ) -> None:
         self.node, self.scope, self.side, self.catalog = node, scope, side, catalog
-        (self.left, self.left_scope), (self.right, relation) = left, right
-        self.right_scope = Scope(relations=(relation,))
+        (self.left, self.left_scope), (self.right, self.right_scope) = left, right
         self.pairs: list[Pair] = []
+        self.parts: dict[tuple[int, int], Pair] = {}  # of units of several columns
         self.unit = False  # whether the units are among the keys
         self.right_only: list[Expression] = []
         self.both: list[exp.Expr] = []
@@ -181,6 +211,10 @@ class _Join:
         condition = self.node.args.get("on")
         for part in chain(condition) if condition is not None else ():
             self.part(part)
+        if whole_unit(self.parts):
+            self.unit = True
+        else:
+            self.pairs += self.parts.values()
 
     def merge(self, name: str) -> None:
         """From now on the name alone means the column of the side that is kept."""
@@ -190,6 +224,7 @@ class _Join:
         self.merged = (*(pair for pair in self.merged if pair[0] != name.casefold()), (name.casefold(), keeper))
 
     def part(self, part: exp.Expr) -> None:
+        part = part.unnest()
         sides = self.sides(part)
         if type(part) is exp.EQ:
             ends = self.sides(part.this), self.sides(part.expression)
@@ -206,18 +241,23 @@ class _Join:
     def sides(self, part: exp.Expr) -> set[str]:
         found = set()
         for column in part.find_all(exp.Column):
-            table = column.args.get("table")
-            fields = self.scope.resolve(column)
-            right = self.right_scope.relations[0]
-            of_right = right.alias.casefold() == table.name.casefold() if table is not None else fields in right.fields
-            found.add("right" if of_right else "left")
+            table, field = column.args.get("table"), self.scope.resolve(column)
+            named = (
+                relation.alias.casefold() == table.name.casefold() if table is not None else field in relation.fields
+                for relation in self.right_scope.relations
+            )
+            found.add("right" if any(named) else "left")
         return found
 
     def pair(self, left: exp.Expr, right: exp.Expr, at: exp.Expr) -> None:
         if self.left_scope.unit(left) and self.right_scope.unit(right):
             self.unit = True
             return
+        part = self.left_scope.part(left)
         ends = Expressions(self.left_scope).lower(left), Expressions(self.right_scope).lower(right)
+        if part is not None and part == self.right_scope.part(right):
+            self.parts[part] = ends
+            return
         kinds = {end.facts.type for end in ends}
         if len(kinds) > 1 and not all(kind.numeric for kind in kinds):
             raise refused(
@@ -248,7 +288,9 @@ class _Join:
             )
         unique = _unique(right, pairs, self.catalog)
         on = self.keys(left, right, pairs, unique)
-        joined = Join(kind="left" if self.side else "inner", left=left, right=right, on=on, unique=unique)
+        kind: Literal["inner", "left"] = "left" if self.side else "inner"
+        joined = None if not (left.private and right.private) else linked_join(left, right, pairs, kind)
+        joined = joined or Join(kind=kind, left=left, right=right, on=on, unique=unique)
         check_rows(joined, place(self.node))
         node: Node = joined
         for part in self.both:
@@ -273,7 +315,7 @@ class _Join:
                 "join with public tables only, or ask each table by itself",
                 at=self.node,
             )
-        if not self.unit:
+        if not self.unit and not implied(left, right, pairs, self.catalog):
             names = " and ".join(quoted(name) for name in (*sorted(left.tables), *sorted(right.tables)))
             raise Refused(
                 f"{place(self.node)}a join of the private tables {names} on other keys than the unit is refused, since "
@@ -303,11 +345,11 @@ def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
     return any(isinstance(key, Column) and key.name in names for _, key in pairs)
 
 
-def _after(scope: Scope, node: Node, side: str) -> tuple[NamedRelation, ...]:
-    """The fields as they are after the join: those of a side that is not kept can be NULL, and then name no unit."""
+def _after(scope: Scope, first: int, node: Node, side: str) -> tuple[NamedRelation, ...]:
+    """The fields as they are after the join, `first` being those of the left: those of a side that is not kept can be
+    NULL, and then name no unit."""
     schema = node.schema
-    last = len(scope.relations) - 1
-    optional = {"": (), "LEFT": (last,), "RIGHT": tuple(range(last))}[side]
+    optional = {"": range(0), "LEFT": range(first, len(scope.relations)), "RIGHT": range(first)}[side]
     return tuple(
         replace(relation, fields=tuple(_field(field, schema, i in optional) for field in relation.fields))
         for i, relation in enumerate(scope.relations)
@@ -318,4 +360,4 @@ def _field(field: Field, schema: Mapping[str, Facts], optional: bool) -> Field:
     value = field.value
     if isinstance(value, Column):
         value = Column(name=value.name, facts=schema[value.name])
-    return replace(field, value=value, is_unit=field.is_unit and not optional)
+    return replace(field, value=value, is_unit=field.is_unit and not optional, part=None if optional else field.part)

@@ -14,7 +14,7 @@ from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
 from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
-from tacit.sql.sources import read_from
+from tacit.sql.sources import not_joined, read_from
 
 __all__ = ["nested", "where"]
 
@@ -54,6 +54,7 @@ def where(select: exp.Select, node: Node, scope: Scope) -> Node:
     given = select.args.get("where")
     if given is None:
         return node
+    rest = not_joined(given.this, scope)
     if has_aggregate(given.this):
         raise refused(
             f"the aggregate in WHERE {shown(given.this)}",
@@ -61,7 +62,7 @@ def where(select: exp.Select, node: Node, scope: Scope) -> Node:
             "use HAVING, on released values",
             at=given,
         )
-    return Filter(below=node, condition=Expressions(scope).condition(given.this, "WHERE"))
+    return node if rest is None else Filter(below=node, condition=Expressions(scope).condition(rest, "WHERE"))
 
 
 def _items(select: exp.Select, scope: Scope, context: Context) -> list[Item]:
@@ -138,7 +139,7 @@ class _Units:
                 "aggregate in the outermost SELECT",
                 at=self.select,
             )
-        if not any(self.scope.unit(key) for key in keys):
+        if not self.scope.units(keys):
             raise refused(
                 "an aggregate or DISTINCT over several units in a subquery",
                 "its exact value would be used before noise is added",

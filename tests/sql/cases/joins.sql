@@ -148,11 +148,11 @@ SELECT COUNT(*) FROM visits v LEFT JOIN wards w ON v.ward = w.ward AND v.age > 3
 
 -- name: every row with every row
 SELECT COUNT(*) FROM visits CROSS JOIN wards;
--- > refused: line 1, column 40: CROSS JOIN is refused, since it matches rows without equal keys: write JOIN … ON a.key = b.key, or USING (key); LEFT JOIN keeps the rows of the left side
+-- > refused: line 1, column 40: a join without equal keys ("wards") is refused, since it would match every row with every row: tie it to another table with an equality in WHERE, or write JOIN … ON a.key = b.key, or USING (key)
 
 -- name: a comma
 SELECT COUNT(*) FROM visits, wards;
--- > refused: line 1, column 30: a join without equal keys (, wards) is refused, since it would match every row with every row: write JOIN … ON a.key = b.key, or USING (key)
+-- > refused: line 1, column 30: a join without equal keys ("wards") is refused, since it would match every row with every row: tie it to another table with an equality in WHERE, or write JOIN … ON a.key = b.key, or USING (key)
 
 -- name: without equal keys
 SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward < w.ward;

@@ -3,6 +3,7 @@
     index/<of a path>.json    the state in which a file was read, the hash of its content, and what was made of it
     copies/<key>.parquet      a copy; its key is a hash of the content and of the declared reading
     types/<of a path>.json    the types that the owner of a single file took over when it was first read
+    keys/<of a version>.json  that no value of a key that links lead to is there twice in this version of its table
 
 Everything is for its owner alone, and written beside its name first, then renamed: whoever reads sees a whole file or
 none, and two processes that do the same work both succeed. Copies of an older content of a file are removed when a new
@@ -206,6 +207,15 @@ class Copies:
 
     def keep_types(self, path: Path, types: dict[str, str]) -> None:
         self._write(self.folder / "types" / f"{_named(path)}.json", {"path": str(path), "types": types})
+
+    # --- keys that links lead to
+
+    def checked(self, name: str) -> bool:
+        """Whether a key of a version, by the hash of both, was looked at and has no value twice."""
+        return (self.folder / "keys" / f"{name}.json").is_file()
+
+    def keep_checked(self, name: str) -> None:
+        self._write(self.folder / "keys" / f"{name}.json", {"repeated": 0})
 
     # --- files
 

@@ -20,10 +20,12 @@ from tacit.engine.dialect import DUCKDB
 from tacit.engine.engine import opening
 from tacit.engine.source.copies import Copies
 from tacit.engine.source.held import arrow_table
+from tacit.engine.source.keys import LinkKeys, repeated_sql
 from tacit.engine.source.listing import Listing, listed, settled, stamped
 from tacit.engine.source.parquet import common_columns, held_copy
 from tacit.engine.source.reading import TextReading
 from tacit.engine.source.text import TextForm
+from tacit.engine.unit import compared_as_stored
 from tacit.engine.views.duckdb import is_steady
 from tacit.noise import SecureRng
 from tacit.policy import ColumnType, Table
@@ -32,6 +34,7 @@ from tacit.policy.declaration import quoted
 __all__ = ["DatabaseSource", "DuckDBTables", "FileSource"]
 
 State = tuple[str, ...]
+NO_KEYS = LinkKeys()
 TRIES = 3
 FOR_TEXT = ("delimiter", "quote", "header", "encoding", "null")  # what is declared of text alone
 
@@ -49,13 +52,19 @@ class FileSource:
     table: Table | None = None
     at_once: bool = False
     remedy: str = "tacit data import"  # what the curator runs
+    keys: LinkKeys = NO_KEYS
 
     @property
     def declared(self) -> tuple[str, ...] | None:
         """The columns that the data must have; None if nothing is declared."""
         if self.table is None:
             return None
-        return tuple(dict.fromkeys([*filter(None, [self.table.unit_column]), *self.table.columns]))
+        return tuple(dict.fromkeys([*self._named, *self.table.columns]))
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        """The columns that say whose a row is, of this table or of one that is linked to it."""
+        return () if self.table is None else (*self.table.needed, *(column for column, _ in self.keys.columns))
 
     def reading(self, listing: Listing) -> TextReading:
         """How text is read: the unit and the columns that can be asked about, as the declared types."""
@@ -64,19 +73,22 @@ class FileSource:
             return TextReading(form=form, kinds=None)
         columns = self.table.columns
         kinds = {name: column.type for name, column in columns.items() if column.type and not column.hidden}
-        if self.table.unit_column is not None and self.table.unit_column not in kinds:
-            named = columns.get(self.table.unit_column)
-            kinds[self.table.unit_column] = (named.type if named else None) or ColumnType.TEXT
+        for name in self._named:
+            if name not in kinds:
+                named = columns.get(name)
+                kinds[name] = (named.type if named else None) or ColumnType.TEXT
         return TextReading(form=form, kinds=kinds, declared=self.declared or ())
 
 
 class DatabaseSource(NamedTuple):
-    """A table or view of a DuckDB file; of a private one, the column that names the unit, if not each row is one."""
+    """A table or view of a DuckDB file; of a private one, the column whose values are one unit's each, if there is
+    one."""
 
     path: Path
     name: str
     unit: str | None = None
     is_private: bool = False
+    keys: LinkKeys = NO_KEYS
 
 
 @dataclass
@@ -166,7 +178,35 @@ class DuckDBTables:
                 cursor.execute(f'CREATE TABLE {self.names[name]} AS SELECT * FROM "tacit arriving"')
                 cursor.unregister("tacit arriving")
             table.source, table.version = None, bytes(SecureRng().read(16)).hex()
+        if isinstance(table.source, FileSource | DatabaseSource):
+            self._check_keys(name, table.source, table.version)
         table.state = state
+
+    def _check_keys(self, name: str, source: FileSource | DatabaseSource, version: str) -> None:
+        if not source.keys.columns:
+            return
+        with self._connection.cursor() as cursor:
+            described = cursor.execute(f"DESCRIBE SELECT * FROM {self.names[name]}").fetchall()
+            types = {column: kind for column, kind, *_ in described}
+
+            def constrained(column: str, declared: ColumnType | None) -> bool:
+                if isinstance(source, FileSource) or not compared_as_stored(declared, types.get(column, "")):
+                    return False
+                schema, _, inside = source.name.rpartition(".")
+                alias = self._attached[source.path.resolve()][0]
+                place = (alias, schema.rpartition(".")[2] or "main", inside)
+                return (column,) in _unique_keys(cursor, *place)
+
+            def count(column: str, declared: ColumnType | None) -> int:
+                sql = repeated_sql(self.names[name], column, declared, types[column], DUCKDB)
+                return int(cursor.execute(sql).fetchall()[0][0])
+
+            missing = [column for column, _ in source.keys.columns if column not in types]
+            if missing:
+                raise SourceError(
+                    f"table {quoted(name)}: links lead to {quoted(missing[0])}, and there is no such column"
+                )
+            source.keys.require(name, version, constrained, count)
 
     def _state(self, name: str) -> State:
         """The state of the data now. Names the table where there is none."""
@@ -286,3 +326,15 @@ class DuckDBTables:
         listed_links = ", ".join(DUCKDB.text(str(link)) for link in links)
         # a footer's least and largest values leave NaN out, and DuckDB would decide comparisons by them for whole files
         return f"read_parquet([{listed_links}], can_have_nan = true, hive_partitioning = false, union_by_name = false)"
+
+
+UNIQUE = (
+    "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = ? "
+    "AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) "
+    "AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')"
+)
+
+
+def _unique_keys(cursor: duckdb.DuckDBPyConnection, *place: str) -> list[tuple[str, ...]]:
+    """The columns of which the database holds that no values are there twice; none of a view."""
+    return [tuple(columns) for (columns,) in cursor.execute(UNIQUE, list(place)).fetchall()]

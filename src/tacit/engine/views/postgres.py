@@ -21,7 +21,7 @@ from tacit.engine.views.shape import Name, View, check_shape
 from tacit.plan.node import Node
 from tacit.policy.declaration import quoted
 
-__all__ = ["PostgresViews", "Sight", "see"]
+__all__ = ["PostgresViews", "Sight", "see", "unique_columns"]
 
 Transaction = Callable[[], AbstractContextManager[Fetch]]
 """A transaction of its own, and how to fetch in it."""
@@ -56,6 +56,19 @@ def see(fetch: Fetch, table: str, unit: str | None, *, is_private: bool) -> Sigh
         if is_private:
             look.check_shape(int(start), unit)
     return Sight(is_steady=look.is_steady, mark=look.mark.hexdigest())
+
+
+def unique_columns(fetch: Fetch, table: str) -> set[str]:
+    """The columns of `table`, a quoted name, of which the database holds that no value is there twice: by a whole and
+    valid index over that column alone. A parent's index says nothing of tables that inherit from it."""
+    found = fetch(
+        "SELECT a.attname::text FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid "
+        "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] "
+        f"WHERE c.oid = pg_catalog.to_regclass({POSTGRES.text(table)}) AND i.indisunique AND i.indisvalid "
+        "AND i.indnkeyatts = 1 AND i.indpred IS NULL AND i.indexprs IS NULL AND (c.relkind = 'p' OR NOT EXISTS "
+        "(SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))"
+    )
+    return {str(name) for name in found[0]} if found else set()
 
 
 class PostgresViews:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -104,6 +105,7 @@ def _table(name: str, table: Table) -> dict[str, Any]:
         "public": table.public,
         "unit_column": table.unit_column,
         "unit": table.unit_column,  # its former name
+        "link": None if table.link is None else asdict(table.link),
         "each_row_is_a_unit": table.each_row_is_a_unit,
         "clip_rows": _text(table.clip_rows),
         "max_rows_per_unit": table.max_rows_per_unit,

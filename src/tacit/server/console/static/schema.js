@@ -7,7 +7,8 @@ const short = (text) => (String(text).includes("/") ? String(fraction(text)) : S
 
 function facts(column, table) {
   const found = [column.type ?? "unknown type"];
-  if (column.name === table.unit_column) found.push("says whose a row is");
+  if ([table.unit_column].flat().includes(column.name)) found.push("says whose a row is");
+  if (column.name === table.link?.column) found.push(`leads to ${table.link.table}`);
   if (column.bounds) found.push(`${short(column.bounds[0])} to ${short(column.bounds[1])}`);
   if (column.step) found.push(`steps of ${short(column.step)}`);
   if (column.nullable === false) found.push("never NULL");
@@ -25,9 +26,32 @@ function unit(table, privacy) {
   return most ? `${rows}, which counts for up to ${short(most)} ${short(most) === "1" ? "row" : "rows"}` : rows;
 }
 
+/** The tables that are linked, each as the way from its rows to the people; nothing where there are none. */
+export function linkDiagram(schema) {
+  const tables = new Map(schema.tables.map((table) => [table.name, table]));
+  const followed = new Set(schema.tables.filter((table) => table.link).map((table) => table.link.table));
+  const ways = schema.tables.filter((table) => table.link && !followed.has(table.name));
+  if (!ways.length) return [];
+  const lines = ways.map((first) => {
+    const parts = [element("span", { class: "mono" }, first.name)];
+    let table = first;
+    for (let steps = 0; table?.link && steps < schema.tables.length; steps += 1) {
+      const { column, table: target, key } = table.link;
+      const told = `${table.name}.${column} = ${target}.${key}`;
+      parts.push(element("span", { class: "arrow", title: told, "aria-label": `by ${told}` }, "→"));
+      parts.push(element("span", { class: "mono" }, target));
+      table = tables.get(target);
+    }
+    parts.push(element("span", { class: "arrow", "aria-label": "to" }, "→"));
+    parts.push(element("span", { class: "person" }, schema.privacy.unit));
+    return element("li", {}, parts);
+  });
+  return [element("figure", { class: "links", "aria-label": "Whose a row is" }, element("ul", {}, lines))];
+}
+
 /** The side bar; `insert` is given a name as SQL writes it. */
 export function schemaList(schema, insert) {
-  return schema.tables.map((table) =>
+  const tables = schema.tables.map((table) =>
     element(
       "section",
       {},
@@ -47,6 +71,7 @@ export function schemaList(schema, insert) {
       ),
     ),
   );
+  return [...linkDiagram(schema), ...tables];
 }
 
 const nameButton = (name, insert) =>
@@ -54,11 +79,11 @@ const nameButton = (name, insert) =>
 
 /** Questions for somebody new: `[{ words, sql }]`, made from what is declared alone. */
 export function examples(schema) {
-  const table = schema.tables.find((each) => !each.public && each.unit_column) ?? schema.tables.find((each) => !each.public);
+  const table = schema.tables.find((each) => !each.public && typeof each.unit_column === "string") ?? schema.tables.find((each) => !each.public);
   if (!table) return [];
   const from = quoted(table.name);
   const found = [{ words: "How many rows?", sql: `SELECT COUNT(*) AS n\nFROM ${from}` }];
-  if (table.unit_column) {
+  if (typeof table.unit_column === "string") {
     const whose = quoted(table.unit_column);
     found.push({
       words: `How many ${schema.privacy.unit}s?`,
@@ -66,7 +91,7 @@ export function examples(schema) {
     });
   }
   const key = table.columns.find((column) => column.group_keys);
-  const number = table.columns.find((column) => column.bounds && column.name !== table.unit_column);
+  const number = table.columns.find((column) => column.bounds && ![table.unit_column].flat().includes(column.name));
   if (key) {
     const by = quoted(key.name);
     found.push({
