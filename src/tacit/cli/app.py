@@ -196,12 +196,15 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        from tacit.base import TacitError
+        from tacit.base import Refused, TacitError
 
         if not isinstance(error, TacitError):
             raise
         from rich.console import Console
         from rich.text import Text
 
-        Console(stderr=True).print(Text(f"tacit: {error}", style="bold red"), soft_wrap=True)
+        said = Console(stderr=True)
+        said.print(Text(f"tacit: {error}", style="bold red"), soft_wrap=True)
+        if type(error) is Refused:
+            said.print(Text(f"{error.kind}: {error.kind.words}", style="dim"), soft_wrap=True)
         sys.exit(2)

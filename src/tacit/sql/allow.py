@@ -4,12 +4,14 @@ The whole tree is checked before anything is lowered. What is not listed is refu
 parser adds a node, or an argument to a node that is listed.
 """
 
+from typing import NamedTuple
+
 from sqlglot import exp
 
-from tacit.base import Mistake, Refused
+from tacit.base import Mistake, RefusalKind, Refused
 from tacit.sql.mistake import place, refused, shown
 
-__all__ = ["ALLOWED", "CLASSES", "FUNCTIONS", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "check"]
+__all__ = ["ALLOWED", "CLASSES", "FUNCTIONS", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "Reason", "check"]
 
 MOST_NODES = 10_000
 MOST_DEEP = 100
@@ -118,11 +120,14 @@ def check(tree: exp.Expr) -> None:
         node, depth = ahead.pop()
         seen += 1
         if seen > MOST_NODES:
-            raise Refused(f"this question has more than {MOST_NODES:,} parts: ask less at a time")
+            raise Refused(
+                f"this question has more than {MOST_NODES:,} parts: ask less at a time", kind=RefusalKind.LIMIT
+            )
         if depth > MOST_DEEP:
             raise Refused(
                 f"{place(node)}this is nested more than {MOST_DEEP} deep: write long sums as several columns, long "
-                "lists of alternatives with IN, and take parts out into WITH"
+                "lists of alternatives with IN, and take parts out into WITH",
+                kind=RefusalKind.LIMIT,
             )
         _known(node)
         for name, value in node.args.items():
@@ -132,70 +137,95 @@ def check(tree: exp.Expr) -> None:
                 if isinstance(part, exp.Expr):
                     ahead.append((part, depth + (not flat)))
                 elif isinstance(part, list | tuple | dict):
-                    raise refused(shown(node), "it is not among the known constructs", at=node)
+                    raise refused(shown(node), UNKNOWN, "", MISSING, at=node)
 
 
 def _known(node: exp.Expr) -> None:
     kind = type(node)
     allowed = ALLOWED.get(kind)
     if allowed is None:
-        what, why, instead = CLASSES.get(kind.__name__, ("", "it is not among the known constructs", ""))
+        what, why, instead, said = CLASSES.get(kind.__name__, Reason("", UNKNOWN, "", MISSING))
         text = shown(node)
         label = f"{what} ({text})" if what and len(text) <= 40 else what or text
-        raise refused(label, why, instead, at=node)
+        raise refused(label, why, instead, said, at=node)
     for name, needed in kind.arg_types.items():
         if needed and node.args.get(name) is None:
             raise Mistake(f"{place(node)}{shown(node)} is unfinished: complete it")
     for name, value in node.args.items():
         if value is None or value is False or value == [] or name in allowed:
             continue
-        what, why, instead = ARGUMENTS.get((kind.__name__, name)) or ARGUMENTS.get(("", name)) or ("", "", "")
+        found = ARGUMENTS.get((kind.__name__, name)) or ARGUMENTS.get(("", name)) or Reason("", UNKNOWN, "", MISSING)
         label = f"{name.strip('_').upper()} in {shown(node)}"
-        raise refused(what or label, why or "it is not among the known constructs", instead, at=node)
+        raise refused(found.what or label, found.why, found.instead, found.kind, at=node)
 
 
-Reason = tuple[str, str, str]
-"""What, why, and what to write instead."""
+UNKNOWN, MISSING = "it is not among the known constructs", RefusalKind.UNSUPPORTED
 
-SUBQUERY = (
+
+class Reason(NamedTuple):
+    """What is refused, why, what to write instead, and whether it is a danger or only missing."""
+
+    what: str
+    why: str
+    instead: str
+    kind: RefusalKind = RefusalKind.DANGER
+
+
+SUBQUERY = Reason(
     "a subquery inside an expression",
     "its value would depend on other people's rows before any noise is added",
     "join with it in FROM, on the unit or with a public table",
 )
-VOLATILE = (
+VOLATILE = Reason(
     "a function that changes by itself",
     "the same question must mean the same thing when it is asked again",
     "write the constant, such as DATE '2024-03-01'",
 )
-WINDOW = ("a window function", "its value on one row depends on other people's rows",
-          "aggregate by unit in a subquery, or order and rank the released answer yourself")  # fmt: skip
-SETS = ("a set operation (UNION, INTERSECT, EXCEPT)", "its rows have more than one owner",
-        "ask each part as a question of its own")  # fmt: skip
-PIVOT = ("PIVOT", "its columns would come from the data", "use GROUP BY, or CASE for each column")
-READS = (
-    "a table function",
-    "questions read declared tables only",
-    "ask the curator to declare the table in the policy",
+WINDOW = Reason(
+    "a window function",
+    "its value on one row depends on other people's rows",
+    "aggregate by unit in a subquery, or order and rank the released answer yourself",
 )
-UNNEST = (
+SETS = Reason(
+    "a set operation (UNION, INTERSECT, EXCEPT)",
+    "its rows have more than one owner",
+    "ask each part as a question of its own",
+    MISSING,
+)
+PIVOT = Reason("PIVOT", "its columns would come from the data", "use GROUP BY, or CASE for each column", MISSING)
+READS = Reason(
+    "a table function", "questions read declared tables only", "ask the curator to declare the table in the policy"
+)
+UNNEST = Reason(
     "UNNEST or LATERAL",
     "it makes any number of rows out of one",
     "declare a table with one row for each element",
+    MISSING,
 )
-REGEX = ("a regular expression", "engines read patterns differently and can fail on them", "use LIKE, or SUBSTRING")
-COLLECT = ("an aggregate that collects or picks single values", "it would release somebody's value as it is",
-           "use MODE, MEDIAN, or COUNT by group")  # fmt: skip
-TRUTH = ("BOOL_AND or BOOL_OR", "one row decides it", "use COUNT_IF(x) and compare it with a number")
-NESTED = (
+REGEX = Reason(
+    "a regular expression", "engines read patterns differently and can fail on them", "use LIKE, or SUBSTRING", MISSING
+)
+COLLECT = Reason(
+    "an aggregate that collects or picks single values",
+    "it would release somebody's value as it is",
+    "use MODE, MEDIAN, or COUNT by group",
+)
+TRUTH = Reason("BOOL_AND or BOOL_OR", "one row decides it", "use COUNT_IF(x) and compare it with a number")
+NESTED = Reason(
     "a list, structure, map or whole row",
     "values are plain numbers, texts, dates and truth values",
     "name the columns",
+    MISSING,
 )
-PARAMETER = ("a parameter of a prepared statement", "a question is complete when it is asked", "write the constant")
-BITS = ("an operation on bits", "engines differ in it", "use arithmetic, or MOD")
-WRITES = ("a statement that writes or sets something", "a question only reads", "begin with SELECT")
-GROUPING = ("ROLLUP, CUBE or GROUPING SETS", "it is several questions in one", "ask one GROUP BY at a time")
-ZONES = ("a time zone", "timestamps are without one", "convert the column before it is declared")
+PARAMETER = Reason(
+    "a parameter of a prepared statement", "a question is complete when it is asked", "write the constant", MISSING
+)
+BITS = Reason("an operation on bits", "engines differ in it", "use arithmetic, or MOD", MISSING)
+WRITES = Reason("a statement that writes or sets something", "a question only reads", "begin with SELECT")
+GROUPING = Reason(
+    "ROLLUP, CUBE or GROUPING SETS", "it is several questions in one", "ask one GROUP BY at a time", MISSING
+)
+ZONES = Reason("a time zone", "timestamps are without one", "convert the column before it is declared", MISSING)
 
 
 def _each(names: str, reason: Reason) -> dict[str, Reason]:
@@ -244,65 +274,67 @@ CLASSES: dict[str, Reason] = {
     ),
     **_each("Rollup Cube GroupingSets", GROUPING),
     **_each("AtTimeZone ConvertTimezone", ZONES),
-    "Columns": ("COLUMNS(…)", "which columns it means depends on the table", "name the columns"),
-    "Kwarg": ("a named argument", "this function has none", "leave it out"),
-    "TableSample": ("a sample of a table", "tacit accounts for all rows", "leave it out"),
-    "Fetch": ("FETCH", "LIMIT says the same", "write LIMIT 10"),
-    "ApproxDistinct": ("APPROX_COUNT_DISTINCT", "its sketch has no bounded sensitivity", "use COUNT(DISTINCT x)"),
-    "Collate": ("COLLATE", "texts are compared character by character in every engine", "leave it out"),
+    "Columns": Reason("COLUMNS(…)", "which columns it means depends on the table", "name the columns", MISSING),
+    "Kwarg": Reason("a named argument", "this function has none", "leave it out", MISSING),
+    "TableSample": Reason("a sample of a table", "tacit accounts for all rows", "leave it out", MISSING),
+    "Collate": Reason("COLLATE", "texts are compared character by character in every engine", "leave it out", MISSING),
 }
 
 ARGUMENTS: dict[tuple[str, str], Reason] = {
     ("In", "query"): SUBQUERY,
     ("In", "unnest"): UNNEST,
     ("In", "field"): NESTED,
-    ("Order", "this"): ("ORDER BY inside an aggregate", "no aggregate here has an order", "leave it out"),
+    ("Order", "this"): Reason(
+        "ORDER BY inside an aggregate", "no aggregate here has an order", "leave it out", MISSING
+    ),
     ("", "qualify"): WINDOW,
     ("", "windows"): WINDOW,
     ("", "pivots"): PIVOT,
     ("", "laterals"): UNNEST,
-    ("", "sample"): ("a sample of a table", "tacit accounts for all rows", "leave it out"),
+    ("", "sample"): Reason("a sample of a table", "tacit accounts for all rows", "leave it out", MISSING),
     ("", "into"): WRITES,
     ("", "locks"): WRITES,
-    ("", "hint"): ("a hint", "the analyst's SQL is never given to the engine", "leave it out"),
-    ("", "hints"): ("a hint", "the analyst's SQL is never given to the engine", "leave it out"),
+    ("", "hint"): Reason("a hint", "the analyst's SQL is never given to the engine", "leave it out", MISSING),
+    ("", "hints"): Reason("a hint", "the analyst's SQL is never given to the engine", "leave it out", MISSING),
     ("", "rollup"): GROUPING,
     ("", "cube"): GROUPING,
     ("", "grouping_sets"): GROUPING,
     ("", "totals"): GROUPING,
-    ("With", "recursive"): ("WITH RECURSIVE", "its rows have no one owner", "write the query without recursion"),
-    ("Join", "method"): (
+    ("With", "recursive"): Reason("WITH RECURSIVE", "its rows have no one owner", "write the query without recursion"),
+    ("Join", "method"): Reason(
         "a NATURAL, ASOF or POSITIONAL join",
         "which rows it matches is not a matter of equal keys",
         "write JOIN … ON a.key = b.key, or USING (key)",
+        MISSING,
     ),
-    ("Distinct", "on"): ("DISTINCT ON", "it picks single rows", "use MIN or MAX by unit in a subquery"),
-    ("Column", "db"): (
-        "a column with more than its table's name",
-        "tables are known by one name",
-        "write table.column",
+    ("Distinct", "on"): Reason("DISTINCT ON", "it picks single rows", "use MIN or MAX by unit in a subquery"),
+    ("Column", "db"): Reason(
+        "a column with more than its table's name", "tables are known by one name", "write table.column", MISSING
     ),
-    ("Column", "catalog"): (
-        "a column with more than its table's name",
-        "tables are known by one name",
-        "write table.column",
+    ("Column", "catalog"): Reason(
+        "a column with more than its table's name", "tables are known by one name", "write table.column", MISSING
     ),
-    ("Table", "db"): (
+    ("Table", "db"): Reason(
         "a table of another schema or database",
         "only the tables of the policy exist",
         "use its name in the policy alone",
     ),
-    ("Table", "catalog"): (
+    ("Table", "catalog"): Reason(
         "a table of another schema or database",
         "only the tables of the policy exist",
         "use its name in the policy alone",
     ),
-    ("Star", "except_"): ("* EXCLUDE", "which columns it means depends on the table", "name the columns"),
-    ("Star", "replace"): ("* REPLACE", "which columns it means depends on the table", "name the columns"),
-    ("Select", "kind"): ("SELECT AS STRUCT or VALUE", "values are plain", "select columns"),
-    ("Limit", "limit_options"): ("LIMIT in percent or with ties", "it depends on the data", "write LIMIT 10"),
-    ("Limit", "expressions"): ("LIMIT BY", "it depends on the data", "write LIMIT 10"),
-    ("Between", "symmetric"): ("BETWEEN SYMMETRIC", "engines differ in it", "write the lower end first"),
+    ("Star", "except_"): Reason(
+        "* EXCLUDE", "which columns it means depends on the table", "name the columns", MISSING
+    ),
+    ("Star", "replace"): Reason(
+        "* REPLACE", "which columns it means depends on the table", "name the columns", MISSING
+    ),
+    ("Select", "kind"): Reason("SELECT AS STRUCT or VALUE", "values are plain", "select columns", MISSING),
+    ("Limit", "limit_options"): Reason(
+        "LIMIT in percent or with ties", "it depends on the data", "write LIMIT 10", MISSING
+    ),
+    ("Limit", "expressions"): Reason("LIMIT BY", "it depends on the data", "write LIMIT 10", MISSING),
 }
 
 FUNCTIONS: dict[str, Reason] = {

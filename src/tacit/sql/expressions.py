@@ -5,13 +5,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from tacit.base import InputError, Mistake, Refused
+from tacit.base import InputError, Mistake, RefusalKind, Refused
 from tacit.plan.describe import SIGNS
 from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
 from tacit.plan.node import MOST_PARTS
 from tacit.plan.operation import canonical_call
-from tacit.sql.allow import FUNCTIONS, SUBQUERY
+from tacit.sql.allow import FUNCTIONS, SUBQUERY, Reason
 from tacit.sql.constants import interval_amount, interval_unit, literal, to_date, to_timestamp
 from tacit.sql.mistake import place, quoted, refused, shown
 from tacit.sql.scope import Scope
@@ -52,9 +52,10 @@ TYPES = {
     "DATE": Type.DATE,
 }
 MOST_DIGITS = 15
-REFUSED: Mapping[type[exp.Expr], tuple[str, str, str]] = {
-    exp.Star: ("* in an expression", "a value is one column", "name it"),
-    exp.Interval: ("", "an interval is no value by itself", "add it to a date"),
+MISTAKE, MISSING = RefusalKind.MISTAKE, RefusalKind.UNSUPPORTED
+REFUSED: Mapping[type[exp.Expr], Reason] = {
+    exp.Star: Reason("* in an expression", "a value is one column", "name it", MISTAKE),
+    exp.Interval: Reason("", "an interval is no value by itself", "add it to a date", MISSING),
     exp.Subquery: SUBQUERY,
     exp.Select: SUBQUERY,
 }
@@ -80,7 +81,7 @@ class Expressions:
             raise Mistake("a value is missing in this question: complete it")
         rule = RULES.get(type(node))
         if rule is None:
-            raise refused(shown(node), "it has no meaning as a value of one row", at=node)
+            raise refused(shown(node), "it has no meaning as a value of one row", "", MISSING, at=node)
         return rule(self, node)
 
     def call(self, node: exp.Expr, name: str, *arguments: Expression) -> Expression:
@@ -95,7 +96,8 @@ class Expressions:
         if made.size > MOST_PARTS:
             raise Refused(
                 f"{place(node)}this is refused, since it has more than {MOST_PARTS:,} parts when names are written out"
-                ": compute less of it at once"
+                ": compute less of it at once",
+                kind=RefusalKind.LIMIT,
             )
         return made
 
@@ -104,7 +106,7 @@ class Expressions:
         found = self.lower(node)
         if found.facts.type is not Type.BOOLEAN and not (isinstance(found, Constant) and found.value is None):
             raise refused(
-                f"{where} {shown(node)}", f"it is a {found.facts.type} and no condition", "compare it", at=node
+                f"{where} {shown(node)}", f"it is a {found.facts.type} and no condition", "compare it", MISTAKE, at=node
             )
         return found
 
@@ -126,7 +128,7 @@ def _column(lower: Expressions, node: exp.Expr) -> Expression:
     """A name: the value of the one column it means."""
     assert isinstance(node, exp.Column)  # as the table of rules has it
     if isinstance(node.this, exp.Star):
-        raise refused("* in an expression", "a value is one column", "name it", at=node)
+        raise refused("* in an expression", "a value is one column", "name it", MISTAKE, at=node)
     field = lower.scope.resolve(node)
     if field.value is None:
         raise Refused(f"{place(node)}{field.missing or f'column {quoted(field.name)} cannot be computed with'}")
@@ -144,9 +146,9 @@ def _constant(lower: Expressions, node: exp.Expr) -> Expression:
     try:
         found = literal(node)
     except InputError as error:
-        raise Refused(f"{place(node)}{error}") from None
+        raise Refused(f"{place(node)}{error}", kind=RefusalKind.LIMIT) from None
     if found is None:
-        raise refused(shown(node), "it is not a constant", at=node)
+        raise refused(shown(node), "it is not a constant", "", MISTAKE, at=node)
     return found
 
 
@@ -175,7 +177,7 @@ def _is(lower: Expressions, node: exp.Expr) -> Expression:
     if type(what) is exp.Boolean:
         found = lower.call(node, "is_true" if what.this else "is_false", value)
         return lower.call(node, "not", found) if negate else found
-    raise refused(shown(node), "IS is followed by NULL, TRUE, FALSE or [NOT] DISTINCT FROM", at=node)
+    raise refused(shown(node), "IS is followed by NULL, TRUE, FALSE or [NOT] DISTINCT FROM", "", MISTAKE, at=node)
 
 
 def _in(lower: Expressions, node: exp.Expr) -> Expression:
@@ -189,7 +191,7 @@ def _case(lower: Expressions, node: exp.Expr) -> Expression:
     arguments: list[Expression] = [] if value is None else [lower.lower(value)]
     for branch in node.args["ifs"]:
         if type(branch) is not exp.If or branch.args.get("false") is not None:
-            raise refused(shown(node), "CASE is made of WHEN … THEN …", at=node)
+            raise refused(shown(node), "CASE is made of WHEN … THEN …", "", MISTAKE, at=node)
         arguments.append(lower.condition(branch.this, "WHEN") if value is None else lower.lower(branch.this))
         arguments.append(lower.lower(branch.args["true"]))
     rest = node.args.get("default")
@@ -239,7 +241,7 @@ def _log(lower: Expressions, node: exp.Expr) -> Expression:
     known = literal(node.this)
     name = {10: "log10", 2: "log2"}.get(known.value if known is not None and isinstance(known.value, int) else 0)
     if name is None:
-        raise refused(shown(node), "its base is neither 2 nor 10", "write LN(x) / LN(base)", at=node)
+        raise refused(shown(node), "its base is neither 2 nor 10", "write LN(x) / LN(base)", MISSING, at=node)
     return lower.call(node, name, lower.lower(value))
 
 
@@ -252,16 +254,17 @@ def _named(lower: Expressions, node: exp.Expr) -> Expression:
     if name in NAMED and len(arguments) == NAMED[name][1]:
         return lower.call(node, NAMED[name][0], *(lower.lower(argument) for argument in arguments))
     if name in FUNCTIONS:
-        what, why, instead = FUNCTIONS[name]
-        raise refused(f"{what} ({name.upper()})", why, instead, at=node)
+        what, why, instead, kind = FUNCTIONS[name]
+        raise refused(f"{what} ({name.upper()})", why, instead, kind, at=node)
     called = f"the function {quoted(name or shown(node))}"
-    raise refused(called, "it is not among the known functions", "see the SQL reference for those there are", at=node)
+    way = "see the SQL reference for those there are"
+    raise refused(called, "it is not among the known functions", way, MISSING, at=node)
 
 
 def _trim(lower: Expressions, node: exp.Expr) -> Expression:
     name = TRIMS.get(str(node.args.get("position") or "").upper())
     if name is None:
-        raise refused(shown(node), "a trim is LEADING, TRAILING or BOTH", at=node)
+        raise refused(shown(node), "a trim is LEADING, TRAILING or BOTH", "", MISTAKE, at=node)
     return lower.call(node, name, lower.lower(node.this))
 
 
@@ -290,7 +293,7 @@ def _like(lower: Expressions, node: exp.Expr) -> Expression:
     if type(node) is exp.Escape:
         mark, node = literal(node.args["expression"]), node.this
         if mark is None or type(node) not in LIKES:
-            raise refused(shown(node), "ESCAPE belongs to LIKE and is one character", at=node)
+            raise refused(shown(node), "ESCAPE belongs to LIKE and is one character", "", MISTAKE, at=node)
     arguments = [lower.lower(node.this), lower.lower(node.args["expression"]), *([] if mark is None else [mark])]
     found = lower.call(node, LIKES[type(node)], *arguments)
     return lower.call(node, "not", found) if node.args.get("negate") else found
@@ -301,7 +304,8 @@ def _cast(lower: Expressions, node: exp.Expr) -> Expression:
     kind = TYPES.get(getattr(to.this, "value", "")) if type(to) is exp.DataType else None
     if kind is None or to.args.get("nested"):
         why = "values are integers, numbers, texts, dates, timestamps and truth values"
-        raise refused(shown(node), why, "cast to one of INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP, BOOLEAN", at=node)
+        way = "cast to one of INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP, BOOLEAN"
+        raise refused(shown(node), why, way, MISSING, at=node)
     given = literal(node.this)
     if given is not None and isinstance(given.value, str) and kind.temporal:
         return constant(to_date(given.value) if kind is Type.DATE else to_timestamp(given.value))
@@ -325,7 +329,7 @@ def _digits(node: exp.Expr, to: exp.Expr) -> int | None:
     scale = numbers[-1].value if len(numbers) == 2 and numbers[-1] is not None else 0
     if "DECIMAL" not in to.this.value or not isinstance(scale, int) or not 0 <= scale <= MOST_DIGITS:
         why, instead = "a length or precision would cut values", "cast without it, and use SUBSTRING or ROUND"
-        raise refused(shown(node), why, instead, at=node)
+        raise refused(shown(node), why, instead, MISSING, at=node)
     return scale
 
 
@@ -370,8 +374,8 @@ def _paren(lower: Expressions, node: exp.Expr) -> Expression:
 
 
 def _refused(lower: Expressions, node: exp.Expr) -> Expression:
-    what, why, instead = REFUSED[type(node)]
-    raise refused(what or shown(node), why, instead, at=node)
+    found = REFUSED[type(node)]
+    raise refused(found.what or shown(node), found.why, found.instead, found.kind, at=node)
 
 
 RULES: Mapping[type[exp.Expr], Rule] = {

@@ -17,7 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.base import InputError, Mistake, Refused
+from tacit.base import InputError, Mistake, RefusalKind, Refused
 from tacit.plan.question import Options
 from tacit.sql.constants import number, whole
 from tacit.sql.mistake import WITH_ARGUMENTS, at, check_tokens, unread, unreadable
@@ -57,13 +57,16 @@ def parse(sql: str, dialect: str | None = None) -> exp.Select:
     where the query begins with SELECT WITH DIFFERENTIAL_PRIVACY. What that clause says is kept beside the tree.
     """
     if not isinstance(sql, str):
-        raise Refused(f"a question is a text in SQL, not {type(sql).__name__}")
+        raise Refused(f"a question is a text in SQL, not {type(sql).__name__}", kind=RefusalKind.MISTAKE)
     if dialect is not None and dialect not in DIALECTS:
-        raise Refused(f"dialect {str(dialect)[:40]!r} is not read: use one of {', '.join(DIALECTS)}")
+        known = ", ".join(DIALECTS)
+        raise Refused(f"dialect {str(dialect)[:40]!r} is not read: use one of {known}", kind=RefusalKind.UNSUPPORTED)
     if len(sql) > MOST_CHARACTERS:
-        raise Refused(f"this question has {len(sql):,} characters, and at most {MOST_CHARACTERS:,} are read: ask less")
+        told = f"this question has {len(sql):,} characters, and at most {MOST_CHARACTERS:,} are read: ask less"
+        raise Refused(told, kind=RefusalKind.LIMIT)
     if "\x00" in sql or any("\ud800" <= c <= "\udfff" for c in sql):
-        raise Refused("this question holds a character that no database takes (NUL, or half of a pair): remove it")
+        told = "this question holds a character that no database takes (NUL, or half of a pair): remove it"
+        raise Refused(told, kind=RefusalKind.MISTAKE)
     reader = dialect or "duckdb"
     tokens = _tokens(sql, reader)
     if dialect is None and _start(tokens) is not None:
@@ -99,10 +102,11 @@ def _one_statement(tokens: list[Token]) -> list[Token]:
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens = tokens[:-1]
     if not tokens:
-        raise Refused("there is no question: write a SELECT")
+        raise Refused("there is no question: write a SELECT", kind=RefusalKind.MISTAKE)
     if len(tokens) > MOST_TOKENS:
         raise Refused(
-            f"this question has {len(tokens):,} words and signs, and at most {MOST_TOKENS:,} are read: ask less"
+            f"this question has {len(tokens):,} words and signs, and at most {MOST_TOKENS:,} are read: ask less",
+            kind=RefusalKind.LIMIT,
         )
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
@@ -131,7 +135,8 @@ def _check_depth(tokens: Sequence[Token]) -> None:
         elif kind in (TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.AND, TokenType.OR):
             run = 0
         if depth + run > MOST_NESTED:
-            raise Refused(f"{at(token)}this is nested more than {MOST_NESTED} deep: take parts of it out into WITH")
+            told = f"{at(token)}this is nested more than {MOST_NESTED} deep: take parts of it out into WITH"
+            raise Refused(told, kind=RefusalKind.LIMIT)
 
 
 def _tree(tokens: list[Token], sql: str, dialect: str) -> exp.Select:
@@ -140,12 +145,14 @@ def _tree(tokens: list[Token], sql: str, dialect: str) -> exp.Select:
     except ParseError as error:
         raise unreadable(error, tokens) from None
     except RecursionError:
-        raise Refused("this is nested too deeply to be read: take parts of it out into WITH") from None
+        told = "this is nested too deeply to be read: take parts of it out into WITH"
+        raise Refused(told, kind=RefusalKind.LIMIT) from None
     except Exception:  # the parser is not ours, and whatever stops it must not stop a server
         raise Mistake("this cannot be read as SQL: write it more simply") from None
     if len(found) != 1 or not isinstance(found[0], exp.Select) or type(found[0]) is not exp.Select:
         kind = type(found[0]) if found else type(None)
-        raise Refused(f"{SETS.get(kind, 'this')} is refused, since a question is one SELECT, or WITH … SELECT")
+        told = f"{SETS.get(kind, 'this')} is refused, since a question is one SELECT, or WITH … SELECT"
+        raise Refused(told, kind=RefusalKind.UNSUPPORTED if kind in SETS else RefusalKind.DANGER)
     return found[0]
 
 
