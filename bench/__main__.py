@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from bench import (
+    accepted,
     accounting,
     accuracy,
     anonymity,
@@ -28,6 +29,7 @@ from bench import (
 
 BENCHMARKS: dict[str, "Benchmark"] = {
     "noise": noise,
+    "accepted": accepted,
     "accounting": accounting,
     "ledger": ledger,
     "ledger_postgres": ledger_postgres,

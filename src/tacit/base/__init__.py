@@ -42,6 +42,7 @@ from tacit.base.number import (
     whole,
 )
 from tacit.base.problem import Problem
+from tacit.base.refusal import RefusalKind
 from tacit.base.relation import Relation, same_neighbours, warn_of_delta
 from tacit.base.sensitivity import Sensitivity, Size
 
@@ -68,6 +69,7 @@ __all__ = [
     "RandomnessError",
     "Ratio",
     "Ratios",
+    "RefusalKind",
     "Refused",
     "Relation",
     "RelationError",

@@ -9,7 +9,7 @@ TacitError
 ├── RelationError        two guarantees were combined that speak of different relations or units
 ├── LossError            a conversion that this kind of guarantee does not have
 ├── ExhaustedError       an interactive mechanism has given all the answers it was built for
-├── Refused              a question holds something that cannot be answered safely; says where, why and what to write
+├── Refused              a question is not answered as it stands; says where, why and what to write, and of what `kind`
 │   ├── Unpriced         a question was asked without saying what may be spent on it; says what can be offered
 │   └── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
 ├── Denied               the policy does not allow this analyst this program; says why
@@ -25,6 +25,7 @@ PrivacyWarning           legal, but probably not what you want (for example delt
 """
 
 from tacit.base.problem import Problem
+from tacit.base.refusal import RefusalKind
 
 __all__ = [
     "CorruptLedger",
@@ -102,15 +103,26 @@ class ExhaustedError(TacitError):
 
 
 class Refused(TacitError):  # noqa: N818 - the answer to a question, as "denied" is the policy's
-    """A question holds something that has no private answer here. The message says what, where, why and the way out."""
+    """A question is not answered as it stands. The message says what, where, why and the way out; `kind` tells a danger
+    from what is only missing."""
+
+    usual = RefusalKind.DANGER  # of the class, where nothing else is said
+
+    def __init__(self, *args: object, kind: RefusalKind | None = None) -> None:
+        super().__init__(*args)
+        self.kind = self.usual if kind is None else kind
 
 
 class Unpriced(Refused):
     """Nothing was offered for a question: neither an amount to spend nor an error to reach."""
 
+    usual = RefusalKind.OFFER
+
 
 class Mistake(Refused):
     """A question cannot be read, or names what is not there. Says where, what is wrong, and what to write."""
+
+    usual = RefusalKind.MISTAKE
 
 
 class Denied(TacitError):  # noqa: N818 - an answer of the policy, in the design's own word

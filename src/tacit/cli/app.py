@@ -32,6 +32,7 @@ COMMANDS = {
     "init": ("data:init", "Write a first policy for your data"),
     "check": ("data:check", "Check a policy: what it promises, what is missing"),
     "profile": ("profile:profile", "Find how much people count, once, for better answers"),
+    "explain-sql": ("ask:explain_sql", "See how a question is understood, for free"),
     "quote": ("ask:quote", "See what a question would cost, for free"),
     "ask": ("ask:ask", "Ask a question in SQL"),
     "budget": ("budget:budget", "See what was spent and what is left"),
@@ -196,12 +197,15 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        from tacit.base import TacitError
+        from tacit.base import Refused, TacitError
 
         if not isinstance(error, TacitError):
             raise
         from rich.console import Console
         from rich.text import Text
 
-        Console(stderr=True).print(Text(f"tacit: {error}", style="bold red"), soft_wrap=True)
+        said = Console(stderr=True)
+        said.print(Text(f"tacit: {error}", style="bold red"), soft_wrap=True)
+        if type(error) is Refused:
+            said.print(Text(f"{error.kind}: {error.kind.words}", style="dim"), soft_wrap=True)
         sys.exit(2)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, Unpack
 
-from tacit.base import InputError, TacitError, errors
+from tacit.base import InputError, RefusalKind, TacitError, errors
 from tacit.client.door import JSON, PROBLEM, Lost, Reply
 from tacit.desk.certificate.certificate import Certificate
 from tacit.desk.quote import Expected, Hint
@@ -108,6 +108,7 @@ class ServiceProblem:
 
     name: str
     detail: str
+    refusal: RefusalKind | None = None
 
     @classmethod
     def read(cls, reply: Reply) -> "ServiceProblem | None":
@@ -116,13 +117,14 @@ class ServiceProblem:
             return None
         try:
             said = json.loads(reply.body)
-            kind, detail = said["type"], said["detail"]
+            kind, detail, refusal = said["type"], said["detail"], said.get("refusal")
         except (KeyError, TypeError, ValueError, RecursionError):
             return None
         if not isinstance(kind, str) or not isinstance(detail, str) or not kind.startswith(PREFIX):
             return None
         shown = "".join(sign for sign in detail[:LONGEST] if sign.isprintable() or sign == "\n")
-        return cls(name=kind.removeprefix(PREFIX), detail=shown)
+        known = next((each for each in RefusalKind if each.value == refusal), None)
+        return cls(name=kind.removeprefix(PREFIX), detail=shown, refusal=known)
 
     @property
     def open(self) -> bool:
@@ -139,7 +141,8 @@ class ServiceProblem:
         kind = KINDS.get(self.name, TacitError)
         if kind is errors.EngineError:
             return errors.EngineError()
-        return kind(f"{self.detail}; {remark}" if remark else self.detail)
+        told = f"{self.detail}; {remark}" if remark else self.detail
+        return errors.Refused(told, kind=self.refusal) if kind is errors.Refused else kind(told)
 
 
 DIGITS = 30  # after the point, which is what a service reads

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import floor
 from typing import Any
 
-from tacit.base import PolicyError, Refused
+from tacit.base import PolicyError, RefusalKind, Refused
 from tacit.base.problem import declare
 from tacit.plan.bounded import (
     LARGEST,
@@ -252,7 +252,8 @@ class _Work:
                 if a.cap is None:
                     raise Refused(
                         f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
-                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3)"
+                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3)",
+                        kind=RefusalKind.DECLARATION,
                     )
                 half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=a.cap)
                 self.add([measure], Fraction(a.cap), exempt=True)
@@ -282,7 +283,8 @@ class _Work:
             raise Refused(
                 f"{aggregate.text or aggregate.function} needs groups that are known in advance: declare the keys of "
                 f"every GROUP BY column{declare(' in the policy', ', as in group_keys={…}')}, or ask for it without "
-                "GROUP BY"
+                "GROUP BY",
+                kind=RefusalKind.DECLARATION,
             )
         value = aggregate.arguments[0]
         domain = domain_of(value.facts)
@@ -291,7 +293,8 @@ class _Work:
                 raise Refused(
                     f"{aggregate.text or aggregate.function} needs a value whose possible values are declared "
                     f"({declare('group_keys = […] in the policy', 'group_keys={…}')}), or a number of cells: "
-                    "HISTOGRAM(x, 20)"
+                    "HISTOGRAM(x, 20)",
+                    kind=RefusalKind.DECLARATION,
                 )
             grid_of(value, aggregate.text or "HISTOGRAM")
             low, high = range_of(value)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Literal
 
-from tacit.base import PolicyError, Refused
+from tacit.base import PolicyError, RefusalKind, Refused
 from tacit.plan.bounded import Norm
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Type
@@ -68,7 +68,8 @@ class ClipNorms:
         if given and not {a.function for a in family} <= {"sum", "count"}:
             raise Refused(
                 f"{name}: contribution_bounds_per_group is for SUM and COUNT: say contribution_bounds_per_row, which "
-                "bounds each value"
+                "bounds each value",
+                kind=RefusalKind.UNSUPPORTED,
             )
         column = None if of is None else column_of(of, self.question.source)
         if column is not None and column in said.columns and not given:
@@ -79,7 +80,8 @@ class ClipNorms:
         if given:
             if groups is None:
                 raise Refused(
-                    "contribution_bounds_per_group needs max_groups_contributed beside it: together they bound a unit"
+                    "contribution_bounds_per_group needs max_groups_contributed beside it: together they bound a unit",
+                    kind=RefusalKind.DECLARATION,
                 )
             return max(abs(end) for ends in given for end in ends) / step * self.over(groups)
         if said.rows is not None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from math import prod
 
-from tacit.base import Refused
+from tacit.base import RefusalKind, Refused
 from tacit.plan.bounded import Key
 from tacit.plan.facts import domain_of
 
@@ -23,7 +23,8 @@ def check_groups(keys: tuple[Key, ...]) -> None:
     if prod(len(key.values) for key in keys if key.values is not None) > MOST_GROUPS:
         raise Refused(
             f"these groups would be more than {MOST_GROUPS:,}: group by fewer or coarser keys, "
-            "such as DATE_TRUNC('month', day)"
+            "such as DATE_TRUNC('month', day)",
+            kind=RefusalKind.LIMIT,
         )
 
 

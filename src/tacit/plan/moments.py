@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from tacit.base import PolicyError, Refused
+from tacit.base import PolicyError, RefusalKind, Refused
 from tacit.base.problem import declare
 from tacit.plan.bounded import Measure
 from tacit.plan.expression import Column, Constant, Expression
@@ -68,7 +68,8 @@ def grid_of(value: Expression, what: str, *, half: int | None = None, least: int
     if not facts.type.numeric:
         raise Refused(
             f"{what} needs a number, and this is a {facts.type}: turn it into one, as in DATE_DIFF('day', DATE "
-            "'2000-01-01', x) or LENGTH(x), or count its values with GROUP BY"
+            "'2000-01-01', x) or LENGTH(x), or count its values with GROUP BY",
+            kind=RefusalKind.UNSUPPORTED,
         )
     if not facts.bounded:
         raise PolicyError(

@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from tacit.base import Refused
+from tacit.base import RefusalKind, Refused
 from tacit.loss import Filter
 from tacit.program import Program
 
@@ -36,14 +36,19 @@ def filled(within: Callable[[Fraction], P], most: Fraction) -> P:
         found = within(rho)
         needs = found.program.cost.mu_squared
         if needs is None:
-            raise Refused("this question has a step that no mu_squared is known for: ask it of a dataset paid in rho")
+            raise Refused(
+                "this question has a step that no mu_squared is known for: ask it of a dataset paid in rho",
+                kind=RefusalKind.UNSUPPORTED,
+            )
         if needs <= most:
             best = found
             if needs >= most * CLOSE:
                 break
         rho = Fraction(float(rho * most / needs) * SHORT)
     if best is None:
-        raise Refused(f"no noise for this question is found that costs at most mu_squared {float(most):g}")
+        raise Refused(
+            f"no noise for this question is found that costs at most mu_squared {float(most):g}", kind=RefusalKind.OFFER
+        )
     return best
 
 

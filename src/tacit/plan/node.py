@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tacit.base import Refused, cached_property
+from tacit.base import RefusalKind, Refused, cached_property
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, domain_of
 from tacit.plan.operation.text import LONGEST
@@ -292,7 +292,8 @@ def check_rows(node: Join, place: str = "") -> None:
     more = f"; the curator can declare {', '.join(missing)}" if missing else ""
     raise Refused(
         f"{place}this join is refused, since one unit could have {_about(rows)} rows in it, and {MOST_ROWS:,} is the "
-        f"most: {', or '.join(ways)}{more}"
+        f"most: {', or '.join(ways)}{more}",
+        kind=RefusalKind.LIMIT,
     )
 
 
@@ -331,12 +332,14 @@ def check_work(source: Node, expressions: Iterable[Expression], *, passes: int =
         raise Refused(
             f"this question is refused, since each row of it would take {_about(total)} operations when what WITH and "
             f"subqueries compute is written out, and {MOST_WORK:,} is the most: compute less of what is computed "
-            "already, and use each computed column fewer times"
+            "already, and use each computed column fewer times",
+            kind=RefusalKind.LIMIT,
         )
     if total * passes > MOST_PASSED:
         raise Refused(
             f"this question is refused, since its quantiles, histograms and counts of different values read the rows "
-            f"{passes} times, with {_about(total)} operations each: ask for fewer of them at once"
+            f"{passes} times, with {_about(total)} operations each: ask for fewer of them at once",
+            kind=RefusalKind.LIMIT,
         )
 
 
@@ -396,5 +399,6 @@ def check_answer(expressions: Iterable[Expression], groups: int) -> None:
     if parts * groups > MOST_ANSWER:
         raise Refused(
             f"this question is refused, since its {groups:,} groups would take {_about(parts * groups)} operations "
-            "after their release: ask for the aggregates, and compute with them yourself"
+            "after their release: ask for the aggregates, and compute with them yourself",
+            kind=RefusalKind.LIMIT,
         )

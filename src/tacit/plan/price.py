@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import ceil, log, sqrt
 from typing import Literal
 
-from tacit.base import InputError, Refused, Relation, Sensitivity, cached_property, positive, round_up
+from tacit.base import InputError, RefusalKind, Refused, Relation, Sensitivity, cached_property, positive, round_up
 from tacit.base.problem import declare
 from tacit.loss import ZCDP, Approx, Pure
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeyedCounts, KeySelection
@@ -188,7 +188,8 @@ def _steps(bounded: BoundedQuestion, amount: Fraction, delta: Fraction, relation
         raise Refused(
             "these groups are not known in advance, and showing some of them needs a delta: declare their keys "
             f"{declare('in the policy (group_keys = […])', 'with group_keys={…}')}, or give the dataset and the query "
-            "a delta"
+            "a delta",
+            kind=RefusalKind.DECLARATION,
         )
     for task, weight in wanted:
         share = amount * weight / whole

@@ -93,10 +93,13 @@ FAULT = HttpProblem(500, "internal", "The service failed", f"{AGAIN}: this is a 
 
 
 def problem_of(error: TacitError) -> dict[str, Any]:
-    """An error as RFC 9457 writes it."""
+    """An error as RFC 9457 writes it; of a question that is refused `refusal` says whether it is a danger."""
     kind = error if isinstance(error, HttpProblem) else kind_of(error)
-    detail = kind.text or str(error)
-    return {"type": f"urn:tacit:problem:{kind.name}", "title": kind.title, "status": kind.status, "detail": detail}
+    found = {"type": f"urn:tacit:problem:{kind.name}", "title": kind.title, "status": kind.status}
+    more = {"refusal": error.kind.value} if isinstance(error, base.Refused) else {}
+    if type(error) is base.Refused:
+        found["title"] = error.kind.words[:1].upper() + error.kind.words[1:]
+    return {**found, "detail": kind.text or str(error), **more}
 
 
 def named_charge(key: str) -> dict[str, str]:
@@ -117,12 +120,25 @@ def response(error: TacitError, *, key: str | None = None) -> JSONResponse:
 
 
 class Fault(Exception):  # noqa: N818 - the tree of our own errors is another one
-    """An ErrorResponse. `fatal` ends the connection; `status` is how HTTP would say it, for the metrics."""
+    """An ErrorResponse. `fatal` ends the connection; `status` is how HTTP would say it, for the metrics; `detail` is
+    its second line."""
 
-    def __init__(self, state: str, message: str, hint: str = "", *, fatal: bool = False, status: int = 400) -> None:
+    def __init__(
+        self, state: str, message: str, hint: str = "", *, fatal: bool = False, status: int = 400, detail: str = ""
+    ) -> None:
         super().__init__(message)
         self.state, self.message, self.hint, self.fatal, self.status = state, message, hint, fatal, status
+        self.detail = detail
 
+
+STATES = {
+    base.RefusalKind.DANGER: "42501",  # insufficient privilege: nobody has it
+    base.RefusalKind.DECLARATION: "42P17",
+    base.RefusalKind.LIMIT: "54000",
+    base.RefusalKind.MISTAKE: "42601",
+    base.RefusalKind.OFFER: "22023",
+}
+"""The SQLSTATE of a refusal that is more than 0A000, a feature that is missing."""
 
 HINTS: dict[type[TacitError], str] = {
     base.OverBudget: "nothing was charged; SHOW tacit.budget says what is left, and EXPLAIN what a question costs",
@@ -140,6 +156,9 @@ def fault_of(error: BaseException) -> Fault:
         return Fault("XX000", "something went wrong inside the server; if a question was running, its charge stands")
     kind = kind_of(error)
     hint = next((HINTS[each] for each in type(error).__mro__ if each in HINTS), "")
+    if isinstance(error, base.Refused):
+        state = STATES.get(error.kind, kind.sqlstate) if type(error) is base.Refused else kind.sqlstate
+        return Fault(state, str(error), hint, detail=f"{error.kind}: {error.kind.words}")
     return Fault(kind.sqlstate, kind.text or str(error), hint)
 
 
@@ -148,4 +167,4 @@ def keyed(error: TacitError, key: str) -> Fault:
     found = fault_of(error)
     quoted = key.replace("'", "''")
     hint = f"SET tacit.key = '{quoted}' and ask the same again: it is not paid for twice; then RESET tacit.key"
-    return Fault(found.state, found.message, found.hint or hint, status=kind_of(error).status)
+    return Fault(found.state, found.message, found.hint or hint, status=kind_of(error).status, detail=found.detail)

@@ -6,14 +6,15 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.base import Refused
+from tacit.base import RefusalKind, Refused
+from tacit.sql.clause import NAMED
 from tacit.sql.constants import literal, number, whole
 from tacit.sql.mistake import WITH_ARGUMENTS, place, refused, shown
-from tacit.sql.parse import NAMED
 
 __all__ = ["AggregateCall", "asked", "has_aggregate", "is_aggregate"]
 
 MOST_QUANTILES = 100
+MISTAKE, MISSING, LIMIT = RefusalKind.MISTAKE, RefusalKind.UNSUPPORTED, RefusalKind.LIMIT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +95,16 @@ def asked(node: exp.Expr) -> AggregateCall:
                 f"an aggregate inside an aggregate, {shown(node)}",
                 "it has no order of doing",
                 "aggregate by unit in a subquery first",
+                MISTAKE,
                 at=node,
             )
     if found.condition is not None and has_aggregate(found.condition):
         raise refused(
-            f"an aggregate inside FILTER, {shown(node)}", "it chooses rows before they are aggregated", at=node
+            f"an aggregate inside FILTER, {shown(node)}",
+            "it chooses rows before they are aggregated",
+            "",
+            MISTAKE,
+            at=node,
         )
     return replace(found, node=node)
 
@@ -138,7 +144,7 @@ def _plain(node: exp.Expr, function: str, arguments: tuple[exp.Expr, ...]) -> Ag
             )
         arguments = tuple(first.expressions)
     if not arguments or type(first) is exp.Star:
-        raise refused(shown(node), "it needs a value", "name a column", at=node)
+        raise refused(shown(node), "it needs a value", "name a column", MISTAKE, at=node)
     return AggregateCall(node=node, function=function, arguments=arguments)
 
 
@@ -148,7 +154,8 @@ def _count(node: exp.Expr) -> AggregateCall:
         return AggregateCall(node=node, function="count")
     if type(value) is exp.Distinct:
         if len(value.expressions) != 1 or type(value.expressions[0]) is exp.Star:
-            raise refused(shown(node), "it counts one value", "COUNT(DISTINCT a || '/' || b) counts pairs", at=node)
+            way = "COUNT(DISTINCT a || '/' || b) counts pairs"
+            raise refused(shown(node), "it counts one value", way, MISSING, at=node)
         return AggregateCall(node=node, function="count", arguments=tuple(value.expressions), distinct=True)
     known = literal(value)
     return AggregateCall(
@@ -158,7 +165,7 @@ def _count(node: exp.Expr) -> AggregateCall:
 
 def _mode(node: exp.Expr) -> AggregateCall:
     if node.args.get("this") is None:
-        raise refused(shown(node), "it needs a value", "write MODE(x)", at=node)
+        raise refused(shown(node), "it needs a value", "write MODE(x)", MISTAKE, at=node)
     return AggregateCall(node=node, function="mode", arguments=(node.this,))
 
 
@@ -190,7 +197,7 @@ SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr], AggregateCall]] = {
 def _whole(node: exp.Expr, value: exp.Expr | None, what: str, most: int) -> int:
     known = None if value is None else literal(value)
     if known is None or isinstance(known.value, bool | str) or not isinstance(known.value, int):
-        raise refused(shown(node), f"{what} must be a whole number in the query", at=node)
+        raise refused(shown(node), f"{what} must be a whole number in the query", "", MISTAKE, at=node)
     return whole(Fraction(known.value), f"{place(node)}{what} in {shown(node)}", least=1, most=most)
 
 
@@ -202,12 +209,13 @@ def _quantiles(
             shown(node),
             "it needs a value and an order",
             "write QUANTILE_CONT(x, 0.5), or PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)",
+            MISTAKE,
             at=node,
         )
     several = type(orders) is exp.Array
     found = tuple(_order(node, each) for each in (orders.expressions if several else [orders]))
     if not 1 <= len(found) <= MOST_QUANTILES:
-        raise refused(shown(node), f"from 1 to {MOST_QUANTILES} quantiles are given at once", at=node)
+        raise refused(shown(node), f"from 1 to {MOST_QUANTILES} quantiles are given at once", "", LIMIT, at=node)
     return AggregateCall(
         node=node, function="quantile", arguments=(value,), fractions=found, several=several, discrete=discrete
     )
@@ -216,7 +224,8 @@ def _quantiles(
 def _order(node: exp.Expr, order: exp.Expr) -> Fraction:
     plain = order.unnest()
     if type(plain) is not exp.Literal or plain.is_string or not 0 <= (found := number(plain.name)) <= 1:
-        raise refused(shown(node), "the order of a quantile is a number from 0 to 1 in the query", at=node)
+        why = "the order of a quantile is a number from 0 to 1 in the query"
+        raise refused(shown(node), why, "", MISTAKE, at=node)
     return found
 
 
@@ -224,12 +233,13 @@ def _within(node: exp.Expr) -> AggregateCall:
     order = node.args["expression"]
     keys = order.expressions if type(order) is exp.Order else []
     if len(keys) != 1 or type(keys[0]) is not exp.Ordered:
-        raise refused(shown(node), "WITHIN GROUP orders by one value", at=node)
+        raise refused(shown(node), "WITHIN GROUP orders by one value", "", MISTAKE, at=node)
     inner, key = node.this, keys[0]
     if type(inner) is exp.Mode and inner.args.get("this") is None:
         return AggregateCall(node=node, function="mode", arguments=(key.this,))
     if type(inner) not in PERCENTILES or inner.args.get("expression") is not None:
-        raise refused(shown(node), "WITHIN GROUP is for PERCENTILE_CONT, PERCENTILE_DISC and MODE", at=node)
+        why = "WITHIN GROUP is for PERCENTILE_CONT, PERCENTILE_DISC and MODE"
+        raise refused(shown(node), why, "", MISSING, at=node)
     found = _quantiles(node, key.this, inner.this, PERCENTILES[type(inner)])
     orders = tuple(1 - order for order in found.fractions) if key.args.get("desc") else found.fractions
     return replace(found, fractions=orders)
@@ -238,7 +248,7 @@ def _within(node: exp.Expr) -> AggregateCall:
 def _filtered(node: exp.Expr) -> AggregateCall:
     where = node.args["expression"]
     if not is_aggregate(node.this) or type(where) is not exp.Where:
-        raise refused(shown(node), "FILTER (WHERE …) belongs to an aggregate", at=node)
+        raise refused(shown(node), "FILTER (WHERE …) belongs to an aggregate", "", MISTAKE, at=node)
     found = _asked(node.this)
     condition = where.this if found.condition is None else exp.And(this=found.condition, expression=where.this)
     return replace(found, condition=condition)
@@ -247,7 +257,8 @@ def _filtered(node: exp.Expr) -> AggregateCall:
 def _with_arguments(node: exp.Expr) -> AggregateCall:
     inner, *given = node.expressions
     if not is_aggregate(inner):
-        raise refused(f"a named argument of {shown(inner)}", "only aggregates have them", "leave it out", at=node)
+        what = f"a named argument of {shown(inner)}"
+        raise refused(what, "only aggregates have them", "leave it out", MISTAKE, at=node)
     found = _asked(inner)
     at = 0
     while at < len(given):
@@ -258,12 +269,12 @@ def _with_arguments(node: exp.Expr) -> AggregateCall:
         at += 1 + NAMED[name]
         if name == "max_values_per_unit":
             if not found.distinct:
-                raise refused(name, "it is for COUNT(DISTINCT x)", "leave it out", at=node)
+                raise refused(name, "it is for COUNT(DISTINCT x)", "leave it out", MISTAKE, at=node)
             found = replace(found, cap=whole(ends[0], name, least=1, most=10**6))
             continue
         if ends[0] >= ends[1]:
-            raise Refused(f"{place(node)}{name} must have the lower end first")
-        per_group = name == "contribution_bounds_per_group"
+            raise Refused(f"{place(node)}{name} must have the lower end first", kind=MISTAKE)
+        per_group = name == "contribution_bounds_per_group" and found.function in ("sum", "count")
         found = (
             replace(found, group_bounds=(ends[0], ends[1]))
             if per_group
@@ -291,6 +302,5 @@ def _named(node: exp.Expr, name: str) -> AggregateCall:
     if name == "histogram" and 1 <= len(arguments) <= 2:
         cells = None if len(arguments) == 1 else _whole(node, arguments[1], "the number of cells", 10_000)
         return AggregateCall(node=node, function="histogram", arguments=arguments[:1], cells=cells)
-    raise refused(
-        shown(node), "it has another number of arguments", "write HISTOGRAM(x, 20), QUANTILE(x, 0.5)", at=node
-    )
+    way = "write HISTOGRAM(x, 20), QUANTILE(x, 0.5)"
+    raise refused(shown(node), "it has another number of arguments", way, MISTAKE, at=node)

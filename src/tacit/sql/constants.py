@@ -6,17 +6,24 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.base import Mistake, Refused
+from tacit.base import Mistake, RefusalKind, Refused
 from tacit.plan.expression import Constant, constant
 from tacit.sql.mistake import place, refused, shown
 
-__all__ = ["interval_amount", "interval_unit", "literal", "number", "to_date", "to_timestamp", "whole"]
+__all__ = [
+    "interval_amount", "interval_unit", "literal", "number", "query_number", "to_date", "to_timestamp", "whole",
+]  # fmt: skip
 
 NUMBER = re.compile(r"(?P<digits>\d*\.?\d*)(?:[eE](?P<power>[+-]?\d{1,4}))?", re.ASCII)
 MOST_DIGITS = 40
 MOST_POWER = 60
 MOST_UNITS = 10**9  # of an interval
-SPELLINGS = {"dayofyear": "doy", "isoweek": "week"}
+SPELLINGS = {
+    "dayofyear": "doy", "isoweek": "week", "weekiso": "week", "weekofyear": "week", "dayofweek": "dow",
+    "weekday": "dow", "dayofweekiso": "isodow", "dayofweek_iso": "isodow", "dayofmonth": "day", "mon": "month",
+    "yy": "year", "yyyy": "year", "qq": "quarter", "mm": "month", "dd": "day", "hh": "hour", "mi": "minute",
+    "ss": "second", "min": "minute", "sec": "second",
+}  # fmt: skip
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
 TIMESTAMP = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?", re.ASCII)
 
@@ -30,7 +37,8 @@ def number(text: str) -> Fraction:
     if len(found["digits"]) > MOST_DIGITS or abs(power) > MOST_POWER:
         raise Refused(
             f"the number {text[:MOST_DIGITS]} is refused, since it has more than {MOST_DIGITS} digits or is beyond "
-            f"10^±{MOST_POWER}: no answer needs it"
+            f"10^±{MOST_POWER}: no answer needs it",
+            kind=RefusalKind.LIMIT,
         )
     return Fraction(found["digits"]) * Fraction(10) ** power
 
@@ -64,7 +72,7 @@ def to_timestamp(text: str) -> datetime:
 def whole(value: Fraction, what: str, *, least: int = 0, most: int = 10**9) -> int:
     """A whole number within limits, for what is counted in a query."""
     if value.denominator != 1 or not least <= value <= most:
-        raise Refused(f"{what} must be a whole number from {least} to {most:,}")
+        raise Refused(f"{what} must be a whole number from {least} to {most:,}", kind=RefusalKind.MISTAKE)
     return int(value)
 
 
@@ -88,10 +96,18 @@ def literal(node: exp.Expr | None) -> Constant | None:
     return None
 
 
+def query_number(node: exp.Expr, given: exp.Expr | None, what: str) -> int:
+    """A whole number that stands in the query itself, as an argument of `node`."""
+    known = literal(given)
+    if known is None or isinstance(known.value, bool) or not isinstance(known.value, int):
+        raise Mistake(f"{place(node)}{shown(node)} is refused: {what} is a whole number in the query")
+    return known.value
+
+
 def interval_unit(node: exp.Expr, unit: exp.Expr | None) -> str:
     """The unit or field that is named, in small letters and without a plural."""
     if type(unit) not in (exp.Var, exp.Literal, exp.Column) or unit is None or not unit.name:
-        raise refused(shown(node), "its unit is one word", "write 'month', 'day' …", at=node)
+        raise refused(shown(node), "its unit is one word", "write 'month', 'day' …", RefusalKind.MISTAKE, at=node)
     word = unit.name.lower()
     singular = word[:-1] if word.endswith("s") and len(word) > 3 else word
     return SPELLINGS.get(singular, singular)
@@ -104,11 +120,12 @@ def interval_amount(node: exp.Expr, given: exp.Expr | None) -> int:
     if type(plain) is exp.Neg:
         plain, sign = plain.this.unnest(), -1
     if type(plain) is not exp.Literal:
-        raise refused(shown(node), "an interval is a constant number of one unit", "write INTERVAL 3 DAY", at=node)
+        why = "an interval is a constant number of one unit"
+        raise refused(shown(node), why, "write INTERVAL 3 DAY", RefusalKind.UNSUPPORTED, at=node)
     text = plain.name.strip()
     if text.startswith("-"):
         text, sign = text[1:], -sign
     try:
         return sign * whole(number(text), "an interval", most=MOST_UNITS)
     except Refused as error:
-        raise Refused(f"{place(node)}{shown(node)}: {error}; write INTERVAL 3 DAY") from None
+        raise Refused(f"{place(node)}{shown(node)}: {error}; write INTERVAL 3 DAY", kind=error.kind) from None

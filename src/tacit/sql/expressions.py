@@ -6,14 +6,16 @@ from typing import Any
 
 from sqlglot import exp
 
-from tacit.base import InputError, Mistake, Refused
+from tacit.base import InputError, Mistake, RefusalKind, Refused
 from tacit.plan.describe import SIGNS
 from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
 from tacit.plan.node import MOST_PARTS
 from tacit.plan.operation import canonical_call
-from tacit.sql.allow import FUNCTIONS, SUBQUERY
+from tacit.sql.allow import FUNCTIONS, SUBQUERY, Reason
 from tacit.sql.constants import interval_amount, interval_unit, literal, to_date, to_timestamp
+from tacit.sql.dates import EPOCH, micros_between
+from tacit.sql.functions import FUNCTION_RULES, NAMED_FUNCTIONS, flag, written
 from tacit.sql.mistake import place, quoted, refused, shown
 from tacit.sql.scope import Scope
 
@@ -25,7 +27,7 @@ Special = Callable[[exp.Expr], Expression | None]
 # the operation of a construct, and the parts that are its arguments: those with a question mark may be missing
 CALLS: Mapping[type[exp.Expr], str] = {
     exp.Abs: "abs this", exp.Sign: "sign this", exp.Sqrt: "sqrt this", exp.Ln: "ln this", exp.Exp: "exp this",
-    exp.Floor: "floor this", exp.Ceil: "ceil this", exp.Trunc: "trunc this", exp.Round: "round this decimals?",
+    exp.Floor: "floor this", exp.Ceil: "ceil this", exp.Round: "round this decimals?",
     exp.Mul: "multiply this expression", exp.SafeDivide: "divide this expression", exp.IntDiv: "div this expression",
     exp.Mod: "modulo this expression", exp.Pow: "power this expression",
     exp.EQ: "eq this expression", exp.NEQ: "ne this expression", exp.LT: "lt this expression",
@@ -36,7 +38,7 @@ CALLS: Mapping[type[exp.Expr], str] = {
     exp.Substring: "substr this? start? length?", exp.Left: "left this? expression?",
     exp.Right: "right this? expression?", exp.Replace: "replace this? expression? replacement?",
     exp.StartsWith: "starts_with this? expression?", exp.EndsWith: "ends_with this? expression?",
-    exp.Contains: "contains this? expression?", exp.DateDiff: "date_diff this expression",
+    exp.Contains: "contains this? expression?",
 }  # fmt: skip
 MANY: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}
 NAMED = {"clamp": ("clamp", 3), "ends_with": ("ends_with", 2), "suffix": ("ends_with", 2), "prefix": ("starts_with", 2)}
@@ -53,9 +55,11 @@ TYPES = {
     "DATE": Type.DATE,
 }
 MOST_DIGITS = 15
-REFUSED: Mapping[type[exp.Expr], tuple[str, str, str]] = {
-    exp.Star: ("* in an expression", "a value is one column", "name it"),
-    exp.Interval: ("", "an interval is no value by itself", "add it to a date"),
+EQUALITIES = ("eq", "ne", "is_distinct", "is_not_distinct")
+MISTAKE, MISSING = RefusalKind.MISTAKE, RefusalKind.UNSUPPORTED
+REFUSED: Mapping[type[exp.Expr], Reason] = {
+    exp.Star: Reason("* in an expression", "a value is one column", "name it", MISTAKE),
+    exp.Interval: Reason("", "an interval is no value by itself", "add it to a date", MISSING),
     exp.Subquery: SUBQUERY,
     exp.Select: SUBQUERY,
 }
@@ -81,7 +85,7 @@ class Expressions:
             raise Mistake("a value is missing in this question: complete it")
         rule = RULES.get(type(node))
         if rule is None:
-            raise refused(shown(node), "it has no meaning as a value of one row", at=node)
+            raise refused(shown(node), "it has no meaning as a value of one row", "", MISSING, at=node)
         return rule(self, node)
 
     def call(self, node: exp.Expr, name: str, *arguments: Expression) -> Expression:
@@ -96,7 +100,8 @@ class Expressions:
         if made.size > MOST_PARTS:
             raise Refused(
                 f"{place(node)}this is refused, since it has more than {MOST_PARTS:,} parts when names are written out"
-                ": compute less of it at once"
+                ": compute less of it at once",
+                kind=RefusalKind.LIMIT,
             )
         return made
 
@@ -105,7 +110,7 @@ class Expressions:
         found = self.lower(node)
         if found.facts.type is not Type.BOOLEAN and not (isinstance(found, Constant) and found.value is None):
             raise refused(
-                f"{where} {shown(node)}", f"it is a {found.facts.type} and no condition", "compare it", at=node
+                f"{where} {shown(node)}", f"it is a {found.facts.type} and no condition", "compare it", MISTAKE, at=node
             )
         return found
 
@@ -127,7 +132,7 @@ def _column(lower: Expressions, node: exp.Expr) -> Expression:
     """A name: the value of the one column it means."""
     assert isinstance(node, exp.Column)  # as the table of rules has it
     if isinstance(node.this, exp.Star):
-        raise refused("* in an expression", "a value is one column", "name it", at=node)
+        raise refused("* in an expression", "a value is one column", "name it", MISTAKE, at=node)
     field = lower.scope.resolve(node)
     if field.value is None:
         raise Refused(f"{place(node)}{field.missing or f'column {quoted(field.name)} cannot be computed with'}")
@@ -137,17 +142,19 @@ def _column(lower: Expressions, node: exp.Expr) -> Expression:
 def _call(lower: Expressions, node: exp.Expr) -> Expression:
     name, *parts = CALLS[type(node)].split()
     given: list[tuple[str, Any]] = [(part, node.args.get(part.rstrip("?"))) for part in parts]
-    asked = (value for part, value in given if value is not None or not part.endswith("?"))
-    return lower.call(node, name, *map(lower.lower, asked))
+    asked = [lower.lower(value) for part, value in given if value is not None or not part.endswith("?")]
+    if name in EQUALITIES:
+        asked = [flag(asked[0], asked[1]), flag(asked[1], asked[0])]
+    return lower.call(node, name, *asked)
 
 
 def _constant(lower: Expressions, node: exp.Expr) -> Expression:
     try:
         found = literal(node)
     except InputError as error:
-        raise Refused(f"{place(node)}{error}") from None
+        raise Refused(f"{place(node)}{error}", kind=RefusalKind.LIMIT) from None
     if found is None:
-        raise refused(shown(node), "it is not a constant", at=node)
+        raise refused(shown(node), "it is not a constant", "", MISTAKE, at=node)
     return found
 
 
@@ -176,13 +183,14 @@ def _is(lower: Expressions, node: exp.Expr) -> Expression:
     if type(what) is exp.Boolean:
         found = lower.call(node, "is_true" if what.this else "is_false", value)
         return lower.call(node, "not", found) if negate else found
-    raise refused(shown(node), "IS is followed by NULL, TRUE, FALSE or [NOT] DISTINCT FROM", at=node)
+    raise refused(shown(node), "IS is followed by NULL, TRUE, FALSE or [NOT] DISTINCT FROM", "", MISTAKE, at=node)
 
 
 def _in(lower: Expressions, node: exp.Expr) -> Expression:
     if not node.expressions:
         raise Mistake(f"{place(node)}{shown(node)} is refused: its list is empty")
-    return lower.call(node, "in", lower.lower(node.this), *(lower.lower(part) for part in node.expressions))
+    value = lower.lower(node.this)
+    return lower.call(node, "in", value, *(flag(lower.lower(part), value) for part in node.expressions))
 
 
 def _case(lower: Expressions, node: exp.Expr) -> Expression:
@@ -190,7 +198,7 @@ def _case(lower: Expressions, node: exp.Expr) -> Expression:
     arguments: list[Expression] = [] if value is None else [lower.lower(value)]
     for branch in node.args["ifs"]:
         if type(branch) is not exp.If or branch.args.get("false") is not None:
-            raise refused(shown(node), "CASE is made of WHEN … THEN …", at=node)
+            raise refused(shown(node), "CASE is made of WHEN … THEN …", "", MISTAKE, at=node)
         arguments.append(lower.condition(branch.this, "WHEN") if value is None else lower.lower(branch.this))
         arguments.append(lower.lower(branch.args["true"]))
     rest = node.args.get("default")
@@ -248,7 +256,7 @@ def _log(lower: Expressions, node: exp.Expr) -> Expression:
     known = literal(node.this)
     name = {10: "log10", 2: "log2"}.get(known.value if known is not None and isinstance(known.value, int) else 0)
     if name is None:
-        raise refused(shown(node), "its base is neither 2 nor 10", "write LN(x) / LN(base)", at=node)
+        raise refused(shown(node), "its base is neither 2 nor 10", "write LN(x) / LN(base)", MISSING, at=node)
     return lower.call(node, name, lower.lower(value))
 
 
@@ -258,19 +266,22 @@ def _named(lower: Expressions, node: exp.Expr) -> Expression:
     arguments = list(node.expressions)
     if name == "date_part" and len(arguments) == 2:
         return _extract(lower, node)
+    if name in NAMED_FUNCTIONS and len(arguments) in NAMED_FUNCTIONS[name][0]:
+        return NAMED_FUNCTIONS[name][1](lower, node)
     if name in NAMED and len(arguments) == NAMED[name][1]:
         return lower.call(node, NAMED[name][0], *(lower.lower(argument) for argument in arguments))
     if name in FUNCTIONS:
-        what, why, instead = FUNCTIONS[name]
-        raise refused(f"{what} ({name.upper()})", why, instead, at=node)
+        what, why, instead, kind = FUNCTIONS[name]
+        raise refused(f"{what} ({name.upper()})", why, instead, kind, at=node)
     called = f"the function {quoted(name or shown(node))}"
-    raise refused(called, "it is not among the known functions", "see the SQL reference for those there are", at=node)
+    way = "see the SQL reference for those there are"
+    raise refused(called, "it is not among the known functions", way, MISSING, at=node)
 
 
 def _trim(lower: Expressions, node: exp.Expr) -> Expression:
     name = TRIMS.get(str(node.args.get("position") or "").upper())
     if name is None:
-        raise refused(shown(node), "a trim is LEADING, TRAILING or BOTH", at=node)
+        raise refused(shown(node), "a trim is LEADING, TRAILING or BOTH", "", MISTAKE, at=node)
     return lower.call(node, name, lower.lower(node.this))
 
 
@@ -282,13 +293,13 @@ def _joined(lower: Expressions, node: exp.Expr) -> Expression:
         if type(at) is exp.DPipe:
             ahead += [at.args["expression"], at.args["this"]]
         else:
-            parts.append(lower.lower(at))
+            parts.append(written(lower, node, lower.lower(at)))
     return lower.call(node, "concat", *parts)
 
 
 def _concat(lower: Expressions, node: exp.Expr) -> Expression:
     """CONCAT, which in most dialects takes NULL for an empty text."""
-    parts = [lower.lower(part) for part in node.expressions]
+    parts = [written(lower, node, lower.lower(part)) for part in node.expressions]
     if node.args.get("coalesce"):
         parts = [lower.call(node, "coalesce", part, constant("")) if part.facts.nullable else part for part in parts]
     return lower.call(node, "concat", *parts)
@@ -299,7 +310,7 @@ def _like(lower: Expressions, node: exp.Expr) -> Expression:
     if type(node) is exp.Escape:
         mark, node = literal(node.args["expression"]), node.this
         if mark is None or type(node) not in LIKES:
-            raise refused(shown(node), "ESCAPE belongs to LIKE and is one character", at=node)
+            raise refused(shown(node), "ESCAPE belongs to LIKE and is one character", "", MISTAKE, at=node)
     arguments = [lower.lower(node.this), lower.lower(node.args["expression"]), *([] if mark is None else [mark])]
     found = lower.call(node, LIKES[type(node)], *arguments)
     return lower.call(node, "not", found) if node.args.get("negate") else found
@@ -310,7 +321,8 @@ def _cast(lower: Expressions, node: exp.Expr) -> Expression:
     kind = TYPES.get(getattr(to.this, "value", "")) if type(to) is exp.DataType else None
     if kind is None or to.args.get("nested"):
         why = "values are integers, numbers, texts, dates, timestamps and truth values"
-        raise refused(shown(node), why, "cast to one of INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP, BOOLEAN", at=node)
+        way = "cast to one of INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP, BOOLEAN"
+        raise refused(shown(node), why, way, MISSING, at=node)
     given = literal(node.this)
     if given is not None and isinstance(given.value, str) and kind.temporal:
         return constant(to_date(given.value) if kind is Type.DATE else to_timestamp(given.value))
@@ -334,7 +346,7 @@ def _digits(node: exp.Expr, to: exp.Expr) -> int | None:
     scale = numbers[-1].value if len(numbers) == 2 and numbers[-1] is not None else 0
     if "DECIMAL" not in to.this.value or not isinstance(scale, int) or not 0 <= scale <= MOST_DIGITS:
         why, instead = "a length or precision would cut values", "cast without it, and use SUBSTRING or ROUND"
-        raise refused(shown(node), why, instead, at=node)
+        raise refused(shown(node), why, instead, MISSING, at=node)
     return scale
 
 
@@ -345,6 +357,8 @@ def _trunc(lower: Expressions, node: exp.Expr) -> Expression:
 def _extract(lower: Expressions, node: exp.Expr) -> Expression:
     """EXTRACT(field FROM value), and DATE_PART(field, value)."""
     field, value = node.expressions if type(node) is exp.Anonymous else (node.this, node.args["expression"])
+    if interval_unit(node, field) == "epoch":
+        return _seconds(lower, node, value.unnest())
     return lower.call(node, "extract", constant(interval_unit(node, field)), lower.lower(value))
 
 
@@ -352,11 +366,11 @@ def _field(lower: Expressions, node: exp.Expr) -> Expression:
     return lower.call(node, "extract", constant(type(node).__name__.lower()), lower.lower(node.this))
 
 
-def _days(lower: Expressions, node: exp.Expr) -> Expression:
-    unit = node.args.get("unit")
-    if unit is not None and interval_unit(node, unit) != "day":
-        raise refused(shown(node), "differences are counted in days", "use 'day', and divide", at=node)
-    return _call(lower, node)
+def _seconds(lower: Expressions, node: exp.Expr, value: exp.Expr) -> Expression:
+    """EXTRACT(EPOCH FROM x), since 1970, and EXTRACT(EPOCH FROM (x - y)), between two timestamps."""
+    ends = (value.this, value.args["expression"]) if type(value) is exp.Sub else (value, None)
+    x, y = (EPOCH if end is None else lower.lower(end) for end in ends)
+    return lower.call(node, "divide", micros_between(lower, node, x, y), constant(10**6))
 
 
 def _moved(lower: Expressions, node: exp.Expr) -> Expression:
@@ -379,8 +393,8 @@ def _paren(lower: Expressions, node: exp.Expr) -> Expression:
 
 
 def _refused(lower: Expressions, node: exp.Expr) -> Expression:
-    what, why, instead = REFUSED[type(node)]
-    raise refused(what or shown(node), why, instead, at=node)
+    found = REFUSED[type(node)]
+    raise refused(found.what or shown(node), found.why, found.instead, found.kind, at=node)
 
 
 RULES: Mapping[type[exp.Expr], Rule] = {
@@ -391,5 +405,5 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.DateAdd, exp.DateSub), _moved), **dict.fromkeys(REFUSED, _refused),
     exp.Column: _column, exp.Paren: _paren, exp.Not: _not, exp.Is: _is,
     exp.In: _in, exp.Case: _case, exp.If: _if, exp.Neg: _negate, exp.Div: _divide, exp.Log: _log, exp.Trim: _trim,
-    exp.DPipe: _joined, exp.Concat: _concat, exp.Anonymous: _named, exp.Extract: _extract, exp.DateDiff: _days,
+    exp.DPipe: _joined, exp.Concat: _concat, exp.Anonymous: _named, exp.Extract: _extract, **FUNCTION_RULES,
 }  # fmt: skip

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tacit.base import Refused, TacitError, cached_property
+from tacit.base import RefusalKind, Refused, TacitError, cached_property
 from tacit.desk.job import Job, Run
 from tacit.desk.quote import Expected, Hint
 from tacit.desk.release import TableRelease
@@ -148,7 +148,7 @@ def _bought(
     except TacitError:
         raise
     except (ArithmeticError, ValueError):
-        raise Refused(OUTSIDE) from None
+        raise Refused(OUTSIDE, kind=RefusalKind.LIMIT) from None
     return purchase
 
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.base import Mistake, Refused
+from tacit.base import Mistake, RefusalKind, Refused
 
 __all__ = ["WITH_ARGUMENTS", "at", "check_tokens", "place", "quoted", "refused", "shown", "unread", "unreadable"]
 
@@ -92,10 +92,18 @@ def at(token: Token) -> str:
     return f"line {token.line}, column {token.col - (token.end - token.start)}: "
 
 
-def refused(what: str, why: str, instead: str = "", *, at: exp.Expr | None = None) -> Refused:
-    """The error for one construct. `what` is a noun phrase; `why` a clause; `instead` an order."""
+def refused(
+    what: str,
+    why: str,
+    instead: str = "",
+    kind: RefusalKind = RefusalKind.DANGER,
+    *,
+    at: exp.Expr | None = None,
+) -> Refused:
+    """The error for one construct. `what` is a noun phrase; `why` a clause; `instead` an order. It is a danger unless
+    `kind` says that only a feature is missing, or something else."""
     way_out = f": {instead}" if instead else ""
-    return Refused(f"{place(at)}{what} is refused, since {why}{way_out}")
+    return Refused(f"{place(at)}{what} is refused, since {why}{way_out}", kind=kind)
 
 
 def place(node: exp.Expr | None) -> str:

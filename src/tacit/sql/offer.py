@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack
 
-from tacit.base import InputError, Number, OverBudget, Refused, Unpriced, between, positive
+from tacit.base import InputError, Number, OverBudget, RefusalKind, Refused, Unpriced, between, positive
 from tacit.plan.contribution import PRIVATE, Contribution, counted_tables
 from tacit.plan.mu_squared import mu_squared_of
 from tacit.plan.node import scans_of
@@ -131,7 +131,8 @@ class Offer:
         if medians and self.confidence > OF_QUANTILES:
             raise Refused(
                 f"{medians[0]}: the interval of a quantile is drawn for {float(OF_QUANTILES):.0%}: ask with "
-                f"confidence={float(OF_QUANTILES):g} or less"
+                f"confidence={float(OF_QUANTILES):g} or less",
+                kind=RefusalKind.OFFER,
             )
         return Purchase(priced=priced, least=least, raised_from=spend if spend < least else None)
 
@@ -152,10 +153,15 @@ class Offer:
         if name is not Currency.EPSILON:
             more = " or an epsilon" if currency.concentrated else ""
             article = "an" if currency is Currency.EPSILON else "a"
-            raise Refused(f"this dataset is paid for in {currency}: offer {article} {currency}{more}")
+            raise Refused(
+                f"this dataset is paid for in {currency}: offer {article} {currency}{more}", kind=RefusalKind.OFFER
+            )
         delta = options.delta if options.delta is not None else policy.privacy.delta
         if not delta:
-            raise Refused(f"epsilon becomes {currency} at a delta, and this dataset has none: offer a {currency}")
+            raise Refused(
+                f"epsilon becomes {currency} at a delta, and this dataset has none: offer a {currency}",
+                kind=RefusalKind.OFFER,
+            )
         return Fraction(rho_of(spend, delta) if currency is Currency.RHO else mu_squared_of(spend, delta))
 
 
@@ -179,7 +185,8 @@ def _for_error(
         if unknown or not found:
             raise Refused(
                 f"the error of {unknown[0] if unknown else 'this answer'} is not known in advance: an error can be "
-                "asked for of counts and sums whose clip is declared. Offer an amount instead, and look at the quote"
+                "asked for of counts and sums whose clip is declared. Offer an amount instead, and look at the quote",
+                kind=RefusalKind.OFFER,
             )
         return max(column.error for column in found if column.error is not None), priced
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError, Refused, TacitError
+from tacit.base import InputError, RefusalKind, Refused, TacitError
 from tacit.engine.dialect import DIALECTS, Dialect
 from tacit.engine.render import norms_sql, statements
 from tacit.engine.unit import StoredTable
@@ -42,11 +42,11 @@ def rehearse(priced: PricedPlan, dialect: str, *, confidence: float) -> None:
             kept = StoredAnswer(parts=tuple(parts), facts={}).to_bytes()
             assemble(priced, StoredAnswer.from_bytes(kept).parts, confidence=confidence)
     except InputError as error:
-        raise Refused(f"this question is refused, since it could not be run: {error}") from None
+        raise Refused(f"this question is refused, since it could not be run: {error}", kind=RefusalKind.LIMIT) from None
     except TacitError:
         raise
     except Exception:
-        raise Refused(OUTSIDE) from None
+        raise Refused(OUTSIDE, kind=RefusalKind.LIMIT) from None
 
 
 def _part(priced: PricedPlan, number: int, dialect: Dialect, largest: bool) -> NoisyPart:

@@ -6,7 +6,7 @@ from dataclasses import field as dataclass_field
 
 from sqlglot import exp
 
-from tacit.base import Mistake, Refused, cached_property
+from tacit.base import Mistake, RefusalKind, Refused, cached_property
 from tacit.plan.expression import Expression
 from tacit.plan.node import Node
 from tacit.sql.catalog import Catalog, nearest
@@ -98,7 +98,8 @@ class Scope:
     def _unknown(self, column: exp.Column, name: str) -> Refused:
         if any(relation.alias.casefold() == name.casefold() for relation in self.relations):
             return Refused(
-                f"{place(column)}the whole row {quoted(name)} is refused, since values are plain: name its columns"
+                f"{place(column)}the whole row {quoted(name)} is refused, since values are plain: name its columns",
+                kind=RefusalKind.UNSUPPORTED,
             )
         known = [field.name for relation in self.relations for field in relation.fields if not field.hidden]
         text = f"; a text is in single quotes, as in '{name[:20]}'" if column.this.args.get("quoted") else ""
@@ -167,7 +168,8 @@ class Names:
         if self.parts > MOST_PARTS:
             raise Refused(
                 f"this question comes to more than {MOST_PARTS:,} parts when each WITH is written out where it is "
-                "used, and each * with its columns: use fewer of them, and name the columns"
+                "used, and each * with its columns: use fewer of them, and name the columns",
+                kind=RefusalKind.LIMIT,
             )
 
     def relation(self) -> int:
@@ -175,7 +177,8 @@ class Names:
         self.relations += 1
         if self.relations > MOST_RELATIONS:
             raise Refused(
-                f"this question reads more than {MOST_RELATIONS} tables and subqueries, WITH included: ask less"
+                f"this question reads more than {MOST_RELATIONS} tables and subqueries, WITH included: ask less",
+                kind=RefusalKind.LIMIT,
             )
         return self.relations
 

@@ -238,13 +238,14 @@ def copied(lines: Iterable[bytes], binary: bool, columns: int) -> list[bytes]:
     return [_framed(b"H", head), *(_framed(b"d", line) for line in lines), _framed(b"c")]
 
 
-def _fields(severity: str, state: str, message: str, hint: str) -> bytes:
-    parts = {"S": severity, "V": severity, "C": state, "M": message, "H": hint}
+def _fields(severity: str, state: str, message: str, hint: str, detail: str = "") -> bytes:
+    parts = {"S": severity, "V": severity, "C": state, "M": message, "D": detail, "H": hint}
     return b"".join(key.encode() + _text(value) for key, value in parts.items() if value) + b"\0"
 
 
 def response(fault: Fault) -> bytes:
-    return _framed(b"E", _fields("FATAL" if fault.fatal else "ERROR", fault.state, fault.message, fault.hint))
+    severity = "FATAL" if fault.fatal else "ERROR"
+    return _framed(b"E", _fields(severity, fault.state, fault.message, fault.hint, fault.detail))
 
 
 def notice(message: str) -> bytes:
