@@ -18,6 +18,7 @@ from bench import (
     collector,
     coverage,
     hostile,
+    learn_gradient,
     ledger,
     ledger_postgres,
     ledger_verify,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "accuracy": accuracy,
     "coverage": coverage,
     "anonymity": anonymity,
+    "learn_gradient": learn_gradient,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 
