@@ -12,16 +12,18 @@ from scipy.stats import chi2
 from support.fixed_rng import FixedRng
 from tacit.noise import wide_gaussians
 from tacit.noise.gaussian import gaussian_cells
-from tacit.noise.normal import BASE, DIGIT, DISTANCE, STEPS, VARIANCE, DigitTable
+from tacit.noise.normal import BASE, DIGIT, DISTANCE, DigitTable, wide_steps, wide_variance
 
 RARE = 1e-7
 
 
 def test_the_constants_are_those_of_the_proof() -> None:
     theta = 2.01 * exp(-2 * pi**2 * DIGIT / (1 + BASE**2))
-    assert 6 * theta < float(DISTANCE)
-    assert STEPS**2 <= VARIANCE < (STEPS + 1) ** 2
-    assert 2**19.9 < STEPS < 2**20
+    assert 9 * theta < float(DISTANCE)
+    for digits, bits in ((3, 20), (4, 26.4)):
+        steps = wide_steps(digits)
+        assert steps**2 <= wide_variance(digits) < (steps + 1) ** 2
+        assert 2 ** (bits - 0.1) < steps < 2**bits
 
 
 def ratio(z: int, variance: int, base: int) -> mpf:
@@ -63,12 +65,12 @@ def test_digits_are_drawn_as_the_exact_table_draws() -> None:
     assert abs(drawn.std() / sigma - 1) < 6 / sqrt(2 * len(drawn))
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.95])
-def test_the_noise_has_its_law(scale: float) -> None:
+@pytest.mark.parametrize(("scale", "digits"), [(1.0, 3), (1.0, 4), (0.95, 3)])
+def test_the_noise_has_its_law(scale: float, digits: int) -> None:
     """A chi-square over 64 equal cells; noise 5 % too small fails it."""
     count = 200_000
-    drawn = wide_gaussians(count, FixedRng(7)) * scale
-    cells = np.minimum((ndtr(drawn / sqrt(VARIANCE)) * 64).astype(int), 63)
+    drawn = wide_gaussians(count, FixedRng(7), digits) * scale
+    cells = np.minimum((ndtr(drawn / sqrt(wide_variance(digits))) * 64).astype(int), 63)
     statistic = ((np.bincount(cells, minlength=64) - count / 64) ** 2 / (count / 64)).sum()
     assert (statistic < chi2.isf(RARE, 63)) == (scale == 1.0)
 

@@ -1,8 +1,9 @@
-"""Gaussian noise on a fine lattice at the price of a table: three exact discrete Gaussians, one a digit.
+"""Gaussian noise on a fine lattice at the price of a table: exact discrete Gaussians, one a digit.
 
 z = k²·x₁ + k·x₂ + x₃ with independent x of variance V is, by completing the square and Poisson summation, a discrete
 Gaussian of variance V(k⁴ + k² + 1) up to a factor within 1 ± DISTANCE at every integer: docs/theory/training-noise.md.
-The x are exact, so this is all there is between the law that is drawn and the one that is priced.
+The x are exact, so this is all there is between the law that is drawn and the one that is priced. A fourth digit makes
+the lattice k times finer.
 """
 
 from fractions import Fraction
@@ -16,29 +17,38 @@ from tacit.noise.gaussian import gaussian_cells
 from tacit.noise.rng import Rng
 from tacit.noise.table import UNDECIDED, InversionTable
 
-__all__ = ["BASE", "DIGIT", "DISTANCE", "STEPS", "VARIANCE", "DigitTable", "wide_gaussians"]
+__all__ = ["BASE", "DIGIT", "DISTANCE", "DigitTable", "wide_gaussians", "wide_steps", "wide_variance"]
 
-Ints = np.ndarray[Any, np.dtype[np.int32]]
+Ints = np.ndarray[Any, np.dtype[Any]]
 
 DIGIT = 150**2  # V, the variance of one digit
 BASE = 83  # k: digits overlap, so that their sum is smooth: V/(1 + k²) ≥ 1.8²
-VARIANCE = DIGIT * (BASE**4 + BASE**2 + 1)
-STEPS = isqrt(VARIANCE)  # of a standard deviation, rounded down: just below 2^20
-DISTANCE = Fraction(1, 10**26)  # more than 6θ, θ = 2.01·exp(−2π²·V/(1 + k²)) < 1e-27
+DISTANCE = Fraction(1, 10**26)  # more than 9θ, θ = 2.01·exp(−2π²·V/(1 + k²)) < 1e-27
 CHUNK = 1 << 15  # draws that stay in the cache
 WANTING = np.int32(2**30)  # in place of a value that the first bits do not decide
 
 
-def wide_gaussians(size: int, rng: Rng) -> Ints:
+def wide_variance(digits: int = 3) -> int:
+    """σ² of the law, in squared steps."""
+    return DIGIT * sum(BASE ** (2 * place) for place in range(digits))
+
+
+def wide_steps(digits: int = 3) -> int:
+    """σ in steps, rounded down: just below 2^20 for three digits, 2^26 for four."""
+    return isqrt(wide_variance(digits))
+
+
+def wide_gaussians(size: int, rng: Rng, digits: int = 3) -> Ints:
     """`size` independent draws of the law of this file, in steps of its lattice."""
-    table, out = _digits(), np.empty(size, dtype=np.int32)
+    table = _digits()
+    out = np.empty(size, dtype=np.int32 if digits <= 3 else np.int64)
     for start in range(0, size, CHUNK):
         part = out[start : start + CHUNK]
-        digits = table.digits(3 * len(part), rng).reshape(3, len(part))
-        np.multiply(digits[0], BASE, out=part)
-        part += digits[1]
-        part *= BASE
-        part += digits[2]
+        drawn = table.digits(digits * len(part), rng).reshape(digits, len(part))
+        part[:] = drawn[0]
+        for digit in drawn[1:]:
+            part *= BASE
+            part += digit
     return out
 
 
