@@ -88,14 +88,11 @@ class Training:
         put(self, "sigma", self._least_sigma() if self.sigma is None else positive(self.sigma, "sigma"))
         if given and self.epsilon is not None and not self.loss.epsilon(self.delta) <= Fraction(self.epsilon):
             raise InputError(f"sigma = {show(self.sigma_in_clips)} is too small for this epsilon: leave one of them out")
-        if self.sigma_in_clips > self.batch:
-            raise InputError(
-                f"sigma would be {show(self.sigma_in_clips)} clips, more than a batch of {show(self.batch)} examples can "
-                "add up to: nothing would be learned. Take fewer steps, a larger batch, or a larger epsilon"
-            )
+        if self.sigma_in_clips > Fraction(self.batch):
+            raise self._useless()
 
     def _rate(self) -> Fraction | None:
-        if self.correlated is not None and self.correlated.amplified is None:
+        if self.correlated is not None and not self.correlated.amplified:
             if self.rate is not None:
                 raise InputError("correlated noise visits rows in a fixed order: leave rate out")
             return None
@@ -103,7 +100,7 @@ class Training:
             share = positive(self.rate, "rate", toward="decimal")
         elif self.population is not None:
             share = Fraction(self.batch) / self.population
-            if self.correlated is not None and self.correlated.amplified is not None:
+            if self.correlated is not None:
                 share *= self.correlated.separation
         else:
             raise InputError(
@@ -158,8 +155,19 @@ class Training:
         slack = spare.distance(self.steps, float(target))
         if slack >= Fraction(self.delta) / 1000:
             raise InputError("so many steps and parameters do not fit the fast noise at this delta: take form='exact'")
-        found = calibrate(lambda s: self._loss(_rounded(s)), epsilon=target, delta=Fraction(self.delta) - slack)
+        try:
+            found = calibrate(
+                lambda s: self._loss(_rounded(s)), epsilon=target, delta=Fraction(self.delta) - slack, upper=2 * self.batch
+            )
+        except InputError:
+            raise self._useless() from None
         return _rounded(found.value)
+
+    def _useless(self) -> InputError:
+        return InputError(
+            f"sigma would be above {show(Fraction(self.batch))} clips, all that a batch of so many examples can add up "
+            "to: nothing would be learned. Take fewer steps, a larger batch, or a larger epsilon or delta"
+        )
 
     @cached_property
     def loss(self) -> Loss:
