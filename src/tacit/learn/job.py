@@ -128,12 +128,8 @@ def prepared(plan: "Training", rows: Rows, work: Work) -> tuple["Gradients", Row
     inputs = tuple(_size(each) for each in (work.shapes or rows.inputs()))
     if not inputs:
         raise InputError("say what one example looks like: run(…, shapes=((1, 28, 28), InputSize((), 10)))")
-    per_unit, loss = rows.per_unit or 1, work.loss
     shapes = [InputShape(each.size, each.below) for each in inputs]
-    if per_unit > 1:
-        shapes = [InputShape((per_unit, *each.size), each.below) for each in inputs] + [InputShape((per_unit,))]
-        loss = _unit_loss(work.loss)
-    gradients = Gradients(work.model, loss, clipping=clipping, shapes=shapes)
+    gradients = Gradients(work.model, work.loss, clipping=clipping, shapes=shapes)
     gradients.check()
     return gradients, rows
 
@@ -142,17 +138,6 @@ def _size(shape: Any) -> InputSize:
     if hasattr(shape, "size") and hasattr(shape, "below"):
         return InputSize(tuple(shape.size), shape.below)
     return InputSize(tuple(shape))
-
-
-def _unit_loss(loss: Any) -> Any:
-    """The loss of a unit with several rows: their average, by the weights that come last."""
-
-    def whole(model: Any, *inputs: Any) -> Any:
-        *rows, weights = inputs
-        each = loss(model, *(x.flatten(0, 1) for x in rows)).reshape(weights.shape)
-        return (each * weights).sum(1)
-
-    return whole
 
 
 def trained(

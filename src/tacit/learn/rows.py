@@ -1,8 +1,8 @@
 """Where examples come from: arrays, Arrow and Parquet, torch datasets, and tables of a policy, unit by unit.
 
 A source is described before it is read: what it is called, which tables it reads, and what one example looks like. It
-is opened when the charge is on disk, and gives batches of tensors by the places of units. Of a table of the policy, one
-unit's rows are one example: their losses are averaged, and their common gradient is clipped once.
+is opened when the charge is on disk, and gives batches of tensors by the places of units. Of a table of the policy, the
+gradients of one unit's rows are added up and clipped once.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ from tacit.desk import Run
 from tacit.learn.need import need_torch
 from tacit.learn.sampling import Indices
 
-__all__ = ["ArrayExamples", "ArrayRows", "ArrowRows", "DatasetRows", "Examples", "InputSize", "Rows", "rows_of"]
+__all__ = ["ArrayExamples", "ArrayRows", "ArrowRows", "DatasetRows", "ExampleBatch", "Examples", "InputSize", "Rows", "rows_of"]
 
 PROBES = 64  # items of a dataset that are looked at again, to see whether it changed
 CHANGED = (
@@ -38,6 +38,19 @@ class InputSize:
     size: tuple[int, ...]
     below: int | None = None
 
+    def empty(self) -> Any:
+        """No examples of it."""
+        torch = need_torch()
+        return torch.zeros((0, *self.size), dtype=torch.float32 if self.below is None else torch.int64)
+
+
+@dataclass(frozen=True)
+class ExampleBatch:
+    """`inputs` are tensors whose first axis is over rows; `unit` says whose each row is, where units may have several."""
+
+    inputs: tuple[Any, ...]
+    unit: Any = None
+
 
 class Examples(ABC):
     """A source that was opened: `units` is how many there are, which nobody is told."""
@@ -45,8 +58,8 @@ class Examples(ABC):
     units: int
 
     @abstractmethod
-    def take(self, places: Indices) -> tuple[Any, ...]:
-        """The inputs of these units as tensors, the first axis over units."""
+    def take(self, places: Indices) -> ExampleBatch:
+        """The rows of these units."""
 
     @abstractmethod
     def mark(self) -> str:
@@ -57,7 +70,6 @@ class Rows(ABC):
     """A source before it is read."""
 
     tables: tuple[str, ...] = ()
-    per_unit: int | None = None  # rows of a unit that are one example, where several may be
 
     @abstractmethod
     def about(self) -> dict[str, Any]:
@@ -78,7 +90,7 @@ class Rows(ABC):
 
 
 def rows_of(value: Any) -> Rows:
-    """A source from what people have: a source, a tuple of arrays, an Arrow table, or a torch dataset."""
+    """A source, or one made of a tuple of arrays; of anything else the error says what it needs to be told."""
     if isinstance(value, Rows):
         return value
     if isinstance(value, tuple | list) and value and all(hasattr(each, "shape") for each in value):
@@ -89,7 +101,7 @@ def rows_of(value: Any) -> Rows:
             "of the policy, or learn.ArrowRows(table or path, features=…, label=…)"
         )
     if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
-        return DatasetRows(value)
+        raise InputError("what does one item look like? Say learn.DatasetRows(dataset, [InputSize((3, 8, 8)), …])")
     raise InputError(
         f"rows must be arrays, learn.TableRows, learn.ArrowRows or a torch dataset, not {type(value).__name__}"
     )
@@ -109,9 +121,9 @@ class ArrayExamples(Examples):
                     "are not: mend the labels, or declare more of them; the charge stands, and is not paid again"
                 )
 
-    def take(self, places: Indices) -> tuple[Any, ...]:
+    def take(self, places: Indices) -> ExampleBatch:
         at = need_torch().from_numpy(places)
-        return tuple(each.index_select(0, at) for each in self._tensors)
+        return ExampleBatch(tuple(each.index_select(0, at) for each in self._tensors))
 
     def mark(self) -> str:
         found = sha256()
@@ -194,9 +206,11 @@ def _schema(path: Path) -> pa.Schema:
 
 
 class DatasetRows(Rows):
-    """A torch dataset with a length, whose items are tuples of tensors; `shapes` are given to the run."""
+    """A torch dataset with a length, whose items are tuples of tensors of the `shapes` that are declared."""
 
-    def __init__(self, dataset: Any, shapes: Sequence[InputSize] = ()) -> None:
+    def __init__(self, dataset: Any, shapes: Sequence[InputSize]) -> None:
+        if not shapes:
+            raise InputError("say what one item looks like: DatasetRows(dataset, [InputSize((3, 8, 8)), InputSize((), 10)])")
         self._dataset, self._shapes = dataset, tuple(shapes)
 
     def about(self) -> dict[str, Any]:
@@ -207,21 +221,22 @@ class DatasetRows(Rows):
 
     def open(self, run: Run) -> AbstractContextManager[Examples]:
         del run
-        return nullcontext(_DatasetExamples(self._dataset))
+        return nullcontext(_DatasetExamples(self._dataset, self._shapes))
 
 
 class _DatasetExamples(Examples):
-    def __init__(self, dataset: Any) -> None:
-        self._dataset, self.units = dataset, len(dataset)
+    def __init__(self, dataset: Any, sizes: Sequence[InputSize]) -> None:
+        self._dataset, self._sizes, self.units = dataset, sizes, len(dataset)
 
-    def take(self, places: Indices) -> tuple[Any, ...]:
+    def take(self, places: Indices) -> ExampleBatch:
         torch = need_torch()
         if len(self._dataset) != self.units:
             raise SourceError(CHANGED)
         if not len(places):
-            return tuple(torch.as_tensor(each)[None][:0] for each in self._dataset[0]) if self.units else ()
+            return ExampleBatch(tuple(each.empty() for each in self._sizes))
         items = [self._dataset[int(place)] for place in places]
-        return tuple(torch.stack([torch.as_tensor(each) for each in column]) for column in zip(*items, strict=True))
+        columns = zip(*items, strict=True)
+        return ExampleBatch(tuple(torch.stack([torch.as_tensor(each) for each in column]) for column in columns))
 
     def mark(self) -> str:
         """Its length and some items: a dataset may be too large to be looked through."""

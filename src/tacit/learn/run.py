@@ -74,7 +74,8 @@ class TrainingRun:
         self._noise = plan.noise()
         self._stream = None if plan.correlated is None else plan.correlated.stream()
         self._sampler = self._sampled()
-        self._clock, self._first, self._told = monotonic(), self.step, -1
+        self._clock: float | None = None
+        self._first, self._told = self.step, -1
         self._fixed = [each._version for each in self._unlearned()]
 
     def _sampled(self) -> PoissonSampler | GroupSampler:
@@ -102,6 +103,8 @@ class TrainingRun:
                 self._reserve()
             self._gradient(self.step)
             self.step += 1
+            if self._clock is None:  # the first step also warms everything up
+                self._clock, self._first = monotonic(), self.step
             yield self.step - 1
             self.done += 1
 
@@ -127,7 +130,7 @@ class TrainingRun:
 
     def progress(self) -> TrainingProgress:
         """How far it is, of what anybody may know."""
-        rate = (self.step - self._first) / max(monotonic() - self._clock, 1e-9)
+        rate = 0.0 if self._clock is None else (self.step - self._first) / max(monotonic() - self._clock, 1e-9)
         return TrainingProgress(step=self._begun, steps=self.steps, epsilon=self.epsilon(), rate=rate)
 
     def epsilon(self) -> float:
@@ -173,7 +176,8 @@ class TrainingRun:
             self._gradients.clipping.set(self.clip)  # type: ignore[attr-defined]  # a CountedFlat, by the job
         total: list[Any] = []
         for start in range(0, max(len(places), 1), self._work.chunk):
-            part = self._gradients.clipped_sum(*self._examples.take(places[start : start + self._work.chunk]))
+            batch = self._examples.take(places[start : start + self._work.chunk])
+            part = self._gradients.clipped_sum(*batch.inputs, unit=batch.unit)
             wide = [each.detach().double().cpu().numpy().reshape(-1) for each in part]
             total = [a + b for a, b in zip(total, wide, strict=True)] if total else wide
         if [each._version for each in self._unlearned()] != self._fixed:

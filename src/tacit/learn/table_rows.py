@@ -1,7 +1,7 @@
 """A table of the policy as examples: declared columns in, tensors out, by what the policy declares and no row.
 
 Numbers are scaled from their bounds to [−1, 1]; values of a declared domain become one input each; what is missing
-becomes 0. One unit's rows, at most `per_unit` of them, are one example.
+becomes 0. The gradients of one unit's rows, at most `per_unit` of them, are added up and clipped once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from tacit.base import InputError
 from tacit.desk import Run
 from tacit.engine.result import UnitRows
 from tacit.learn.need import need_torch
-from tacit.learn.rows import Examples, InputSize, Rows
+from tacit.learn.rows import ExampleBatch, Examples, InputSize, Rows
 from tacit.learn.sampling import Indices
 from tacit.plan.facts import Facts, domain_of
 from tacit.plan.node import Scan
@@ -88,22 +88,19 @@ class TableRows(Rows):
 class _TableExamples(Examples):
     def __init__(self, rows: UnitRows, source: TableRows) -> None:
         torch = need_torch()
-        self.units, self._per_unit = rows.units, source.per_unit or 1
+        self.units, self._per_unit = rows.units, source.per_unit
         inputs, label = source.read(rows.columns)
         self._starts = rows.offsets[:-1].copy()
         self._counts = np.minimum(np.diff(rows.offsets), self._per_unit)
         self._inputs, self._label = torch.from_numpy(inputs), torch.from_numpy(label)
 
-    def take(self, places: Indices) -> tuple[Any, ...]:
-        """(unit, row, …) and last the weight of each row: 1 over how many the unit has here, 0 for what fills up."""
+    def take(self, places: Indices) -> ExampleBatch:
         torch = need_torch()
-        if self._per_unit == 1:
-            at = torch.from_numpy(self._starts[places])
-            return self._inputs.index_select(0, at), self._label.index_select(0, at)
-        turn, counts = np.arange(self._per_unit), self._counts[places][:, None]
-        at = torch.from_numpy(self._starts[places][:, None] + np.minimum(turn, counts - 1))
-        weights = torch.from_numpy(((turn < counts) / counts).astype(np.float32))
-        return self._inputs[at], self._label[at], weights
+        counts = self._counts[places]
+        first = np.repeat(self._starts[places] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+        at = torch.from_numpy(first + np.arange(int(counts.sum())))
+        unit = torch.from_numpy(np.repeat(np.arange(len(places)), counts)) if self._per_unit > 1 else None
+        return ExampleBatch((self._inputs.index_select(0, at), self._label.index_select(0, at)), unit)
 
     def mark(self) -> str:
         return "table"  # a spool of this run alone; another version of the table is another charge
