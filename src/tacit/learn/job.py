@@ -31,6 +31,11 @@ class PlanJob(Job):
 
     def __init__(self, plan: "Training", session: Spender) -> None:
         self._plan = plan
+        if not plan.program().tables:
+            raise InputError(
+                "whose data are these rows? Say Training(table=…, …), the table of the policy that they were made of: its "
+                "people are protected, and its budget pays"
+            )
         self._unit = _unit(plan, session)
         self._shapes: dict[str, list[int]] | None = None
 

@@ -6,6 +6,7 @@ puts it in; the weights can be read by anything that reads safetensors.
 
 import json
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.base import InputError
 from tacit.desk import ContentRelease
 from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.certificate.check import Check
 from tacit.learn.job import FORMAT
 from tacit.learn.weights import Arrays, arrays_from_bytes, arrays_to_bytes, tensors_from
 
@@ -93,6 +95,21 @@ class ModelFile:
             f"({self.about['relation']}), paid for by entry {self.about['ledger']['entry']} of its ledger"
         )
 
+    def checks(self) -> list[Check]:
+        """Whether what the file says of itself is what its certificate says."""
+        content: Any = None if self.certificate is None else self.certificate.content
+        if content is None:
+            return [Check(name="model", ok=None, words="it has no certificate")]
+        query = content["program"]["content"]["query"]
+        same = (
+            isinstance(query, dict)
+            and query.get("training") == self.about["plan"]
+            and self.about["program"] == content["program"]["hash"]
+            and self.about["unit"] == content["protects"]["unit"]
+        )
+        words = "the plan in it is the one that was charged" if same else "it states another plan than was charged"
+        return [Check(name="model", ok=same, words=words)]
+
     def __repr__(self) -> str:
         size = sum(len(data) for _, _, data in self.arrays.values())
         sign = "with a certificate" if self.certificate is not None else "without a certificate"
@@ -100,8 +117,6 @@ class ModelFile:
 
 
 def _fraction(text: Any) -> float:
-    from fractions import Fraction
-
     return float(Fraction(str(text)))
 
 

@@ -191,7 +191,8 @@ class ArrowRows(Rows):
     def open(self, run: Run) -> AbstractContextManager[Examples]:
         del run
         names = [*self._features, self._label]
-        table = self._source.select(names) if isinstance(self._source, pa.Table) else pq.read_table(self._source, names)
+        whole = self._source if isinstance(self._source, pa.Table) else pq.read_table(self._source, columns=names)
+        table = whole.select(names)
         columns = [table.column(name).to_numpy().astype(np.float64) for name in names]
         inputs = np.stack(columns[:-1], axis=1).astype(np.float32)
         label = columns[-1].astype(np.float32 if self._classes is None else np.int64)

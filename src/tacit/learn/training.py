@@ -40,7 +40,7 @@ class Training:
     """A plan for private training. Give `epsilon` and `delta`, and sigma is the least that keeps to them; or give
     `sigma`, and `loss` says what it costs.
 
-    `rows` is a table of the policy by name, or data of your own (see `learn.rows_of`). `batch` is how many units a step
+    `rows` are a `TableRows` of the policy, or data of your own, made of its `table`, whose people they are of. `batch` is how many units a step
     has on average, and what sums are divided by; with `population`, about how many units there are as the public knows
     it, it gives the rate. `parameters` is how many trainable numbers the model may have. `name` tells one training from
     another on the same rows: the same plan of the same name is the same release.
@@ -57,6 +57,7 @@ class Training:
     clip: Any = 1
     parameters: int = 2**20
     name: str = "training"
+    table: str | None = None
     unit: str = "row"
     relation: Relation = Relation.ADD_REMOVE
     form: Form = "fast"
@@ -195,7 +196,7 @@ class Training:
         rows: Rows = self.rows
         return Program(
             steps=(self._step(self.sigma_in_clips),),
-            tables=rows.tables,
+            tables=rows.tables or (() if self.table is None else (self.table,)),
             relation=self.relation,
             unit=unit or self.unit,
             query={"training": self.json(), "model": model},
