@@ -35,12 +35,23 @@ def table(per_unit: int = 1) -> TableRows:
 
 
 def plan(**changes: Any) -> Training:
-    settings: dict[str, Any] = {"rows": table(), "batch": 100, "population": 600, "steps": 40, "epsilon": 4, "delta": 1e-4}
+    settings: dict[str, Any] = {
+        "rows": table(),
+        "batch": 100,
+        "population": 600,
+        "steps": 40,
+        "epsilon": 4,
+        "delta": 1e-4,
+    }
     return Training(**(settings | changes))
 
 
 def model() -> Any:
     return torch.nn.Linear(3, 2)
+
+
+def gradient(net: Any) -> Any:
+    return torch.cat([each.grad.flatten() for each in net.parameters()])
 
 
 def trained(session: Session, plan: Training, net: Any, **more: Any) -> Any:
@@ -82,7 +93,7 @@ def test_several_rows_of_a_unit_are_clipped_together(tmp_path: Path) -> None:
 
     with Session(policy_of(tmp_path, points(50, rows=5)), "cora") as session:
         own, net = plan(rows=table(per_unit=5), population=100, batch=25), model()
-        gradients, rows = prepared(own, own.rows.bind(session), Work(model=net, loss=softmax_loss, loop=print))
+        gradients, _ = prepared(own, own.rows.bind(session), Work(model=net, loss=softmax_loss, loop=print))
         sums = []
 
         def loop(run: Any) -> None:
@@ -104,8 +115,7 @@ def test_an_empty_batch_is_a_step_of_noise(session: Session) -> None:
     own = plan(rate="1/5000", population=None, batch=4, sigma=4, epsilon=None, steps=200)
 
     def loop(run: Any) -> None:
-        for _ in run:
-            found.append(torch.cat([each.grad.flatten() for each in net.parameters()]))
+        found.extend(gradient(net) for _ in run)
 
     own.run(session, net, loss=softmax_loss, loop=loop)
     drawn = torch.stack(found).numpy()
@@ -120,8 +130,7 @@ def test_one_noise_a_batch_however_it_is_cut(session: Session) -> None:
         net, found = model(), []
 
         def loop(run: Any, net: Any = net, found: list[Any] = found) -> None:
-            for _ in run:
-                found.append(torch.cat([each.grad.flatten() for each in net.parameters()]))
+            found.extend(gradient(net) for _ in run)
 
         own = plan(rate="1/100", population=None, batch=20, sigma=5, epsilon=None, steps=150, name=f"by {chunk}")
         own.run(session, net, loss=softmax_loss, loop=loop, chunk=chunk)
@@ -255,7 +264,7 @@ def killed_at_random(folder: Path, *, times: int, steps: int) -> None:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
         if kills < times:
             limit = time.monotonic() + 60
-            wanted = random.Random(kills).randint(1, 9)  # noqa: S311  # when to kill: no noise of the product
+            wanted = random.Random(kills).randint(1, 9)  # when to kill: no noise of the product
             while process.poll() is None and time.monotonic() < limit and len(taken(folder)) < last + 1 + wanted:
                 time.sleep(0.002)
             process.send_signal(signal.SIGKILL)

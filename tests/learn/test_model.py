@@ -91,7 +91,9 @@ def test_a_file_without_a_certificate_says_so(saved: Any) -> None:
     assert "no certificate in it" in str(found.exception)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00" * 7, b"\xff" * 40, (2).to_bytes(8, "little") + b"{}", (4).to_bytes(8, "little") + b"null"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x00" * 7, b"\xff" * 40, (2).to_bytes(8, "little") + b"{}", (4).to_bytes(8, "little") + b"null"]
+)
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(InputError, match="model"):
         ModelFile.from_bytes(data)

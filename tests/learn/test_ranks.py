@@ -27,7 +27,8 @@ folder, rank = Path(sys.argv[1]), int(sys.argv[3])
 torch.distributed.init_process_group("gloo", init_method=sys.argv[4], rank=rank, world_size=2)
 inputs = np.ones((30 + 40 * rank, 3), dtype=np.float32) * (10 if rank else -10)
 labels = np.full(len(inputs), rank)
-plan = Training(rows=ArrayRows(inputs, labels, classes=2), table="points", rate=1, batch=10, steps=60, sigma=8, delta=1e-4)
+rows = ArrayRows(inputs, labels, classes=2)
+plan = Training(rows=rows, table="points", rate=1, batch=10, steps=60, sigma=8, delta=1e-4)
 model, found = torch.nn.Linear(3, 2), []
 with torch.no_grad():
     model.weight.fill_(0.0 if rank == 0 else 5.0)
@@ -57,7 +58,9 @@ def test_two_processes_have_one_noise_and_the_sum_of_both(tmp_path: Path) -> Non
     tests = str(Path(__file__).parents[1])
     command = [sys.executable, "-c", SCRIPT, str(tmp_path), tests]
     ranks = [
-        subprocess.Popen([*command, str(rank), f"tcp://127.0.0.1:{port}"], stderr=subprocess.PIPE, text=True, env=os.environ)
+        subprocess.Popen(
+            [*command, str(rank), f"tcp://127.0.0.1:{port}"], stderr=subprocess.PIPE, text=True, env=os.environ
+        )
         for rank in (0, 1)
     ]
     for each in ranks:

@@ -1,5 +1,7 @@
 """Numbers that were worked out elsewhere: series, errors, and the best bands."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,9 @@ def test_the_square_root(steps: int, largest: float, mean: float) -> None:
     ("steps", "separation", "expected"), [(1024, 256, 4.38783), (1024, 64, 13.90078), (4096, 512, 7.80616)]
 )
 def test_several_turns(steps: int, separation: int, expected: float) -> None:
-    assert running_sensitivity(square_root(steps), steps, separation, steps // separation) == pytest.approx(expected, abs=6e-6)
+    assert running_sensitivity(square_root(steps), steps, separation, steps // separation) == pytest.approx(
+        expected, abs=6e-6
+    )
 
 
 @pytest.mark.parametrize(("bands", "expected"), [(8, 8.44430), (32, 4.95563), (128, 3.52306), (512, 3.08742)])
@@ -42,7 +46,10 @@ def test_the_best_bands(bands: int, expected: float) -> None:
 
 
 def test_the_best_bands_beat_the_first_of_the_square_root() -> None:
-    best, first = (running_error(padded(c, 1024)) * running_sensitivity(c, 1024, 128, 8) for c in (banded(1024, 128), square_root(128)))
+    best, first = (
+        running_error(padded(c, 1024)) * running_sensitivity(c, 1024, 128, 8)
+        for c in (banded(1024, 128), square_root(128))
+    )
     assert (round(best, 2), round(first, 2)) == (9.96, 10.29)
 
 
@@ -53,7 +60,7 @@ def test_brute_force_finds_no_worse_participation() -> None:
     worst = 0.0
     for pattern in range(1 << steps):
         turns = [t for t in range(steps) if pattern >> t & 1]
-        if any(b - a < separation for a, b in zip(turns, turns[1:], strict=False)):
+        if any(b - a < separation for a, b in pairwise(turns)):
             continue
         for signs in range(1 << len(turns)):
             moved = np.zeros(steps)

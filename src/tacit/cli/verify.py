@@ -72,7 +72,7 @@ def _verify_model(path: Path, held: str | None, ledger: str | None, answer: Path
     with progress_bar("checking"):
         checks = check(file.certificate, public_key=held, ledger=ledger, answer=file.content)
     content: Any = file.certificate.content
-    _tell(as_json, [*checks, *file.checks()], f"{file.sentence[0].upper()}{file.sentence[1:]}. {content['meaning']['sentence']}")
+    _tell(as_json, [*checks, *file.checks()], f"It was {file.sentence}. {content['meaning']['sentence']}")
 
 
 def _tell(as_json: bool, checks: list[Check], sentence: str) -> None:

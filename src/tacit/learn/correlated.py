@@ -54,9 +54,7 @@ class Correlated:
     @classmethod
     def banded(cls, *, steps: int, bands: int, separation: int | None = None, amplified: bool = False) -> "Correlated":
         """The best `bands` coefficients for the mean square error of running sums: memory for so many steps."""
-        return cls(
-            coefficients=tuple(banded(steps, bands)), separation=separation or bands, amplified=amplified
-        )
+        return cls(coefficients=tuple(banded(steps, bands)), separation=separation or bands, amplified=amplified)
 
     @classmethod
     def buffered(cls, *, steps: int, separation: int, buffers: int = 4) -> "Correlated":

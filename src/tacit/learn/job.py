@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tacit.base import InputError
@@ -33,7 +32,7 @@ class PlanJob(Job):
         self._plan = plan
         if not plan.program().tables:
             raise InputError(
-                "whose data are these rows? Say Training(table=…, …), the table of the policy that they were made of: its "
+                "whose data are these rows? Say Training(table=…, …), the table of the policy they were made of: its "
                 "people are protected, and its budget pays"
             )
         self._unit = _unit(plan, session)
@@ -52,7 +51,7 @@ class PlanJob(Job):
     @property
     def expected(self) -> tuple[Expected, ...]:
         plan = self._plan
-        share = plan.sigma_in_clips / Fraction(plan.batch)
+        share = plan.sigma_in_clips / plan.batch
         words = f"standard deviation {float(share):.3g} clips on each number of the mean gradient, {plan.steps:,} times"
         return (Expected(column="gradient", error=None, words=words),)
 
@@ -96,11 +95,12 @@ class TrainingJob(PlanJob):
             **{name: run.facts[name] for name in ("dataset", "unit", "relation", "program", "time")},
         }
         content = arrays_to_bytes(tensors_to_arrays(work.model.state_dict()), {"tacit": json.dumps(told)})
-        notes = () if own.done >= own.steps else (f"{own.done:,} of the {own.steps:,} steps that were paid for are in it",)
+        some = f"{own.done:,} of the {own.steps:,} steps that were paid for are in it"
+        notes = () if own.done >= own.steps else (some,)
         return ContentRelease(kind="model", content=content, facts=run.facts, notes=notes).to_bytes()
 
 
-def _unit(plan: "Training", session: Any) -> str:
+def _unit(plan: "Training", session: Spender) -> str:
     """The unit of the session's policy, which has to have the relation that the plan was priced for."""
     privacy = session.policy.privacy
     if privacy.relation is not plan.relation:
@@ -152,16 +152,11 @@ def trained(
     from tacit.learn.model import ModelFile, TrainedModel
 
     job = TrainingJob(plan, session, work, ranks)
-    release = session.spend(job) if idempotency_key is None else _keyed(session, job, idempotency_key)
+    release = session.spend(job, idempotency_key=idempotency_key)
     assert isinstance(release, ContentRelease)  # as the job keeps it
     file = ModelFile.from_bytes(release.content)
     work.model.load_state_dict(file.tensors())
     return TrainedModel(release=release, file=file, plan=plan)
-
-
-def _keyed(session: Any, job: Job, key: str) -> Release:
-    found: Release = session.spend(job, idempotency_key=key)
-    return found
 
 
 def followed(plan: "Training", work: Work, ranks: "Ranks") -> None:

@@ -53,7 +53,8 @@ class ModelFile:
         if not known:
             raise InputError("this file does not say how its model was trained: it is not one that tacit released")
         stored = metadata.get(CERTIFICATE)
-        return cls(arrays=arrays, about=about, certificate=None if stored is None else Certificate.read(stored.encode()))
+        certificate = None if stored is None else Certificate.read(stored.encode())
+        return cls(arrays=arrays, about=about, certificate=certificate)
 
     @property
     def content(self) -> bytes:

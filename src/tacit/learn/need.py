@@ -13,7 +13,7 @@ def need_torch() -> Any:
         import torch
     except ImportError:
         raise InputError(
-            "training a network needs torch, which is not installed: pip install 'tacit[learn]'. Plans and their prices "
-            "work without it"
+            "training a network needs torch, which is not installed: pip install 'tacit[learn]'. Plans and prices work "
+            "without it"
         ) from None
     return torch

@@ -42,7 +42,7 @@ class GradientNoise:
 
     @property
     def granularity(self) -> Fraction:
-        """A millionth of sigma; of a vector so long that rounding to it would cost a noticeable part, 83 times finer."""
+        """A millionth of sigma; for a vector so long that rounding to it would be noticed, 83 times finer."""
         return self.sigma / wide_steps(self._digits)
 
     @property

@@ -22,7 +22,17 @@ from tacit.desk import Run
 from tacit.learn.need import need_torch
 from tacit.learn.sampling import Indices
 
-__all__ = ["ArrayExamples", "ArrayRows", "ArrowRows", "DatasetRows", "ExampleBatch", "Examples", "InputSize", "Rows", "rows_of"]
+__all__ = [
+    "ArrayExamples",
+    "ArrayRows",
+    "ArrowRows",
+    "DatasetRows",
+    "ExampleBatch",
+    "Examples",
+    "InputSize",
+    "Rows",
+    "rows_of",
+]
 
 PROBES = 64  # items of a dataset that are looked at again, to see whether it changed
 CHANGED = (
@@ -46,7 +56,7 @@ class InputSize:
 
 @dataclass(frozen=True)
 class ExampleBatch:
-    """`inputs` are tensors whose first axis is over rows; `unit` says whose each row is, where units may have several."""
+    """`inputs` are tensors, the first axis over rows; `unit` says whose each row is, where units may have several."""
 
     inputs: tuple[Any, ...]
     unit: Any = None
@@ -97,8 +107,8 @@ def rows_of(value: Any) -> Rows:
         return ArrayRows(*value)
     if isinstance(value, str | Path | pa.Table):
         raise InputError(
-            "which columns are inputs and which is the label? Say learn.TableRows(name, features=…, label=…) for a table "
-            "of the policy, or learn.ArrowRows(table or path, features=…, label=…)"
+            "which columns are inputs and which is the label? Say learn.TableRows(name, features=…, label=…) for one of "
+            "the policy, or learn.ArrowRows(table or path, features=…, label=…)"
         )
     if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
         raise InputError("what does one item look like? Say learn.DatasetRows(dataset, [InputSize((3, 8, 8)), …])")
@@ -129,7 +139,9 @@ class ArrayExamples(Examples):
         found = sha256()
         for each in self._tensors:
             found.update(f"{tuple(each.shape)} {each.dtype}".encode())
-            found.update(memoryview(np.ascontiguousarray(each.detach().cpu().numpy())).cast("B") if each.numel() else b"")
+            found.update(
+                memoryview(np.ascontiguousarray(each.detach().cpu().numpy())).cast("B") if each.numel() else b""
+            )
         return found.hexdigest()
 
 
@@ -211,7 +223,9 @@ class DatasetRows(Rows):
 
     def __init__(self, dataset: Any, shapes: Sequence[InputSize]) -> None:
         if not shapes:
-            raise InputError("say what one item looks like: DatasetRows(dataset, [InputSize((3, 8, 8)), InputSize((), 10)])")
+            raise InputError(
+                "say what one item looks like: DatasetRows(dataset, [InputSize((3, 8, 8)), InputSize((), 10)])"
+            )
         self._dataset, self._shapes = dataset, tuple(shapes)
 
     def about(self) -> dict[str, Any]:

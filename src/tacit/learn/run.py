@@ -81,11 +81,10 @@ class TrainingRun:
     def _sampled(self) -> PoissonSampler | GroupSampler:
         plan, units = self.plan, self._examples.units
         if plan.correlated is None:
-            return PoissonSampler(Fraction(plan.rate or 1), units)
-        rate = None if plan.rate is None else Fraction(plan.rate)
+            return PoissonSampler(plan.rate or Fraction(1), units)
         if self._last is not None and self._last.groups is not None:
-            return GroupSampler(plan.correlated.separation, self._last.groups, rate)
-        return GroupSampler.draw(plan.correlated.separation, units, rate, self._rng)
+            return GroupSampler(plan.correlated.separation, self._last.groups, plan.rate)
+        return GroupSampler.draw(plan.correlated.separation, units, plan.rate, self._rng)
 
     def track(self, **objects: Any) -> None:
         """Save these with the weights, and put them back as they were after a crash: an optimiser, a schedule, an
@@ -150,7 +149,10 @@ class TrainingRun:
         if self._ranks is not None:
             noisy = self._ranks.share(noisy)
         if self.plan.adaptive is not None:
-            used, next_clip = self.clip, self.plan.adaptive.next_clip(self.clip, float(noisy[-1]), float(self.plan.batch))
+            used, next_clip = (
+                self.clip,
+                self.plan.adaptive.next_clip(self.clip, float(noisy[-1]), float(self.plan.batch)),
+            )
             self.clip = next_clip
         else:
             used = self.clip

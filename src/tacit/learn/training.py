@@ -6,13 +6,13 @@ follow from it. docs/theory/training-noise.md says what the noise is, docs/theor
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-from tacit.base import InputError, Number, Relation, Sensitivity, between, cached_property, positive, whole
-from tacit.base.number import show
+from tacit.base import InputError, Relation, Sensitivity, between, cached_property, positive, whole
+from tacit.base.number import OptionalRatio, Ratio, default, frozen, show
 from tacit.base.stored import fraction_to_text
 from tacit.learn.clip import AdaptiveClip
 from tacit.learn.correlated import Correlated
@@ -35,25 +35,25 @@ DIGITS = 5  # significant ones of a sigma
 FINE = 10**9  # parts in which a square root is rounded up
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Training:
     """A plan for private training. Give `epsilon` and `delta`, and sigma is the least that keeps to them; or give
     `sigma`, and `loss` says what it costs.
 
-    `rows` are a `TableRows` of the policy, or data of your own, made of its `table`, whose people they are of. `batch` is how many units a step
-    has on average, and what sums are divided by; with `population`, about how many units there are as the public knows
-    it, it gives the rate. `parameters` is how many trainable numbers the model may have. `name` tells one training from
-    another on the same rows: the same plan of the same name is the same release.
+    `rows` are a `TableRows` of the policy, or data of your own, made of its `table`, whose people they are of. `batch`
+    is how many units a step has on average, and what sums are divided by; with `population`, about how many units there
+    are as the public knows it, it gives the rate. `parameters` is how many trainable numbers the model may have. `name`
+    tells one training from another on the same rows: the same plan of the same name is the same release.
     """
 
     rows: Any
-    batch: Number
+    batch: Ratio
     steps: int
-    delta: Number
-    epsilon: Number | None = None
-    sigma: Number | None = None
+    delta: Ratio
+    epsilon: OptionalRatio = default(None)
+    sigma: OptionalRatio = default(None)
     population: int | None = None
-    rate: Number | None = None
+    rate: OptionalRatio = default(None)
     clip: Any = 1
     parameters: int = 2**20
     name: str = "training"
@@ -87,9 +87,11 @@ class Training:
         if self.adaptive is not None and hasattr(self.clip, "sensitivity"):
             raise InputError("an adaptive clip starts from a number: give clip=1, say, and no other clipping beside it")
         put(self, "sigma", self._least_sigma() if self.sigma is None else positive(self.sigma, "sigma"))
-        if given and self.epsilon is not None and not self.loss.epsilon(self.delta) <= Fraction(self.epsilon):
-            raise InputError(f"sigma = {show(self.sigma_in_clips)} is too small for this epsilon: leave one of them out")
-        if self.sigma_in_clips > Fraction(self.batch):
+        if given and self.epsilon is not None and not self.loss.epsilon(self.delta) <= self.epsilon:
+            raise InputError(
+                f"sigma = {show(self.sigma_in_clips)} is too small for this epsilon: leave one of them out"
+            )
+        if self.sigma_in_clips > self.batch:
             raise self._useless()
 
     def _rate(self) -> Fraction | None:
@@ -100,7 +102,7 @@ class Training:
         if self.rate is not None:
             share = positive(self.rate, "rate", toward="decimal")
         elif self.population is not None:
-            share = Fraction(self.batch) / self.population
+            share = self.batch / self.population
             if self.correlated is not None:
                 share *= self.correlated.separation
         else:
@@ -117,7 +119,7 @@ class Training:
     @property
     def sigma_in_clips(self) -> Fraction:
         """The standard deviation of the noise on each coordinate of a sum, in clips."""
-        return Fraction(self.sigma or 0)
+        return self.sigma or Fraction(0)
 
     @property
     def dimension(self) -> int:
@@ -130,7 +132,7 @@ class Training:
         """How far one unit moves the sums, in clips, rounding of floats included."""
         moved = (1 + SLACK) * (2 if self.relation is Relation.REPLACE else 1)
         if self.adaptive is not None:
-            moved = _root(moved**2 + Fraction(self.adaptive.share) ** 2)
+            moved = _root(moved**2 + self.adaptive.share**2)
         return moved if self.correlated is None else moved * self.correlated.sensitivity(self.steps)
 
     def noise(self, sigma: Fraction | None = None) -> GradientNoise:
@@ -143,7 +145,7 @@ class Training:
             mechanism=self.noise(sigma).mechanism,
             sensitivity=Sensitivity(l2=self.reach),
             times=times,
-            rate=None if self.rate is None or self.rate == 1 else Fraction(self.rate),
+            rate=None if self.rate is None or self.rate == 1 else self.rate,
             task=Task(kind="train"),
         )
 
@@ -151,14 +153,17 @@ class Training:
         return self._step(sigma).loss(relation=self.relation, unit=self.unit)
 
     def _least_sigma(self) -> Fraction:
-        target = Fraction(self.epsilon or 0)
+        target = self.epsilon or Fraction(0)
         spare = GradientNoise(sigma=Fraction(1), dimension=self.dimension, form=self.form)
         slack = spare.distance(self.steps, float(target))
-        if slack >= Fraction(self.delta) / 1000:
+        if slack >= self.delta / 1000:
             raise InputError("so many steps and parameters do not fit the fast noise at this delta: take form='exact'")
         try:
             found = calibrate(
-                lambda s: self._loss(_rounded(s)), epsilon=target, delta=Fraction(self.delta) - slack, upper=2 * self.batch
+                lambda s: self._loss(_rounded(s)),
+                epsilon=target,
+                delta=self.delta - slack,
+                upper=2 * self.batch,
             )
         except InputError:
             raise self._useless() from None
@@ -166,13 +171,13 @@ class Training:
 
     def _useless(self) -> InputError:
         return InputError(
-            f"sigma would be above {show(Fraction(self.batch))} clips, all that a batch of so many examples can add up "
+            f"sigma would be above {show(self.batch)} clips, all that a batch of so many examples can add up "
             "to: nothing would be learned. Take fewer steps, a larger batch, or a larger epsilon or delta"
         )
 
     @cached_property
     def loss(self) -> Loss:
-        """What the whole training costs one unit: `steps * Gaussian(sigma).loss(1).sampled(rate)`, rounding included."""
+        """What it costs one unit: `steps * Gaussian(sigma).loss(1).sampled(rate)`, rounding included."""
         return self._loss(self.sigma_in_clips)
 
     @property
@@ -260,7 +265,14 @@ class Training:
         return trained(self, session, work, ranks=ranks, idempotency_key=idempotency_key)
 
     def follow(
-        self, model: Any, *, loss: Callable[..., Any], loop: "Loop", ranks: "Ranks", shapes: Any = None, chunk: int = 1024
+        self,
+        model: Any,
+        *,
+        loss: Callable[..., Any],
+        loop: "Loop",
+        ranks: "Ranks",
+        shapes: Any = None,
+        chunk: int = 1024,
     ) -> None:
         """Take part, in another process, in a training that rank 0 runs and pays for: with rows of its own."""
         from tacit.learn.job import followed

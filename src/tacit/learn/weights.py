@@ -51,7 +51,12 @@ def arrays_from_bytes(data: bytes) -> tuple[Arrays, dict[str, str]]:
         body, metadata, found, end = data[8 + length :], head.pop("__metadata__", {}), Arrays(), 0
         for name, each in sorted(head.items(), key=lambda item: item[1]["data_offsets"]):
             kind, shape, (first, last) = each["dtype"], tuple(map(int, each["shape"])), each["data_offsets"]
-            if first != end or last - first != TYPES[kind] * prod(shape) or last > len(body) or min(shape, default=0) < 0:
+            if (
+                first != end
+                or last - first != TYPES[kind] * prod(shape)
+                or last > len(body)
+                or min(shape, default=0) < 0
+            ):
                 raise InputError(f"this is not a model's file: the place of array {name!r} does not fit its shape")
             found[name], end = (kind, shape, body[first:last]), last
         if end != len(body) or not all(isinstance(text, str) for text in metadata.values()):

@@ -30,7 +30,7 @@ WANTING = np.int32(2**30)  # in place of a value that the first bits do not deci
 
 def wide_variance(digits: int = 3) -> int:
     """σ² of the law, in squared steps."""
-    return DIGIT * sum(BASE ** (2 * place) for place in range(digits))
+    return DIGIT * sum((BASE**2) ** place for place in range(digits))
 
 
 def wide_steps(digits: int = 3) -> int:
@@ -41,9 +41,9 @@ def wide_steps(digits: int = 3) -> int:
 def wide_gaussians(size: int, rng: Rng, digits: int = 3) -> Ints:
     """`size` independent draws of the law of this file, in steps of its lattice."""
     table = _digits()
-    out = np.empty(size, dtype=np.int32 if digits <= 3 else np.int64)
+    out: Ints = np.empty(size, dtype=np.int32 if digits <= 3 else np.int64)
     for start in range(0, size, CHUNK):
-        part = out[start : start + CHUNK]
+        part: Any = out[start : start + CHUNK]
         drawn = table.digits(digits * len(part), rng).reshape(digits, len(part))
         part[:] = drawn[0]
         for digit in drawn[1:]:
