@@ -107,7 +107,7 @@ def rows_of(value: Any) -> Rows:
         return ArrayRows(*value)
     if isinstance(value, str | Path | pa.Table):
         raise InputError(
-            "which columns are inputs and which is the label? Say learn.TableRows(name, features=…, label=…) for one of "
+            "which columns are inputs and which is the label? Say learn.TableRows(name, features=…, label=…), one of "
             "the policy, or learn.ArrowRows(table or path, features=…, label=…)"
         )
     if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
@@ -139,9 +139,7 @@ class ArrayExamples(Examples):
         found = sha256()
         for each in self._tensors:
             found.update(f"{tuple(each.shape)} {each.dtype}".encode())
-            found.update(
-                memoryview(np.ascontiguousarray(each.detach().cpu().numpy())).cast("B") if each.numel() else b""
-            )
+            found.update(np.ascontiguousarray(each.detach().cpu().numpy()).tobytes())
         return found.hexdigest()
 
 

@@ -130,9 +130,9 @@ def _encoded(name: str, facts: Facts, column: pa.ChunkedArray) -> Array:
         low, high = float(facts.low), float(facts.high)  # type: ignore[arg-type]  # numeric and bounded
         numbers = column.to_numpy().astype(np.float64)
         scaled = (2 * numbers - (low + high)) / max(high - low, 1e-300)
-        return np.nan_to_num(np.clip(scaled, -1, 1), nan=0.0)[:, None].astype(np.float32)
+        return np.asarray(np.nan_to_num(np.clip(scaled, -1, 1), nan=0.0)[:, None], dtype=np.float32)
     places = _places(values, column)
-    return (places[:, None] == np.arange(len(values))).astype(np.float32)
+    return np.asarray(places[:, None] == np.arange(len(values)), dtype=np.float32)
 
 
 def _places(values: Sequence[Any], column: pa.ChunkedArray) -> Array:
@@ -140,4 +140,4 @@ def _places(values: Sequence[Any], column: pa.ChunkedArray) -> Array:
     known = {value: place for place, value in enumerate(values)}
     coded = column.combine_chunks().dictionary_encode()
     found = np.array([known.get(value, -1) for value in coded.dictionary.to_pylist()] + [-1], dtype=np.int64)
-    return found[coded.indices.fill_null(len(found) - 1).to_numpy()]
+    return np.asarray(found[coded.indices.fill_null(len(found) - 1).to_numpy()])

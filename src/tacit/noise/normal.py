@@ -30,7 +30,8 @@ WANTING = np.int32(2**30)  # in place of a value that the first bits do not deci
 
 def wide_variance(digits: int = 3) -> int:
     """σ² of the law, in squared steps."""
-    return DIGIT * sum((BASE**2) ** place for place in range(digits))
+    squares: list[int] = [BASE ** (2 * place) for place in range(digits)]
+    return DIGIT * sum(squares)
 
 
 def wide_steps(digits: int = 3) -> int:
