@@ -13,7 +13,7 @@ from support.fixed_rng import FixedRng, ScriptedRng
 from support.statistics import number
 from tacit.base import InputError
 from tacit.noise import discrete_gaussian, discrete_gaussians, gaussian
-from tacit.noise.gaussian import WIDEST, _cells, _kept, _wide
+from tacit.noise.gaussian import WIDEST, _kept, _wide, gaussian_cells
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BITS = 300
@@ -28,11 +28,11 @@ WIDE = {
 def cell_masses(variance: Fraction, shift: int, cells: int) -> dict[int, mpmath.mpf]:
     """Probability of each cell, by the value of its nearest element, from the table's own bounds."""
     middles = [mpmath.mpf(0)]
-    for low, high in _cells(variance, shift)._cumulative(BITS):
+    for low, high in gaussian_cells(variance, shift)._cumulative(BITS):
         middles.append(mpmath.ldexp(mpmath.mpf(low + high) / 2, -BITS))
         if len(middles) > cells:
             break
-    value = _cells(variance, shift)._value
+    value = gaussian_cells(variance, shift)._value
     return {value(cell): b - a for cell, (a, b) in enumerate(pairwise(middles))}
 
 

@@ -17,7 +17,7 @@ from support.fixed_rng import FixedRng
 from support.statistics import number
 from tacit.noise import Rng
 from tacit.noise.bounds import Enclosure
-from tacit.noise.gaussian import _cells
+from tacit.noise.gaussian import gaussian_cells
 from tacit.noise.laplace import _tables
 from tacit.noise.table import CHUNK, UNDECIDED, InversionTable, in_chunks
 
@@ -83,7 +83,7 @@ def gaussian(variance: Fraction) -> list[Case]:
             q += 1
         total = mpmath.fsum(masses)
         boundaries = cumulate([m / total for m in masses])
-    return [(_cells(variance, shift), boundaries, lambda cell: alternate(cell, shift))]
+    return [(gaussian_cells(variance, shift), boundaries, lambda cell: alternate(cell, shift))]
 
 
 def cases() -> Iterator[tuple[str, Callable[[], list[Case]]]]:

@@ -24,7 +24,7 @@ SIGNS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "yell
 
 
 def verify(
-    certificate: Annotated[Path, argument("CERTIFICATE", "The JSON file.")],
+    certificate: Annotated[Path, argument("CERTIFICATE", "The JSON file, or a model's .safetensors that holds one.")],
     public_key: Annotated[
         Path | None, option("FILE", "The issuer's public key, from somewhere else than the certificate.")
     ] = None,
@@ -35,13 +35,17 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Is this certificate true, of an answer or of a survey's results?
+    """Is this certificate true, of an answer, of a trained model or of a survey's results?
 
     Exit code 0 if nothing is wrong with it, 1 if something is, 2 if it cannot be read.
 
     Example: tacit verify certificate.json --public-key issuer.pub --answer answer.csv
     """
-    data, held = read_json(certificate), None if public_key is None else read_key(public_key)
+    held = None if public_key is None else read_key(public_key)
+    if certificate.suffix == ".safetensors":
+        _verify_model(certificate, held, ledger, answer, as_json)
+        return
+    data = read_json(certificate)
     if SurveyCertificate.is_one(data):
         if ledger is not None:
             raise InputError("leave --ledger out: this is the certificate of a survey, which has no ledger")
@@ -53,6 +57,25 @@ def verify(
         with progress_bar("checking"):
             checks = check(found, public_key=held, ledger=ledger, answer=answer)
         sentence = str(found.content["meaning"]["sentence"])
+    _tell(as_json, checks, sentence)
+
+
+def _verify_model(path: Path, held: str | None, ledger: str | None, answer: Path | None, as_json: bool) -> None:
+    """The certificate in a model's file, about the rest of that file."""
+    from tacit.learn.model import ModelFile
+
+    if answer is not None:
+        raise InputError("leave --answer out: a model's file is itself what its certificate is about")
+    file = ModelFile.read(path)
+    if file.certificate is None:
+        raise InputError(f"{path.name} has no certificate in it: save it with one, or verify the .json with --answer")
+    with progress_bar("checking"):
+        checks = check(file.certificate, public_key=held, ledger=ledger, answer=file.content)
+    content: Any = file.certificate.content
+    _tell(as_json, [*checks, *file.checks()], f"It was {file.sentence}. {content['meaning']['sentence']}")
+
+
+def _tell(as_json: bool, checks: list[Check], sentence: str) -> None:
     wrong = any(one.ok is False for one in checks)
     output(as_json, {"ok": not wrong, "checks": [one.json() for one in checks]}, _parts(sentence, checks))
     if wrong:

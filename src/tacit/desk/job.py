@@ -173,10 +173,15 @@ class OwnJob(Job):
 class Spender(Protocol):
     """What a trade is given to buy with: a session, or anything that prices and charges as one does."""
 
-    def quote(self, job: Job) -> Quote:
+    @property
+    def policy(self) -> Policy:
+        """Who is protected, and how."""
+        ...
+
+    def quote(self, job: Job, /) -> Quote:
         """What it would cost, and what would be left. Free."""
         ...
 
-    def spend(self, job: Job, *, key: str | None = None, watch: Watch | None = None) -> Release:
+    def spend(self, job: Job, /, *, idempotency_key: str | None = None, watch: Watch | None = None) -> Release:
         """The release, after it is paid for."""
         ...

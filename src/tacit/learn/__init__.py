@@ -1,3 +1,32 @@
-"""Private training: a plan is a Loss before it is a run, charged once, and run under its receipt."""
+"""Private training: a plan is a Loss before it is a run, charged once, and run under its receipt.
 
-__all__: list[str] = []
+torch is needed to run a plan, and imported then; plans, prices and model files work without it.
+"""
+
+from tacit.learn.clip import AdaptiveClip
+from tacit.learn.correlated import Correlated
+from tacit.learn.model import ModelFile, TrainedModel
+from tacit.learn.noise import GradientNoise
+from tacit.learn.ranks import Ranks
+from tacit.learn.rows import ArrayRows, ArrowRows, DatasetRows, InputSize, rows_of
+from tacit.learn.run import TrainingProgress, TrainingRun
+from tacit.learn.table_rows import TableRows
+from tacit.learn.training import Training
+
+__all__ = [
+    "AdaptiveClip",
+    "ArrayRows",
+    "ArrowRows",
+    "Correlated",
+    "DatasetRows",
+    "GradientNoise",
+    "InputSize",
+    "ModelFile",
+    "Ranks",
+    "TableRows",
+    "TrainedModel",
+    "Training",
+    "TrainingProgress",
+    "TrainingRun",
+    "rows_of",
+]

@@ -11,6 +11,7 @@ from tacit.noise.laplace import (
     planar_laplace,
     planar_laplaces,
 )
+from tacit.noise.normal import wide_gaussians
 from tacit.noise.rng import Rng, SecureRng, rng_or_default, uniform
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "planar_laplaces",
     "rng_or_default",
     "uniform",
+    "wide_gaussians",
 ]

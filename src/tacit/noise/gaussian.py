@@ -23,7 +23,7 @@ from tacit.noise.laplace import discrete_laplace
 from tacit.noise.rng import Rng, uniform
 from tacit.noise.table import InversionTable, in_chunks
 
-__all__ = ["discrete_gaussian", "discrete_gaussians"]
+__all__ = ["discrete_gaussian", "discrete_gaussians", "gaussian_cells"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -53,12 +53,12 @@ def discrete_gaussians(variance: Fraction, size: int, rng: Rng) -> Array:
     shift = max(0, isqrt(int(variance)).bit_length() - NARROW)
     if shift:
         return in_chunks(partial(_wide, variance, shift, rng=rng), size)
-    return in_chunks(partial(_cells(variance, 0).draw, rng=rng), size)
+    return in_chunks(partial(gaussian_cells(variance, 0).draw, rng=rng), size)
 
 
 def _wide(variance: Fraction, shift: int, size: int, rng: Rng) -> Array:
     """Cell, place within it, coin; what the coin refuses is drawn again."""
-    cell = _cells(variance, shift).draw(size, rng)
+    cell = gaussian_cells(variance, shift).draw(size, rng)
     z: Array = cell ^ uniform(1 << shift, size, rng)
     refused = np.flatnonzero(~_kept(cell, z, variance, rng))
     if len(refused):
@@ -81,7 +81,7 @@ def _kept(cell: Array, z: Array, variance: Fraction, rng: Rng) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _cells(variance: Fraction, shift: int) -> InversionTable:
+def gaussian_cells(variance: Fraction, shift: int) -> InversionTable:
     """Cells (+, 0), (−, 0), (+, 1), (−, 1), … with weights exp(−(qB)²/2σ²) and exp(−(qB+1)²/2σ²)."""
     width = 1 << shift
 

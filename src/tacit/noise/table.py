@@ -15,7 +15,7 @@ import numpy as np
 from tacit.noise.bounds import Enclosure
 from tacit.noise.rng import Rng
 
-__all__ = ["CHUNK", "InversionTable", "in_chunks"]
+__all__ = ["CHUNK", "UNDECIDED", "WORD", "InversionTable", "in_chunks"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -53,11 +53,14 @@ class InversionTable:
         self._high = np.array([min(high >> extra, top) for _, high in bounds], dtype=np.uint64)
         last = [value(len(bounds))] if finite else [UNDECIDED]
         self._values = np.array([value(cell) for cell in range(len(bounds))] + last, dtype=np.int64)
-        starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-        ends = starts | np.uint64((1 << 48) - 1)
+        self._guide = self.decided(np.arange(1 << 16, dtype=np.uint64) << np.uint64(48), 16)
+
+    def decided(self, starts: np.ndarray[Any, np.dtype[np.uint64]], bits: int) -> Ints:
+        """The sample where all words that begin with the first `bits` bits of these have one; else UNDECIDED."""
         cells = np.searchsorted(self._high, starts, side="left")
+        ends = starts | np.uint64((1 << (WORD - bits)) - 1)
         same = cells == np.searchsorted(self._low, ends, side="right")
-        self._guide = np.where(same, self._values[cells], UNDECIDED)
+        return np.where(same, self._values[cells], UNDECIDED)
 
     def draw(self, size: int, rng: Rng) -> Ints:
         """`size` independent samples."""
@@ -70,7 +73,12 @@ class InversionTable:
 
     def _by_word(self, prefix: np.ndarray[Any, np.dtype[np.uint16]], rng: Rng) -> Ints:
         """Samples given the first 16 bits of each U: read on to 64 bits and search the boundaries."""
-        word = (prefix.astype(np.uint64) << np.uint64(48)) | (rng.words(len(prefix)) >> np.uint64(16))
+        return self.searched(
+            (prefix.astype(np.uint64) << np.uint64(48)) | (rng.words(len(prefix)) >> np.uint64(16)), rng
+        )
+
+    def searched(self, word: np.ndarray[Any, np.dtype[np.uint64]], rng: Rng) -> Ints:
+        """Samples given the first 64 bits of each U."""
         cells = np.searchsorted(self._high, word, side="left")
         result = self._values[cells]
         result[cells != np.searchsorted(self._low, word, side="right")] = UNDECIDED

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
+from hashlib import sha256
 from math import exp, inf
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,12 @@ def check(
     *,
     public_key: str | None = None,
     ledger: Path | str | None = None,
-    answer: Path | None = None,
+    answer: Path | bytes | None = None,
 ) -> list[Check]:
     """Everything that can be checked with what is given; it is true as far as no check has `ok` False.
 
-    `public_key` is in PEM, from somewhere else than the certificate. InputError if what is given cannot be read.
+    `public_key` is in PEM, from somewhere else than the certificate. `answer` is the file that it is about, or the
+    content of a release that is no table. InputError if what is given cannot be read.
     """
     content: Any = certificate.content
     signed, kind = (certificate.public_key, certificate.signature), str(content["format"])
@@ -72,7 +74,8 @@ def check(
         "chain": partial(_chain, content),
     }
     if answer is not None:
-        looked["answer"] = partial(_answer, content, file_hash(answer))
+        found = sha256(answer).hexdigest() if isinstance(answer, bytes) else file_hash(answer)
+        looked["answer"] = partial(_answer, content, found)
     if ledger is not None:
         looked["ledger"] = partial(_ledger, content, ledger)
     form = Check(name="form", ok=True, words="every section is there, and nothing else")

@@ -1,0 +1,260 @@
+"""Where examples come from: arrays, Arrow and Parquet, torch datasets, and tables of a policy, unit by unit.
+
+A source is described before it is read: what it is called, which tables it reads, and what one example looks like. It
+is opened when the charge is on disk, and gives batches of tensors by the places of units. Of a table of the policy, the
+gradients of one unit's rows are added up and clipped once.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.base import InputError, SourceError
+from tacit.desk import Run
+from tacit.learn.need import need_torch
+from tacit.learn.sampling import Indices
+
+__all__ = [
+    "ArrayExamples",
+    "ArrayRows",
+    "ArrowRows",
+    "DatasetRows",
+    "ExampleBatch",
+    "Examples",
+    "InputSize",
+    "Rows",
+    "rows_of",
+]
+
+PROBES = 64  # items of a dataset that are looked at again, to see whether it changed
+CHANGED = (
+    "the data changed while the model was trained on it: nothing is released. Put back what was there and run again "
+    "under the same charge, or plan anew under another name"
+)
+
+
+@dataclass(frozen=True)
+class InputSize:
+    """One input of one example: its `size`, and `below` where it is whole numbers from 0 up to that."""
+
+    size: tuple[int, ...]
+    below: int | None = None
+
+    def empty(self) -> Any:
+        """No examples of it."""
+        torch = need_torch()
+        return torch.zeros((0, *self.size), dtype=torch.float32 if self.below is None else torch.int64)
+
+
+@dataclass(frozen=True)
+class ExampleBatch:
+    """`inputs` are tensors, the first axis over rows; `unit` says whose each row is, where units may have several."""
+
+    inputs: tuple[Any, ...]
+    unit: Any = None
+
+
+class Examples(ABC):
+    """A source that was opened: `units` is how many there are, which nobody is told."""
+
+    units: int
+
+    @abstractmethod
+    def take(self, places: Indices) -> ExampleBatch:
+        """The rows of these units."""
+
+    @abstractmethod
+    def mark(self) -> str:
+        """A text that differs when the data do. It says something of them: it is kept beside the ledger only."""
+
+
+class Rows(ABC):
+    """A source before it is read."""
+
+    tables: tuple[str, ...] = ()
+
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """What is said of it in the program: declarations only."""
+
+    @abstractmethod
+    def inputs(self) -> tuple[InputSize, ...]:
+        """What one row looks like, by its types and shapes and not by any value."""
+
+    @abstractmethod
+    def open(self, run: Run) -> AbstractContextManager[Examples]:
+        """Read it, for a run that was paid for."""
+
+    def bind(self, session: Any) -> "Rows":
+        """The same source, knowing what the session's policy declares."""
+        del session
+        return self
+
+
+def rows_of(value: Any) -> Rows:
+    """A source, or one made of a tuple of arrays; of anything else the error says what it needs to be told."""
+    if isinstance(value, Rows):
+        return value
+    if isinstance(value, tuple | list) and value and all(hasattr(each, "shape") for each in value):
+        return ArrayRows(*value)
+    if isinstance(value, str | Path | pa.Table):
+        raise InputError(
+            "which columns are inputs and which is the label? Say learn.TableRows(name, features=…, label=…), one of "
+            "the policy, or learn.ArrowRows(table or path, features=…, label=…)"
+        )
+    if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
+        raise InputError("what does one item look like? Say learn.DatasetRows(dataset, [InputSize((3, 8, 8)), …])")
+    raise InputError(
+        f"rows must be arrays, learn.TableRows, learn.ArrowRows or a torch dataset, not {type(value).__name__}"
+    )
+
+
+class ArrayExamples(Examples):
+    """Arrays in memory, one row a unit."""
+
+    def __init__(self, arrays: Sequence[Any], sizes: Sequence[InputSize]) -> None:
+        torch = need_torch()
+        self._tensors = [torch.as_tensor(each) for each in arrays]
+        self.units = len(self._tensors[0])
+        for place, (tensor, size) in enumerate(zip(self._tensors, sizes, strict=True)):
+            if size.below is not None and self.units and not 0 <= int(tensor.min()) <= int(tensor.max()) < size.below:
+                raise InputError(
+                    f"input {place} must be whole numbers from 0 to {size.below - 1}, as its shape declares, and some "
+                    "are not: mend the labels, or declare more of them; the charge stands, and is not paid again"
+                )
+
+    def take(self, places: Indices) -> ExampleBatch:
+        at = need_torch().from_numpy(places)
+        return ExampleBatch(tuple(each.index_select(0, at) for each in self._tensors))
+
+    def mark(self) -> str:
+        found = sha256()
+        for each in self._tensors:
+            found.update(f"{tuple(each.shape)} {each.dtype}".encode())
+            found.update(np.ascontiguousarray(each.detach().cpu().numpy()).tobytes())
+        return found.hexdigest()
+
+
+class ArrayRows(Rows):
+    """Numpy arrays or tensors of equal length, one row a unit. `classes` is how many labels there are, for the last
+    input if it holds whole numbers."""
+
+    def __init__(self, *arrays: Any, classes: int | None = None) -> None:
+        if not arrays or len({len(each) for each in arrays}) != 1:
+            raise InputError("arrays must be one or more of equal length: one row for each unit")
+        self._arrays, self._classes = arrays, classes
+        whole = [_is_whole(each) for each in arrays]
+        if any(whole) and classes is None:
+            raise InputError(
+                "an input holds whole numbers, and how many labels or tokens there are is not read from them: say "
+                "learn.ArrayRows(…, classes=10)"
+            )
+        self._whole = whole
+
+    def about(self) -> dict[str, Any]:
+        shapes = [[*map(int, each.shape[1:])] for each in self._arrays]
+        return {"kind": "arrays", "inputs": shapes, "classes": self._classes}
+
+    def inputs(self) -> tuple[InputSize, ...]:
+        pairs = zip(self._arrays, self._whole, strict=True)
+        return tuple(InputSize(tuple(each.shape[1:]), self._classes if whole else None) for each, whole in pairs)
+
+    def open(self, run: Run) -> AbstractContextManager[Examples]:
+        del run
+        return nullcontext(ArrayExamples(self._arrays, self.inputs()))
+
+
+def _is_whole(array: Any) -> bool:
+    kind = str(getattr(array, "dtype", ""))
+    return "int" in kind or "bool" in kind
+
+
+class ArrowRows(Rows):
+    """An Arrow table, or a Parquet file: `features` are numbers, `label` whole numbers below `classes`, or a number."""
+
+    def __init__(
+        self, source: pa.Table | Path | str, *, features: Sequence[str], label: str, classes: int | None = None
+    ) -> None:
+        self._source, self._features, self._label, self._classes = source, tuple(features), label, classes
+        schema = source.schema if isinstance(source, pa.Table) else _schema(Path(source))
+        for name in (*self._features, label):
+            if schema.get_field_index(name) < 0:
+                raise InputError(f"there is no column {name!r}: there are {', '.join(schema.names[:20])}")
+            kind = schema.field(name).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+                raise InputError(f"column {name!r} holds {kind}, and a model takes numbers: encode it first")
+
+    def about(self) -> dict[str, Any]:
+        return {"kind": "arrow", "features": list(self._features), "label": self._label, "classes": self._classes}
+
+    def inputs(self) -> tuple[InputSize, ...]:
+        return InputSize((len(self._features),)), InputSize((), self._classes)
+
+    def open(self, run: Run) -> AbstractContextManager[Examples]:
+        del run
+        names = [*self._features, self._label]
+        whole = self._source if isinstance(self._source, pa.Table) else pq.read_table(self._source, columns=names)
+        table = whole.select(names)
+        columns = [table.column(name).to_numpy().astype(np.float64) for name in names]
+        inputs = np.stack(columns[:-1], axis=1).astype(np.float32)
+        label = columns[-1].astype(np.float32 if self._classes is None else np.int64)
+        return nullcontext(ArrayExamples((inputs, label), self.inputs()))
+
+
+def _schema(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except (OSError, pa.ArrowException):
+        raise InputError(f"{path} cannot be read as Parquet: nothing was charged") from None
+
+
+class DatasetRows(Rows):
+    """A torch dataset with a length, whose items are tuples of tensors of the `shapes` that are declared."""
+
+    def __init__(self, dataset: Any, shapes: Sequence[InputSize]) -> None:
+        if not shapes:
+            raise InputError(
+                "say what one item looks like: DatasetRows(dataset, [InputSize((3, 8, 8)), InputSize((), 10)])"
+            )
+        self._dataset, self._shapes = dataset, tuple(shapes)
+
+    def about(self) -> dict[str, Any]:
+        return {"kind": "dataset"}
+
+    def inputs(self) -> tuple[InputSize, ...]:
+        return self._shapes
+
+    def open(self, run: Run) -> AbstractContextManager[Examples]:
+        del run
+        return nullcontext(_DatasetExamples(self._dataset, self._shapes))
+
+
+class _DatasetExamples(Examples):
+    def __init__(self, dataset: Any, sizes: Sequence[InputSize]) -> None:
+        self._dataset, self._sizes, self.units = dataset, sizes, len(dataset)
+
+    def take(self, places: Indices) -> ExampleBatch:
+        torch = need_torch()
+        if len(self._dataset) != self.units:
+            raise SourceError(CHANGED)
+        if not len(places):
+            return ExampleBatch(tuple(each.empty() for each in self._sizes))
+        items = [self._dataset[int(place)] for place in places]
+        columns = zip(*items, strict=True)
+        return ExampleBatch(tuple(torch.stack([torch.as_tensor(each) for each in column]) for column in columns))
+
+    def mark(self) -> str:
+        """Its length and some items: a dataset may be too large to be looked through."""
+        found = sha256(str(self.units).encode())
+        for place in np.linspace(0, max(self.units - 1, 0), min(PROBES, self.units)).astype(int):
+            for each in self._dataset[int(place)]:
+                found.update(np.ascontiguousarray(need_torch().as_tensor(each).numpy()).tobytes())
+        return found.hexdigest()

@@ -1,0 +1,206 @@
+"""A training at work: what the user's loop is given. `for step in run` leaves a noisy gradient in the model.
+
+A step counts when it is begun. Steps are reserved in blocks, on disk, before the first of a block reads anything; what
+dies in the middle of a block has spent it, and goes on behind it with fresh coins and fresh noise.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.base import InputError, SourceError
+from tacit.learn.checkpoint import Checkpoint
+from tacit.learn.need import need_torch
+from tacit.learn.rows import CHANGED, Examples
+from tacit.learn.sampling import GroupSampler, PoissonSampler
+from tacit.learn.work import Work
+from tacit.noise import rng_or_default
+
+if TYPE_CHECKING:
+    from tacit.learn.gradient import Gradients
+    from tacit.learn.ranks import Ranks
+    from tacit.learn.training import Training
+
+__all__ = ["Loop", "TrainingProgress", "TrainingRun"]
+
+REPORTS = 20  # times that the price so far is worked out in a training
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingProgress:
+    """How far a training is: `step` of `steps` begun, `epsilon` those cost, and `rate` in steps a second. Nothing here
+    depends on the data: no batch sizes, no norms, no losses."""
+
+    step: int
+    steps: int
+    epsilon: float
+    rate: float
+
+    def __str__(self) -> str:
+        return f"step {self.step:,} of {self.steps:,}, ε = {self.epsilon:.3g} so far, {self.rate:,.1f} steps a second"
+
+
+class TrainingRun:
+    """Iterate over it once: each turn is one step, whose gradient, with noise, is in the model's `.grad`."""
+
+    def __init__(
+        self,
+        plan: "Training",
+        work: Work,
+        examples: Examples,
+        gradients: "Gradients",
+        *,
+        save: Callable[[bytes, float], None] | None,
+        saved: bytes | None = None,
+        ranks: "Ranks | None" = None,
+    ) -> None:
+        self.plan, self.model, self.steps = plan, work.model, plan.steps
+        self._work, self._examples, self._gradients, self._save, self._ranks = work, examples, gradients, save, ranks
+        self._rng = rng_or_default(None)
+        self._tracked: dict[str, Any] = {}
+        self._last = Checkpoint.from_bytes(saved) if saved else None
+        self._mark = examples.mark()
+        if self._last is not None:
+            if self._last.mark != self._mark:
+                raise SourceError(CHANGED)
+            self.model.load_state_dict(dict(self._last.model))
+        self.step = self._begun = 0 if self._last is None else self._last.begun
+        self.done = 0 if self._last is None else self._last.done
+        self.clip = float(gradients.clipping.length()) if self._last is None else self._last.clip
+        self._noise = plan.noise()
+        self._stream = None if plan.correlated is None else plan.correlated.stream()
+        self._sampler = self._sampled()
+        self._clock: float | None = None
+        self._first, self._told = self.step, -1
+        self._fixed = [each._version for each in self._unlearned()]
+
+    def _sampled(self) -> PoissonSampler | GroupSampler:
+        plan, units = self.plan, self._examples.units
+        if plan.correlated is None:
+            return PoissonSampler(plan.rate or Fraction(1), units)
+        if self._last is not None and self._last.groups is not None:
+            return GroupSampler(plan.correlated.separation, self._last.groups, plan.rate)
+        return GroupSampler.draw(plan.correlated.separation, units, plan.rate, self._rng)
+
+    def track(self, **objects: Any) -> None:
+        """Save these with the weights, and put them back as they were after a crash: an optimiser, a schedule, an
+        average of weights, anything with `state_dict` and `load_state_dict`. Call it before the first step."""
+        for name, each in objects.items():
+            if not (hasattr(each, "state_dict") and hasattr(each, "load_state_dict")):
+                raise InputError(f"{name} has no state_dict and load_state_dict, so it cannot be tracked")
+            if self._last is not None and name in self._last.tracked:
+                each.load_state_dict(self._last.tracked[name])
+            self._tracked[name] = each
+
+    def __iter__(self) -> Iterator[int]:
+        while self.step < self.steps:
+            if self.step >= self._begun:
+                self._reserve()
+            self._gradient(self.step)
+            self.step += 1
+            if self._clock is None:  # the first step also warms everything up
+                self._clock, self._first = monotonic(), self.step
+            yield self.step - 1
+            self.done += 1
+
+    def _reserve(self) -> None:
+        """On disk before any of these steps begins: the weights as they are, and that the steps are spent."""
+        self._begun = min(self.step + self._work.every, self.steps)
+        if self._save is not None:
+            self._save(self._state().to_bytes(), self._begun / self.steps)
+        if self._work.report is not None and (mark := self._begun * REPORTS // self.steps) != self._told:
+            self._told = mark
+            self._work.report(self.progress())
+
+    def _state(self) -> Checkpoint:
+        return Checkpoint(
+            begun=self._begun,
+            done=self.done,
+            clip=self.clip,
+            mark=self._mark,
+            model=self.model.state_dict(),
+            tracked={name: each.state_dict() for name, each in self._tracked.items()},
+            groups=self._sampler.groups if isinstance(self._sampler, GroupSampler) else None,
+        )
+
+    def progress(self) -> TrainingProgress:
+        """How far it is, of what anybody may know."""
+        rate = 0.0 if self._clock is None else (self.step - self._first) / max(monotonic() - self._clock, 1e-9)
+        return TrainingProgress(step=self._begun, steps=self.steps, epsilon=self.epsilon(), rate=rate)
+
+    def epsilon(self) -> float:
+        """What the steps that were begun cost, at the plan's δ."""
+        return self.plan.epsilon_after(self._begun)
+
+    # --- one step
+
+    def _gradient(self, step: int) -> None:
+        torch = need_torch()
+        if self._ranks is not None:
+            self._ranks.start(step)
+        vector = self._sum(step)
+        if self._ranks is not None:
+            vector = self._ranks.add_up(vector)
+        noisy = self._noisy(vector) if self._ranks is None or self._ranks.first else vector
+        if self._ranks is not None:
+            noisy = self._ranks.share(noisy)
+        if self.plan.adaptive is not None:
+            used, next_clip = (
+                self.clip,
+                self.plan.adaptive.next_clip(self.clip, float(noisy[-1]), float(self.plan.batch)),
+            )
+            self.clip = next_clip
+        else:
+            used = self.clip
+        noisy = noisy * (used / float(self.plan.batch))
+        place = 0
+        for each in self._work.trainable.values():
+            size = each.numel()
+            part = torch.from_numpy(noisy[place : place + size]).reshape(each.shape)
+            each.grad = part.to(dtype=each.dtype, device=each.device, copy=True)
+            place += size
+
+    def _noisy(self, vector: Any) -> Any:
+        """One draw of noise for the whole batch, however many chunks and processes it came from."""
+        if self._stream is None:
+            return self._noise.add([vector], self._rng)[0]
+        return self._stream.undo(self._noise.add([self._stream.spread(vector)], self._rng)[0])
+
+    def _sum(self, step: int) -> Any:
+        """The sum of clipped gradients of a fresh batch, in clips, as one vector."""
+        places = self._sampler.batch(step, self._rng)
+        adaptive = self.plan.adaptive
+        if adaptive is not None:
+            self._gradients.clipping.set(self.clip)  # type: ignore[attr-defined]  # a CountedFlat, by the job
+        total: list[Any] = []
+        for start in range(0, max(len(places), 1), self._work.chunk):
+            batch = self._examples.take(places[start : start + self._work.chunk])
+            part = self._gradients.clipped_sum(*batch.inputs, unit=batch.unit)
+            wide = [each.detach().double().cpu().numpy().reshape(-1) for each in part]
+            total = [a + b for a, b in zip(total, wide, strict=True)] if total else wide
+        if [each._version for each in self._unlearned()] != self._fixed:
+            raise InputError(
+                "a buffer or a frozen parameter of the model changed while it looked at rows: it would be released "
+                "without noise. Use layers that keep nothing of their inputs (GroupNorm in place of BatchNorm)"
+            )
+        vector = np.concatenate(total) / self.clip
+        if adaptive is None:
+            return vector
+        shorter = self._gradients.clipping.counted()  # type: ignore[attr-defined]  # as above
+        return np.append(vector, adaptive.coordinate(shorter, len(places)))
+
+    def _unlearned(self) -> list[Any]:
+        """What a model holds beside what it learns."""
+        return [*self.model.buffers(), *(each for each in self.model.parameters() if not each.requires_grad)]
+
+    def finish(self) -> None:
+        """Raise unless the data are what they were."""
+        if self._examples.mark() != self._mark:
+            raise SourceError(CHANGED)
+
+
+Loop = Callable[[TrainingRun], Any]
