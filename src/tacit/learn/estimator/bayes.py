@@ -30,6 +30,9 @@ class GaussianNB(LabelModel):
     """
 
     kind: ClassVar[str] = "classifier"
+    count_: Array
+    mean_: Array
+    variance_: Array
 
     def __init__(
         self,

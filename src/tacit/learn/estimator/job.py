@@ -1,7 +1,7 @@
 """A fit as a job of the desk: charged before it reads, kept before it is shown; and rows of a policy's table."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from tacit.program import Program
 if TYPE_CHECKING:
     from tacit.learn.estimator.estimator import FitPlan
 
-__all__ = ["FitJob", "LabelColumn", "TableSpender", "read_rows", "stored_state", "table_of"]
+__all__ = ["FitJob", "LabelColumn", "TableSpender", "group_rows", "read_rows", "stored_state", "table_of"]
 
 NUMERIC = (Type.INTEGER, Type.NUMBER, Type.BOOLEAN)
 
@@ -83,6 +83,14 @@ class TableSpender:
     def scan(self, table: str, columns: Collection[str], label: str | None = None) -> Scan:
         """These columns of a table, as the policy declares them."""
         found: Scan = self.session.scan(table, [*columns, *([label] if label else [])])
+        return found
+
+    def group_names(self, table: str, groups: str) -> tuple[Any, ...]:
+        """The declared groups of a column."""
+        (source,) = (each for each in self.scan(table, [groups]).columns if each.name == groups)
+        found = _domain(source.facts)
+        if found is None:
+            raise InputError(f"column {groups!r} declares no groups: declare group_keys = […] for it in the policy")
         return found
 
     def neighbours(self, source: Any, table: str | None, query: dict[str, Any], delta: Number) -> dict[str, Any]:
@@ -181,3 +189,18 @@ def read_rows(run: Run, scan: Scan, plan: "FitPlan", label: str | None, kind: st
 
 def _numbers(column: Any) -> Array:
     return np.asarray(column.cast("float64").to_numpy(), dtype=float)
+
+
+def group_rows(
+    run: Run, scan: Scan, columns: Sequence[str], label: str, groups: str, names: Sequence[Any]
+) -> tuple[Examples, Array]:
+    """Rows of a table with their group as target, and their labels."""
+    with run.open(run.engine.rows(scan, run.watch)) as found:
+        features = np.column_stack([_numbers(found.columns[name]) for name in columns])
+        codes = codes_of(np.array(found.columns[groups].to_pylist(), dtype=object), names, len(features))
+        labels = np.array(found.columns[label].to_pylist(), dtype=object)
+        offsets = np.array(found.offsets)
+    examples = Examples.of(features, codes)
+    if scan.unit_name is not None:
+        examples = Examples(examples.features, examples.target, examples.weight, offsets)
+    return examples, labels

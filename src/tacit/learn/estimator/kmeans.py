@@ -44,6 +44,7 @@ class KMeans(Transformer):
     """
 
     kind: ClassVar[str] = "clusterer"
+    centres_: Array
 
     def __init__(
         self,
@@ -100,11 +101,11 @@ class KMeans(Transformer):
     def transform(self, X: Any) -> Array:  # noqa: N803
         """How far each row is from each centre, where columns are scaled to their bounds."""
         rows = scaled(self._known(X), self.range_)
-        return np.sqrt(np.sum((rows[:, None, :] - self.centres_[None]) ** 2, axis=2))
+        return np.asarray(np.sqrt(np.sum((rows[:, None, :] - self.centres_[None]) ** 2, axis=2)))
 
     def predict(self, X: Any) -> Array:  # noqa: N803
         """The nearest centre of each row."""
-        return np.argmin(self.transform(X), axis=1)
+        return np.asarray(np.argmin(self.transform(X), axis=1))
 
     def fit_predict(self, X: Any, y: Any = None, **fit: Any) -> Array:  # noqa: N803
         """Fit, then find the nearest centre of the same rows."""

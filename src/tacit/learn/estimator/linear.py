@@ -88,7 +88,8 @@ class LinearRegression(Estimator):
         """The line through the declared bounds, and never further out than the target can be."""
         known = np.clip(self._known(X), self.range_.low, self.range_.high)
         assert self.target_range_ is not None
-        return np.clip(known @ self.coef_ + self.intercept_, self.target_range_.low[0], self.target_range_.high[0])
+        found = np.sum(known * self.coef_, axis=1) + self.intercept_  # by row, whatever rows are beside it
+        return np.asarray(np.clip(found, self.target_range_.low[0], self.target_range_.high[0]))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
         """R². It is exact, so of private rows it is not for others' eyes."""

@@ -48,6 +48,9 @@ class LogisticRegression(LabelModel):
     """
 
     kind: ClassVar[str] = "classifier"
+    weights_: Array
+    middle_: Array
+    radius_: Array
 
     def __init__(
         self,
@@ -105,4 +108,4 @@ class LogisticRegression(LabelModel):
 
     def _scores(self, X: Any) -> Array:  # noqa: N803
         rows = scaled(self._known(X), self.range_) - self.middle_
-        return np.asarray(with_constant(in_ball(rows, float(self.radius_[0]))) @ self.weights_ / STEPS)
+        return exact_product(with_constant(in_ball(rows, float(self.radius_[0]))), self.weights_)

@@ -120,7 +120,10 @@ class SumVector:
         if count > MOST:
             raise InputError(f"there are more than {MOST} rows: learn from a part of them")
         if offsets is not None:  # as declared, never by what the rows are: both ways round otherwise
-            return sum((self._unit_sums(factors, offsets, *some) for some in self._groups(offsets)), self._zero())
+            found = np.zeros(self.size, dtype=np.int64)
+            for first, last in self._groups(offsets):
+                found += self._unit_sums(factors, offsets, first, last)
+            return found
         return np.concatenate([self._block_sum(*pair) for pair in zip(self.blocks, factors, strict=True)])
 
     def values(self, steps: Array) -> list[Array]:
@@ -138,16 +141,13 @@ class SumVector:
             found.append(matrix + np.triu(matrix, 1).T)
         return found
 
-    def _zero(self) -> Array:
-        return np.zeros(self.size, dtype=np.int64)
-
     def _block_sum(self, block: SumBlock, factors: Factors) -> Array:
         left, right = factors
         matrix = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
         for start in range(0, len(left), ROWS):
             some = slice(start, start + ROWS)
             matrix += (left[some].T @ right[some]).astype(np.int64)
-        return self._flat(block, matrix[None])[0]
+        return np.asarray(self._flat(block, matrix[None])[0])
 
     def _flat(self, block: SumBlock, matrices: Array) -> Array:
         """Matrices as vectors, with their weights."""

@@ -29,6 +29,8 @@ class PCA(Transformer):
     """
 
     kind: ClassVar[str] = "transformer"
+    components_: Array
+    middle_: Array
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ def priced(
     if Relation.from_json(relation) not in tuple(Relation):
         raise InputError("models are priced for add_remove and replace: state one of them as relation")
     positive(epsilon, "epsilon", toward="decimal")
-    if delta is None or delta == 0:
+    if delta == 0:
         raise InputError("delta must be greater than 0: the noise is Gaussian, which has no guarantee with delta 0")
     between(delta, "delta", 0, 1)
 
