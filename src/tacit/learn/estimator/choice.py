@@ -1,6 +1,6 @@
 """The best of many settings, chosen privately: the price of a search does not grow with the size of its grid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -39,7 +39,7 @@ def poisson(mean: int, rng: Rng) -> int:
 
 
 def best_of(
-    model: type[Estimator],
+    model: Callable[..., Estimator],
     grid: Mapping[str, Sequence[Any]],
     X: Any,  # noqa: N803 - scikit-learn's name for it
     y: Any,

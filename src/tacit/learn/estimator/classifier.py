@@ -36,7 +36,8 @@ class LabelModel(Estimator):
 
     def predict(self, X: Any) -> Array:  # noqa: N803
         """The likeliest class of each row."""
-        return np.asarray(self.classes_[np.argmax(self._scores(X), axis=1)])
+        best = np.argmax(self._scores(X), axis=1)
+        return np.asarray(self.classes_[best])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
         """The share of rows that are predicted rightly. It is exact, so of private rows it is not for others' eyes:

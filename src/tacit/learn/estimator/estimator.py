@@ -140,7 +140,9 @@ class Estimator(ABC):
                 query["target"] = label.name
         else:
             found = column_names(X)
-            size = np.shape(X)[1] if found is None and len(np.shape(X)) == 2 else matrix(X).shape[1]
+            size = self._features(X).shape[1]
+            if self.kind in ("classifier", "regressor") and y is None:
+                raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
             names = tuple(found or (f"column {place}" for place in range(size)))
             within = self._declared(names)
             if self.kind == "classifier":
@@ -190,8 +192,6 @@ class Estimator(ABC):
     def _examples(self, X: Any, y: Any, plan: FitPlan, weight: Any, units: Any) -> Examples:  # noqa: N803
         features = self._features(X)
         target: Array | None = None
-        if self.kind in ("classifier", "regressor") and y is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if self.kind == "classifier":
             target = codes_of(y, plan.classes, len(features))
         elif self.kind == "regressor":

@@ -30,7 +30,7 @@ class Examples:
     def of(cls, features: Array, target: Array | None, weight: Any = None, units: Any = None) -> "Examples":
         """Rows in memory."""
         count = len(features)
-        usable: Array = np.isfinite(features).all(axis=1)
+        usable = np.asarray(np.isfinite(features).all(axis=1))
         if target is not None:
             usable &= np.isfinite(target) & (target >= 0 if target.dtype.kind == "i" else True)
             target = np.where(usable, target, 0)

@@ -100,10 +100,10 @@ def by_group(
     """The accuracy of a fitted model in each group of held-out rows, with noise, for (ε, δ).
 
     `groups` says of each row which group it is in, and `names` declares the groups; with a session `X` may be a table
-    of its policy, `y` and `groups` columns of it. One row adds (1, ±1, ±1) in the place of its group: how many there are,
-    and whether each model is right. A `reference` that is private itself (it has `loss_`) may stand beside it. One that
-    is not promises nothing to the rows that it was fitted on, and its accuracy tells of them, whatever noise is added here:
-    `reference_rows="public"` says that those rows are nobody's secret, and without it such a model is refused.
+    of its policy, `y` and `groups` columns of it. One row adds (1, ±1, ±1) in the place of its group: how many there
+    are, and whether each model is right. A `reference` that is private itself (it has `loss_`) may stand beside it. One
+    that is not promises nothing to the rows that it was fitted on, and its accuracy tells of them, whatever noise is
+    added here: `reference_rows="public"` says that those rows are nobody's secret, and without it it is refused.
     """
     notes = []
     if reference is not None and not hasattr(reference, "loss_"):
