@@ -1,4 +1,4 @@
-"""Two fits on neighbouring rows with the same released sums, so that what one unit moves in each sum can be measured."""
+"""Two fits on neighbouring rows with the same released sums: what one unit moves in each sum can then be measured."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,8 +24,8 @@ def _releasing(release: Callable[..., Any]) -> Iterator[None]:
 
 
 def moved(fit: Callable[[], Any], neighbour: Callable[[], Any]) -> dict[str, float]:
-    """How far each step's sum moves at most, as a share of what a row may: both fits are run by the shipped code, and the
-    second one is given the noisy sums of the first, as one who watches both would condition on them."""
+    """How far each step's sum moves at most, as a share of what a row may: both fits are run by the shipped code, and
+    the second one is given the noisy sums of the first, as one who watches both would condition on them."""
     usual, exact, given, most = NoisySums.release, [], [], {}  # type: ignore[var-annotated]
 
     def totals(self: NoisySums, name: str, factors: Any) -> Any:

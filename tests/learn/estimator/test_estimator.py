@@ -185,6 +185,8 @@ EXPECTED: dict[str, str] = {
     "check_fit2d_1sample": UNKNOWN_LABELS,
     "check_fit_idempotent": FRESH,
     "check_regressors_int": FRESH,
+    "check_regressor_data_not_an_array": FRESH,
+    "check_classifier_data_not_an_array": FRESH,
     "check_dtype_object": "scikit-learn's error shows the value, which may be somebody's; ours does not",
     "check_supervised_y_2d": "scikit-learn's DataConversionWarning is not imported; a column is taken as it is meant",
     "check_estimators_pickle": "the class that declares for this test cannot be pickled; the models can, see below",

@@ -28,7 +28,7 @@ def test_intervals_hold_the_truth_for_all_groups_at_once() -> None:
     for seed in range(60):
         with drawing_from(FixedRng(seed)):
             report = by_group(MODEL, X, Y, groups=GROUPS, names=NAMES, epsilon=0.5, confidence=0.9)
-        held += all(line.low <= right[GROUPS == line.group].mean() <= line.high for line in report.lines)
+        held += all(line.low <= right[line.group == GROUPS].mean() <= line.high for line in report.lines)
     assert held >= 48  # of 60 at 90 % or more: fewer than one false alarm in ten thousand
 
 
