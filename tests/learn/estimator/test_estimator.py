@@ -34,7 +34,7 @@ from tacit.learn.estimator import look as looking
 from tacit.learn.estimator.estimator import Estimator, UnfittedError
 from tacit.learn.estimator.outer import in_ball
 
-BOX = {"bounds": (-3, 3)}
+BOX: dict[str, Any] = {"bounds": (-3, 3)}
 MODELS: dict[str, Callable[[], Any]] = {
     "logistic": lambda: LogisticRegression(8, classes=(0, 1, 2), max_iter=4, **BOX),
     "linear": lambda: LinearRegression(8, target=(0, 2), **BOX),
@@ -98,7 +98,14 @@ def test_one_unit_moves_every_sum_by_one_at_most(name: str) -> None:
 def test_a_clip_that_is_a_tenth_too_wide_is_found(name: str, module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = rows(2, 1e9)
     y[0] = 2  # the end of the target's range
-    monkeypatch.setattr(module, "in_ball", lambda values, radius: np.trunc(1.1 * in_ball(values, radius)))
+    monkeypatch.setattr(
+        module, "in_ball", lambda values, radius: np.trunc(1.1 * in_ball(values, radius)), raising=False
+    )
+
+    def wide(values: Any, radius: float) -> Any:
+        return np.trunc(1.1 * in_ball(values, radius)), np.ones((len(values), 1))
+
+    monkeypatch.setattr(module, "shrunk", wide, raising=False)
     monkeypatch.setattr(linear, "TARGET", 0.5)
     found = moved(lambda: MODELS[name]().fit(x, y), lambda: MODELS[name]().fit(x[1:], y[1:]))
     assert max(found.values()) > 1

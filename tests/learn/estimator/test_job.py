@@ -33,6 +33,7 @@ def test_a_table_is_charged_before_it_is_read_and_kept(session: Session) -> None
     assert model.classes_.tolist() == [False, True]
     assert model.loss_.unit == "patient"
     assert model.loss_.epsilon(1e-7).upper <= 0.5
+    assert model.receipt_ is not None
     assert model.receipt_["entry"] > 0
     again = LogisticRegression(0.5, 1e-7, bounds=Bounds(age=(0, 110), cost=(0, 1000)), session=session)
     again.fit("visits", "urgent")
@@ -80,7 +81,12 @@ def test_arrays_are_charged_each_time(session: Session) -> None:
     table = visits()
     x = np.column_stack([table["age"].to_numpy().astype(float), table["cost"].to_numpy()])
     units, y = table["patient_id"].to_numpy(), table["urgent"].to_numpy(zero_copy_only=False)
-    settings = {"bounds": ([0, 0], [110, 1000]), "classes": (False, True), "session": session, "table": "visits"}
+    settings: dict[str, Any] = {
+        "bounds": ([0, 0], [110, 1000]),
+        "classes": (False, True),
+        "session": session,
+        "table": "visits",
+    }
     before = spent(session)
     first = LogisticRegression(0.1, 1e-7, **settings).fit(x, y, units=units)
     between = spent(session)

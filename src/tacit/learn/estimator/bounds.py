@@ -11,7 +11,7 @@ from tacit.base import InputError
 __all__ = ["Array", "Bounds", "ColumnRange", "declared_range", "scaled"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-MISSING = "it is never read from the rows, since an extreme value is one person's"
+MISSING = "bounds are never read from the rows, since an extreme value is one person's"
 
 
 class Bounds(Mapping[str, tuple[float, float]]):

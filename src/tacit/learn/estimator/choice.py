@@ -48,7 +48,7 @@ def best_of(
     delta: Number = 1e-6,
     runs: int = 10,
     **settings: Any,
-) -> Estimator:
+) -> Any:
     """A fitted model with settings of `grid` that were found best, (ε, δ)-DP as a whole, however large the grid is.
 
     About `runs` times (a Poisson number) settings are drawn, a model is fitted on four fifths of the rows and its right

@@ -74,7 +74,7 @@ class GroupReport:
                 bars.append(
                     GroupBar(str(line.group), "reference", line.reference, line.reference_low, line.reference_high)
                 )
-        chart = groups(bars, title=("Who pays for privacy", "accuracy in each group, with intervals for the noise"))
+        chart = groups(bars, title=("Accuracy in each group", "points with their intervals, which are for the noise"))
         if path is not None:
             write(page([[chart]], title="Who pays for privacy", subtitle="; ".join(self.notes)), Path(path))
         return chart

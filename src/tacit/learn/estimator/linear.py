@@ -11,9 +11,9 @@ from tacit.base import InputError, Number
 from tacit.learn.estimator.bounds import Array, scaled
 from tacit.learn.estimator.estimator import Estimator, FitPlan
 from tacit.learn.estimator.examples import Examples, column
-from tacit.learn.estimator.logistic import CONSTANT, ROWS, with_constant
+from tacit.learn.estimator.logistic import CONSTANT, ROWS
 from tacit.learn.estimator.look import first_look, look_step
-from tacit.learn.estimator.outer import SumBlock, SumVector, in_ball, whole_steps
+from tacit.learn.estimator.outer import STEPS, SumBlock, SumVector, shrunk, whole_steps
 from tacit.learn.estimator.sums import NoisySums, SumStep
 
 __all__ = ["LinearRegression", "Ridge"]
@@ -67,18 +67,21 @@ class LinearRegression(Estimator):
         y = scaled(examples.target[:, None], plan.target)[:, 0]
         look = first_look(sums, rows, y)
         radius, reach = RADIUS * look.radius, TARGET * sqrt(look.target_variance)
-        x = with_constant(in_ball(rows - look.middle, radius))
-        squares, products = sums.release("moments", (x, x), (x, whole_steps((y - look.target_middle) / reach)))
+        # a row outside is scaled down with its constant and its target: it has less weight, and slopes stay right
+        ball, scale = shrunk(rows - look.middle, radius)
+        x = np.hstack([np.trunc(ball * ROWS), np.trunc(scale * (CONSTANT * STEPS))])
+        height = np.clip((y - look.target_middle) / reach, -1.0, 1.0)
+        squares, products = sums.release("moments", (x, x), (x, whole_steps(height * scale[:, 0])))
         values, vectors = np.linalg.eigh(squares)
         size = len(values)
         added = DAMPING * sums.noise("moments") * sqrt(size) + self._alpha * (ROWS / radius) ** 2
         weights = vectors @ ((vectors.T @ products[:, 0]) / (np.maximum(values, 0.0) + max(added, 1e-9)))
         # back to the units of the columns
-        scale = 2 / (plan.within.high - plan.within.low)
-        height = (plan.target.high[0] - plan.target.low[0]) / 2
-        slopes = weights[:-1] * ROWS / radius * scale * reach * height
-        middle = plan.within.low + (look.middle + 1) / scale
-        constant = (weights[-1] * CONSTANT * reach + look.target_middle + 1) * height + plan.target.low[0]
+        width = (plan.within.high - plan.within.low) / 2
+        half = (plan.target.high[0] - plan.target.low[0]) / 2
+        slopes = weights[:-1] * ROWS / radius / width * reach * half
+        middle = plan.within.low + (look.middle + 1) * width
+        constant = (weights[-1] * CONSTANT * reach + look.target_middle + 1) * half + plan.target.low[0]
         return {"coef": slopes, "intercept": np.array(constant - slopes @ middle)}
 
     def _restore(self, state: Any, plan: FitPlan) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.base import InputError
 from tacit.learn.estimator.bounds import Array
 
-__all__ = ["STEPS", "Factors", "SumBlock", "SumVector", "exact_product", "in_ball", "one_hot", "whole_steps"]
+__all__ = ["STEPS", "Factors", "SumBlock", "SumVector", "exact_product", "in_ball", "one_hot", "shrunk", "whole_steps"]
 
 STEPS = 2**14  # a factor has a norm of at most one, in so many steps
 NEAR = 16.0  # numbers further out than so many radii count as being there
@@ -33,16 +33,22 @@ def in_ball(values: Array, radius: float) -> Array:
     """Each row divided by `radius`, scaled down to the unit ball where it is outside, as whole numbers of 1/STEPS.
 
     Norms are measured on whole numbers, so a row comes out the same whatever rows are beside it. The ball is smaller by
-    √d + 1 steps, which is as much as rounding can add: half a step a number in the norm, and half a step in the end.
+    √d + 2 steps, which is more than rounding can add: half a step a number in the norm, and half a step in the end.
     """
+    return shrunk(values, radius)[0]
+
+
+def shrunk(values: Array, radius: float) -> Factors:
+    """What `in_ball` gives, and for each row by how much it was scaled down, from 0 to 1: a column."""
     size = values.shape[1]
     if size > COLUMNS:
         raise InputError(f"{size} columns are too many: these models take at most {COLUMNS}")
     units = np.clip(values / radius, -NEAR, NEAR)
     norm = np.sqrt(np.sum(np.rint(units * STEPS) ** 2, axis=1)) / STEPS
-    steps = np.rint(units / np.maximum(norm, 1.0)[:, None] * (STEPS - isqrt(size) - 2))
+    scale = 1 / np.maximum(norm, 1.0)[:, None]
+    steps = np.rint(units * scale * (STEPS - isqrt(size) - 2))
     steps[np.sum(steps * steps, axis=1) > STEPS**2] = 0  # never, by the above; and then it counts for nothing
-    return np.asarray(steps)
+    return steps, scale
 
 
 def one_hot(codes: Array, count: int) -> Array:

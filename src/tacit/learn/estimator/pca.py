@@ -30,6 +30,8 @@ class PCA(Transformer):
 
     kind: ClassVar[str] = "transformer"
     components_: Array
+    explained_variance_: Array
+    explained_variance_ratio_: Array
     middle_: Array
 
     def __init__(
