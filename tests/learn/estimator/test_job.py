@@ -105,3 +105,24 @@ def test_a_group_report_is_paid_for_too(session: Session) -> None:
     assert report.release is not None
     assert report.loss.unit == "patient"
     assert report.lines[0].count > report.lines[3].count
+
+
+def test_another_declaration_is_another_question(session: Session) -> None:
+    """Nothing that a fit follows from is left out of its program: else it would be given another's answer."""
+    first = LogisticRegression(0.1, 1e-7, bounds=Bounds(age=(0, 110)), session=session).fit("visits", "urgent")
+    before = spent(session)
+    for model in (
+        LogisticRegression(0.1, 1e-7, bounds=Bounds(age=(0, 50)), session=session),
+        LogisticRegression(0.1, 1e-7, bounds=Bounds(age=(0, 110)), classes=(True, False), session=session),
+    ):
+        assert model.fit("visits", "urgent").program_ != first.program_
+        assert spent(session) != before
+        before = spent(session)
+    other = LogisticRegression(0.1, 1e-7, bounds=Bounds(age=(0, 50)), session=session).fit("visits", "urgent")
+    assert spent(session) == before
+    reports = [
+        by_group(each, "visits", "urgent", groups="ward", epsilon=0.1, delta=1e-7, session=session)
+        for each in (first, other, first)
+    ]
+    assert reports[0].lines != reports[1].lines
+    assert reports[0].lines == reports[2].lines  # the same report about the same rows

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from tacit.base import InputError, Number
+from tacit.base import Number, whole
 from tacit.learn.estimator.bounds import Array, scaled
 from tacit.learn.estimator.classifier import LabelModel
 from tacit.learn.estimator.estimator import FitPlan
@@ -55,10 +55,8 @@ class ExplainableBoosting(LabelModel):
         self.session, self.table = session, table
 
     def _steps(self, columns: int, classes: int) -> Sequence[SumStep]:
-        if int(self.max_bins) < 2 or int(self.max_iter) < 1:
-            raise InputError(
-                f"max_bins must be at least 2 and max_iter at least 1, not {self.max_bins}, {self.max_iter}"
-            )
+        whole(self.max_bins, "max_bins", least=2)
+        whole(self.max_iter, "max_iter", least=1)
         norm = isqrt(FINE**2 * columns - 1) + 1
         counts = SumVector(tuple(SumBlock(left=int(self.max_bins), weight=FINE) for _ in range(columns)), norm)
         parts = tuple(SumBlock(left=int(self.max_bins), right=classes, weight=FINE) for _ in range(columns))

@@ -9,12 +9,13 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.base import InputError, Number, Relation
+from tacit.base import InputError, Number, Relation, positive
 from tacit.desk import Quote, Release
 from tacit.learn.estimator.bounds import Array, ColumnRange, declared_range
 from tacit.learn.estimator.examples import Examples, codes_of, column_names, matrix, numbers
@@ -149,7 +150,17 @@ class Estimator(ABC):
                 classes = self._classes(None)
             if self.kind == "regressor":
                 target = self._target(None)
+        positive(self.epsilon, "epsilon", toward="decimal")
         steps = tuple(self._steps(len(names), len(classes)))
+        # everything that a fit follows from: another declaration is another question, and has its own answer
+        query["declared"] = {
+            "bounds": [
+                [repr(float(low)), repr(float(high))] for low, high in zip(within.low, within.high, strict=True)
+            ],
+            "classes": [repr(each) for each in classes],
+            "categories": repr(getattr(self, "categories", None)),
+            "target": [] if target is None else [repr(float(target.low[0])), repr(float(target.high[0]))],
+        }
         if session is None:
             program = priced(
                 steps, epsilon=self.epsilon, delta=self.delta, relation=Relation(self.relation), query=query
@@ -209,7 +220,7 @@ class Estimator(ABC):
             self.classes_ = np.array(plan.classes)
         self.range_, self.target_range_ = plan.within, plan.target
         self.program_, self.loss_ = plan.program, plan.loss
-        self.release_ = release
+        self.release_, self._learned = release, dict(state)
         self.receipt_ = None if release is None else dict(release.facts["ledger"])
         self._restore(state, plan)
         return self
@@ -251,6 +262,14 @@ class Estimator(ABC):
         return found
 
     # --- declarations
+
+    def digest(self) -> str:
+        """A fingerprint of what was learned, by which a report about this model is told from one about another."""
+        self._check_fitted()
+        found = sha256(self.program_.text.encode())
+        for name, value in sorted(self._learned.items()):
+            found.update(f"{name}={np.asarray(value).tolist()}".encode())
+        return found.hexdigest()
 
     def _settings(self) -> dict[str, str]:
         """What follows from no data, as the program states it."""

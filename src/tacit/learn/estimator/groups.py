@@ -13,11 +13,13 @@ from scipy.special import ndtri
 from tacit.base import InputError, Number, Relation
 from tacit.desk import Release
 from tacit.learn.estimator.bounds import Array
+from tacit.learn.estimator.estimator import Estimator
 from tacit.learn.estimator.examples import Examples, codes_of, column, matrix
 from tacit.learn.estimator.job import FitJob, TableSpender, group_rows, stored_state
 from tacit.learn.estimator.outer import STEPS, SumBlock, SumVector, one_hot
 from tacit.learn.estimator.sums import NoisySums, SumStep, priced
 from tacit.loss import Loss
+from tacit.noise import rng_or_default
 
 __all__ = ["GroupLine", "GroupReport", "by_group", "group_shares", "group_weights"]
 
@@ -125,7 +127,12 @@ def by_group(
     blocks = tuple(SumBlock(left=len(names), weight=FINE) for _ in range(1 + len(models)))
     vector = SumVector(blocks, isqrt(FINE**2 * len(blocks) - 1) + 1)
     steps = (SumStep(name=NAME, vector=vector, share=Fraction(1)),)
-    query: dict[str, Any] = {"model": "GroupReport", "groups": [str(name) for name in names], "models": len(models)}
+    query: dict[str, Any] = {
+        "model": "GroupReport",
+        "groups": [repr(name) for name in names],
+        "models": [_digest(each) for each in models],
+        "columns": [y, groups] if isinstance(X, str) else [],
+    }
     program = priced(
         steps,
         epsilon=epsilon,
@@ -171,6 +178,11 @@ def by_group(
     noise = float(program.steps[0].mechanism.sigma) * vector.norm / FINE  # type: ignore[union-attr]  # Gaussian
     lines = _lines(state["counts"], names, noise, confidence)
     return GroupReport(lines=lines, confidence=confidence, loss=program.loss, release=release, notes=tuple(notes))
+
+
+def _digest(model: Any) -> str:
+    """What tells one model from another, so that no report is taken for another's; of a stranger new each time."""
+    return model.digest() if isinstance(model, Estimator) else rng_or_default(None).read(16).hex()
 
 
 def _lines(counts: Array, names: Sequence[Any], noise: float, confidence: float) -> tuple[GroupLine, ...]:

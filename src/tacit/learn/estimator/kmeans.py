@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number
+from tacit.base import InputError, Number, whole
 from tacit.learn.estimator.bounds import Array, scaled
 from tacit.learn.estimator.estimator import FitPlan
 from tacit.learn.estimator.examples import Examples
@@ -62,11 +62,9 @@ class KMeans(Transformer):
         self.max_iter, self.relation, self.session, self.table = max_iter, relation, session, table
 
     def _steps(self, columns: int, classes: int) -> Sequence[SumStep]:
-        if not 1 <= int(self.max_iter) <= 10:
+        if not 1 <= whole(self.max_iter, "max_iter") <= 10:
             raise InputError(f"max_iter must be from 1 to 10, since each step is paid for, not {self.max_iter!r}")
-        if not int(self.n_clusters) >= 1:
-            raise InputError(f"n_clusters must be at least 1, not {self.n_clusters!r}")
-        count = int(self.n_clusters)
+        count = whole(self.n_clusters, "n_clusters", least=1)
         vector = SumVector((SumBlock(left=count, weight=3), SumBlock(left=count, right=columns, weight=4)), 5)
         return (
             look_step(columns, LOOK),

@@ -21,7 +21,7 @@ __all__ = ["LinearRegression", "Ridge"]
 LOOK = Fraction(1, 10)
 RADIUS = 1.0  # rows are clipped at so many times their typical distance
 TARGET = 2.0  # and targets at so many deviations from their mean
-DAMPING = 0.7  # of the noise's largest eigenvalue, about σ√d, is added to the moments
+DAMPING = 0.7  # times σ√d, half of the noise's largest eigenvalue, is added to the moments
 
 
 class LinearRegression(Estimator):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from tacit.base import Number
+from tacit.base import Number, whole
 from tacit.learn.estimator.bounds import Array, scaled
 from tacit.learn.estimator.classifier import LabelModel
 from tacit.learn.estimator.estimator import FitPlan
@@ -68,7 +68,7 @@ class LogisticRegression(LabelModel):
         self.max_iter, self.relation, self.session, self.table = max_iter, relation, session, table
 
     def _times(self) -> int:
-        return steps_for(float(self.epsilon)) if self.max_iter is None else int(self.max_iter)
+        return steps_for(float(self.epsilon)) if self.max_iter is None else whole(self.max_iter, "max_iter", least=1)
 
     def _steps(self, columns: int, classes: int) -> Sequence[SumStep]:
         gradient = SumVector((SumBlock(left=columns + 1, right=classes),))

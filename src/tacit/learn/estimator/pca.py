@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.base import InputError, Number
+from tacit.base import InputError, Number, whole
 from tacit.learn.estimator.bounds import Array, scaled
 from tacit.learn.estimator.estimator import FitPlan
 from tacit.learn.estimator.examples import Examples
@@ -49,7 +49,7 @@ class PCA(Transformer):
         self.relation, self.session, self.table = relation, session, table
 
     def _steps(self, columns: int, classes: int) -> Sequence[SumStep]:
-        if not 1 <= int(self.n_components) <= columns:
+        if not 1 <= whole(self.n_components, "n_components") <= columns:
             raise InputError(f"n_components must be from 1 to the {columns} columns, not {self.n_components!r}")
         moments = SumVector((SumBlock(left=columns, right=columns, symmetric=True),))
         return (
