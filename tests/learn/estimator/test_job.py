@@ -10,7 +10,7 @@ import pytest
 from support.hospital import hospital, visits
 from tacit.base import Denied, InputError, OverBudget
 from tacit.desk.certificate.check import check
-from tacit.learn.estimator import Bounds, GaussianNB, LinearRegression, LogisticRegression, by_group
+from tacit.learn.estimator import Bounds, CategoricalNB, GaussianNB, LinearRegression, LogisticRegression, by_group
 from tacit.session import Session
 
 
@@ -60,6 +60,8 @@ def test_what_is_wrong_is_said_before_anything_is_charged(session: Session) -> N
     before = spent(session)
     for model, args, words in [
         (LogisticRegression(1, session=session), ("visits", "drug"), "classes"),
+        (LogisticRegression(1, classes=(0, 1), session=session), ("visits",), "requires y"),
+        (CategoricalNB(1, categories=2, classes=(0, 1), session=session), ("visits", "urgent"), "does not read tables"),
         (LogisticRegression(1, session=session), ("visits", "nothing"), "no column 'nothing'"),
         (LogisticRegression(1, session=session), ("visitors", "urgent"), "visits"),
         (LogisticRegression(1, bounds=Bounds(heart=(0, 1)), session=session), ("visits", "urgent"), "'heart'"),

@@ -123,9 +123,13 @@ class CategoricalNB(LabelModel):
         self.alpha, self.relation, self.session, self.table = alpha, relation, session, table
         self.bounds = None
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings, as they were given."""
-        return {name: getattr(self, name) for name in self._names()}
+    def plan(self, X: Any, y: Any = None) -> FitPlan:  # noqa: N803
+        """The fit, priced; nothing is read but the number of columns."""
+        if isinstance(X, str):
+            raise InputError(
+                "CategoricalNB does not read tables of a policy yet: pass rows as arrays, with table= and units="
+            )
+        return super().plan(X, y)
 
     def _sizes(self, columns: int) -> list[int]:
         if self.categories is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError, Number, Relation, Sensitivity, TacitError
+from tacit.base import InputError, Number, TacitError
 from tacit.base.number import round_up, whole
 from tacit.learn.estimator.classifier import LabelModel
 from tacit.learn.estimator.estimator import Estimator
@@ -83,7 +83,7 @@ def best_of(
     for _ in range(poisson(mean, rng)):
         point = points[int(uniform(len(points), 1, rng)[0])]
         fitted = model(**settings | point, epsilon=inner, delta=delta).fit(_part(X, ~held), labels[~held])
-        found = _score(fitted, rows[held], labels[held], sigma, relation)
+        found = _score(fitted, rows[held], labels[held], sigma)
         if best is None or found > best[0]:
             best = (found, fitted, point)
     if best is None:
@@ -97,7 +97,7 @@ def _part(X: Any, rows: Any) -> Any:  # noqa: N803
     return X.loc[rows] if hasattr(X, "loc") else matrix(X)[rows]
 
 
-def _score(model: Estimator, rows: Any, labels: Any, sigma: float, relation: Relation) -> float:
+def _score(model: Estimator, rows: Any, labels: Any, sigma: float) -> float:
     """Right answers, or less the squared errors in units of the target's range, with noise; a row adds one at most."""
     finite = np.isfinite(rows).all(axis=1)
     predicted = np.asarray(model.predict(np.where(finite[:, None], rows, 0.0)))  # type: ignore[attr-defined]
@@ -110,5 +110,4 @@ def _score(model: Estimator, rows: Any, labels: Any, sigma: float, relation: Rel
         each = np.where(finite, 1 - (off / (high - low)) ** 2, 0.0)
     steps = int(np.floor(np.clip(each, 0.0, 1.0) * 2**20).astype(np.int64).sum())
     noise = Gaussian(sigma=round_up(sigma), granularity=GRAIN)
-    assert noise.loss(Sensitivity.scalar(1), relation=relation) is not None
     return float(noise.lattice.value(steps + noise.draw_one(rng_or_default(None))))

@@ -130,6 +130,8 @@ class Estimator(ABC):
         session, query = self._session(), {"model": type(self).__name__, "settings": self._settings()}
         classes: tuple[Any, ...] = ()
         target = None
+        if self.kind in ("classifier", "regressor") and y is None and isinstance(X, str):
+            raise InputError(f"{type(self).__name__} requires y to be passed: the name of the column that is predicted")
         if isinstance(X, str):
             names, within, label = table_of(self._needed_session(), X, y, self.bounds)
             query["columns"] = list(names)
