@@ -19,6 +19,7 @@ from bench import (
     coverage,
     hostile,
     learn_gradient,
+    learn_accuracy,
     ledger,
     ledger_postgres,
     ledger_verify,
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "coverage": coverage,
     "anonymity": anonymity,
     "learn_gradient": learn_gradient,
+    "learn_accuracy": learn_accuracy,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 

@@ -13,7 +13,7 @@ from tacit.base.number import Number, OptionalRatio, Ratio, between, default, ex
 from tacit.loss import Approx, Loss
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
-from tacit.mechanism.smooth_median import Bounds, Ints
+from tacit.mechanism.smooth_median import Ints, PublicRange
 from tacit.noise import Rng, discrete_laplace, rng_or_default
 from tacit.noise.bounds import exp_minus
 
@@ -88,10 +88,10 @@ class ProposeTestRelease(Mechanism):
             raise InputError("the mode is released as it is: leave out bound, noise_scale, lower and upper")
 
     @cached_property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> PublicRange:
         if self.lower is None or self.upper is None:
             raise InputError("the mode has no bounds")
-        return Bounds(self.lower, self.upper, Lattice(self.granularity))
+        return PublicRange(self.lower, self.upper, Lattice(self.granularity))
 
     @cached_property
     def threshold(self) -> int:

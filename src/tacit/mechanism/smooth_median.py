@@ -27,7 +27,7 @@ from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng
 from tacit.noise.bounds import exp_minus
 
-__all__ = ["Bounds", "ScaleGrid", "SmoothMedian", "dilation_delta", "largest_growth", "smooth_level"]
+__all__ = ["PublicRange", "ScaleGrid", "SmoothMedian", "dilation_delta", "largest_growth", "smooth_level"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -141,7 +141,7 @@ def smooth_level(ordered: Ints, rank: int, grid: ScaleGrid) -> int:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PublicRange:
     """The public range [lower, upper] of every record, on a lattice."""
 
     lower: Fraction
@@ -205,8 +205,8 @@ class SmoothMedian(Mechanism):
         assert self.bounds.top  # refuses bad bounds now rather than at the first answer
 
     @cached_property
-    def bounds(self) -> Bounds:
-        return Bounds(self.lower, self.upper, Lattice(self.granularity))
+    def bounds(self) -> PublicRange:
+        return PublicRange(self.lower, self.upper, Lattice(self.granularity))
 
     @cached_property
     def grid(self) -> ScaleGrid:

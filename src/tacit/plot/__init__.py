@@ -5,12 +5,14 @@ Altair is imported in this package and nowhere else, and belongs to the extra `t
 
 from tacit.plot.answers import Cell, Rate, answer, choice, counts, law, rates
 from tacit.plot.attacks import LabelledCurve, Share, curves, shares
+from tacit.plot.groups import GroupBar, groups
 from tacit.plot.page import FORMATS, Panel, page, picture_path, write
 from tacit.plot.privacy import PlottedClaim, compare, tradeoff
 
 __all__ = [
     "FORMATS",
     "Cell",
+    "GroupBar",
     "LabelledCurve",
     "Panel",
     "PlottedClaim",
@@ -21,6 +23,7 @@ __all__ = [
     "compare",
     "counts",
     "curves",
+    "groups",
     "law",
     "page",
     "picture_path",
