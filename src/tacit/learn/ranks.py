@@ -2,7 +2,7 @@
 
 Rank 0 pays, draws the noise and saves. The others hold rows of their own, toss their own coins and add their clipped
 sums, so the law and the price are those of one process with all rows. Units must not be split over ranks.
-docs/decisions/0019-training.md has the design for many machines.
+docs/decisions/0020-training.md has the design for many machines.
 """
 
 from typing import Any
