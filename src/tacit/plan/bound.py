@@ -49,7 +49,7 @@ from tacit.plan.moments import (
 )
 from tacit.plan.node import check_answer
 from tacit.plan.operation import call
-from tacit.plan.question import Aggregate, LoweredQuestion
+from tacit.plan.question import LISTED, Aggregate, LoweredQuestion
 
 __all__ = ["bound"]
 
@@ -60,12 +60,21 @@ PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than 
 LIGHT = 16  # times less than the largest value a row counts, where an average is measured from a typical value
 LARGEST_ROW = 2**30  # steps of a row in a sum
 CENTRED = {"avg", "count", "sum"}  # from a private centre, where the clip is private
-LISTED = {"mode", "histogram"}
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
 
 
 def bound(question: LoweredQuestion, *, norm: Norm, contribution: Contribution) -> BoundedQuestion:
-    """Measures and clips for noise that is scaled to `norm`."""
+    """Measures and clips for noise that is scaled to `norm`, of all questions that are measured together."""
+    parts: list[Bounded] = []
+    recipes: list[Recipe] = []
+    for each in question.measured:
+        found = _bound(each, norm, contribution)
+        recipes += [replace(recipe, part=recipe.part + len(parts)) for recipe in found.recipes]
+        parts += found.parts
+    return BoundedQuestion(norm=norm, parts=tuple(parts), recipes=tuple(recipes))
+
+
+def _bound(question: LoweredQuestion, norm: Norm, contribution: Contribution) -> BoundedQuestion:
     check_units(question.source)
     work = _Work(question, norm, contribution)
     main = work.main()

@@ -71,6 +71,15 @@ class Node:
         """The declared tables below."""
         return frozenset(scan.table for scan in scans_of(self))
 
+    @property
+    def row_inputs(self) -> "tuple[Node, ...]":
+        """Those of the inputs whose rows it has."""
+        return self.inputs
+
+    def most(self, *sizes: int) -> int:
+        """The most rows that one unit has here, by how many it has in each of `row_inputs`."""
+        return sum(sizes)
+
     def walk(self) -> "Iterator[Node]":
         """Itself, and all that is below it."""
         yield self
@@ -250,7 +259,7 @@ def most_rows(node: Node) -> int:
             return most_rows(node.below)
         case Join():
             return most_rows(node.left) * (1 if node.unique else most_rows(node.right))
-    raise AssertionError(f"no rule for {type(node).__name__}")
+    return node.most(*map(most_rows, node.row_inputs))
 
 
 def check_rows(node: Join, place: str = "") -> None:

@@ -65,6 +65,21 @@ class PricedPlan(BoundedQuestion):
         steps = [step for step in self.program.steps if isinstance(step, Step)]
         return tuple((step.task, step) for step in steps if step.task is not None)
 
+    @cached_property
+    def measured(self) -> "tuple[tuple[slice, PricedPlan], ...]":
+        """Each of the questions that are measured together, as a plan of its own, and which parts are its."""
+        found, first = [], 0
+        for question in self.question.measured:
+            own = slice(first, first + question.parts)
+            recipes = tuple(
+                replace(recipe, part=recipe.part - first)
+                for recipe in self.recipes
+                if own.start <= recipe.part < own.stop
+            )
+            found.append((own, replace(self, question=question, parts=self.parts[own], recipes=recipes)))
+            first = own.stop
+        return tuple(found)
+
     def noise_in(self, recipe: Recipe) -> tuple[Step, Clip]:
         """The step whose noise an aggregate has, or the ends of its interval if it is a quantile; and the clip."""
         kind = "ends" if recipe.function == "quantile" else "noise"
@@ -89,7 +104,7 @@ def price(
             bounded = with_profiles(bounded, contribution.profiles, deviations)
         program = Program(
             steps=tuple(_steps(bounded, amount, delta, relation)),
-            tables=tuple(sorted(question.source.tables)),
+            tables=tuple(sorted(question.tables)),
             relation=relation,
             unit=unit,
             query={"parts": describe(bounded.parts), "recipes": describe(bounded.recipes)},

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tacit.base import Mistake, Refused
 from tacit.sql.mistake import place, refused, shown
 
-__all__ = ["ALLOWED", "CLASSES", "FUNCTIONS", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "check"]
+__all__ = ["ALLOWED", "CLASSES", "FUNCTIONS", "MISPLACED", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "check"]
 
 MOST_NODES = 10_000
 MOST_DEEP = 100
@@ -19,7 +19,7 @@ TWO = {"this", "expression"}
 ALLOWED: dict[type[exp.Expr], set[str]] = {
     # queries
     exp.Select: {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit",
-                 "offset"},
+                 "offset", "qualify", "windows"},
     exp.From: ONE,
     exp.Join: {"this", "on", "side", "kind", "using"},
     exp.Where: ONE,
@@ -106,6 +106,13 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.ApproxQuantiles: TWO,
     exp.ApproxTopK: TWO,
     exp.Filter: TWO,
+    # windows, over released values or over the rows of one unit
+    exp.Window: {"this", "partition_by", "order", "spec", "over", "alias"},
+    exp.WindowSpec: {"kind", "start", "start_side", "end", "end_side"},
+    exp.Qualify: ONE,
+    exp.RowNumber: set(), exp.Rank: set(), exp.DenseRank: set(), exp.PercentRank: set(), exp.CumeDist: set(),
+    exp.Ntile: ONE, exp.FirstValue: ONE, exp.LastValue: ONE,
+    exp.Lag: {"this", "offset", "default"}, exp.Lead: {"this", "offset", "default"},
     exp.Anonymous: {"this", "expressions"},  # by name, in expressions.py and aggregates.py
 }  # fmt: skip
 
@@ -167,8 +174,11 @@ VOLATILE = (
     "the same question must mean the same thing when it is asked again",
     "write the constant, such as DATE '2024-03-01'",
 )
-WINDOW = ("a window function", "its value on one row depends on other people's rows",
-          "aggregate by unit in a subquery, or order and rank the released answer yourself")  # fmt: skip
+WINDOW = (
+    "a window function",
+    "its value on one row depends on other people's rows",
+    "use it over aggregates, as in RANK() OVER (ORDER BY COUNT(*)), or aggregate by unit in a subquery",
+)
 SETS = ("a set operation (UNION, INTERSECT, EXCEPT)", "its rows have more than one owner",
         "ask each part as a question of its own")  # fmt: skip
 PIVOT = ("PIVOT", "its columns would come from the data", "use GROUP BY, or CASE for each column")
@@ -210,11 +220,7 @@ CLASSES: dict[str, Reason] = {
         "CurrentTimestampLTZ UtcTimestamp UtcDate UtcTime CurrentTimezone",
         VOLATILE,
     ),
-    **_each(
-        "Window WindowSpec RowNumber Rank DenseRank Lag Lead FirstValue LastValue NthValue Ntile PercentRank "
-        "CumeDist Qualify",
-        WINDOW,
-    ),
+    **_each("NthValue", WINDOW),
     **_each("Union Intersect Except", SETS),
     **_each("Pivot Unpivot PivotAlias", PIVOT),
     **_each("ReadCSV ReadParquet TableFromRows Values GenerateSeries", READS),
@@ -251,6 +257,11 @@ CLASSES: dict[str, Reason] = {
     "ApproxDistinct": ("APPROX_COUNT_DISTINCT", "its sketch has no bounded sensitivity", "use COUNT(DISTINCT x)"),
     "Collate": ("COLLATE", "texts are compared character by character in every engine", "leave it out"),
 }
+
+MISPLACED: dict[str, Reason] = {
+    **_each("Window RowNumber Rank DenseRank Lag Lead FirstValue LastValue Ntile PercentRank CumeDist Qualify", WINDOW),
+}
+"""Why what is known is refused in a place where it has no meaning."""
 
 ARGUMENTS: dict[tuple[str, str], Reason] = {
     ("In", "query"): SUBQUERY,

@@ -11,7 +11,7 @@ from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
 from tacit.plan.node import MOST_PARTS
 from tacit.plan.operation import canonical_call
-from tacit.sql.allow import FUNCTIONS, SUBQUERY
+from tacit.sql.allow import FUNCTIONS, MISPLACED, SUBQUERY
 from tacit.sql.constants import interval_amount, interval_unit, literal, to_date, to_timestamp
 from tacit.sql.mistake import place, quoted, refused, shown
 from tacit.sql.scope import Scope
@@ -80,7 +80,8 @@ class Expressions:
             raise Mistake("a value is missing in this question: complete it")
         rule = RULES.get(type(node))
         if rule is None:
-            raise refused(shown(node), "it has no meaning as a value of one row", at=node)
+            what, why, instead = MISPLACED.get(type(node).__name__, ("", "it has no meaning as a value of one row", ""))
+            raise refused(what or shown(node), why, instead, at=node)
         return rule(self, node)
 
     def call(self, node: exp.Expr, name: str, *arguments: Expression) -> Expression:

@@ -16,6 +16,7 @@ from tacit.sql.constants import literal
 from tacit.sql.expressions import Expressions
 from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.scope import Scope
+from tacit.sql.windows import has_window, uses_aggregate
 
 __all__ = ["Aggregates", "Grouped", "Item", "group_by", "items_of", "only_where", "uses_rows"]
 
@@ -31,9 +32,12 @@ class Grouped:
         self.rows = Expressions(scope)
         self.keys: list[tuple[Expression, Column]] = []
         self.aliases: dict[str, Expression] = {}
+        self.window: Callable[[exp.Expr], Expression] | None = None  # of released values
         self.over = Expressions(scope, self._special)
 
     def _special(self, node: exp.Expr) -> Expression | None:
+        if type(node) is exp.Window and self.window is not None:
+            return self.window(node)
         if is_aggregate(node):
             return self.aggregate(node)
         if has_aggregate(node) or literal(node) is not None:
@@ -82,7 +86,9 @@ def group_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
     if given.args.get("all"):
         if given.expressions:
             raise refused("GROUP BY ALL with more keys", "ALL names all keys already", "leave one out", at=given)
-        return [item for _, item in items if not has_aggregate(item) and literal(item) is None]
+        return [
+            item for _, item in items if not uses_aggregate(item) and not has_window(item) and literal(item) is None
+        ]
     return [_key(node, items, scope) for node in given.expressions]
 
 
@@ -146,6 +152,7 @@ class Aggregates:
     scope: Scope
     rows: Expressions
     found: list[Aggregate] = field(default_factory=list)
+    prefix: str = ""
 
     def one(self, node: exp.Expr) -> Expression:
         """The released value of an aggregate that gives one."""
@@ -220,7 +227,7 @@ class Aggregates:
         for known in self.found:
             if replace(known, name="") == made:
                 return Column(name=known.name, facts=_facts(known))
-        named = replace(made, name=f"{made.function}{len(self.found) + 1}")
+        named = replace(made, name=f"{self.prefix}{made.function}{len(self.found) + 1}")
         self.found.append(named)
         return Column(name=named.name, facts=_facts(named))
 

@@ -22,7 +22,7 @@ __all__ = ["CONFIDENCE", "Offer", "OfferTerms", "Purchase", "contribution_of"]
 def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping[str, TableProfile]) -> Contribution:
     """Of the private tables; where several are joined, the least that any of them says. A table that is to have a
     profile needs no clip of its own: until it has one, clips are chosen privately."""
-    tables = [policy.tables[name] for name in sorted(question.source.tables)]
+    tables = [policy.tables[name] for name in sorted(question.tables)]
     private = [table for table in tables if table.private]
     columns: dict[str, Any] = {}
     per_group: dict[str, tuple[Fraction, Fraction]] = {}

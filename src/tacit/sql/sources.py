@@ -15,6 +15,7 @@ from tacit.base.problem import declare
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Join, Node, Scan, Source, check_rows
+from tacit.plan.released import ReleasedTable, is_released
 from tacit.sql.catalog import AskableTable, Catalog, nearest
 from tacit.sql.expressions import Expressions, chain
 from tacit.sql.mistake import place, quoted, refused, shown
@@ -137,14 +138,15 @@ def _join(
 ) -> tuple[Node, Scope]:
     """Both sides matched, and the names of both."""
     side, kind = (str(node.args.get(word) or "").upper() for word in ("side", "kind"))
-    if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
+    released = is_released(left[0]) and is_released(right[0])  # of which any rows may be matched
+    if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER", *(["CROSS"] if released else [])):
         what = f"{side} {kind}".strip()
         why = "it matches rows without equal keys" if kind == "CROSS" else "some of its rows would have no owner"
         raise refused(f"{what} JOIN", why, f"{ON}; LEFT JOIN keeps the rows of the left side", at=node)
     scope = left[1].adding(right[1])
     work = _Join(node, left, right, scope, side, catalog)
     work.read()
-    if not work.pairs and not work.unit:
+    if not work.pairs and not work.unit and not released:
         raise refused(
             f"a join without equal keys ({shown(node)})", "it would match every row with every row", ON, at=node
         )
@@ -296,6 +298,8 @@ def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
     """Whether one of the right keys is a column of a public table that is declared to have no value twice."""
     while isinstance(right, Filter):
         right = right.below
+    if isinstance(right, ReleasedTable):
+        return right.keys is not None and {*right.keys} <= {key.name for _, key in pairs if isinstance(key, Column)}
     if not isinstance(right, Scan) or right.private:
         return False
     table = catalog.tables[right.table]

@@ -1,4 +1,5 @@
-"""Subqueries and WITH: rows chosen and computed, or one row for each unit. Every row keeps its one owner."""
+"""Subqueries and WITH: rows chosen and computed, or one row for each unit, so that every row keeps its one owner. One
+that aggregates over several units is measured, and what is used of it is its answer."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -8,37 +9,50 @@ from sqlglot import exp
 
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
-from tacit.plan.node import Filter, Group, Node, Project, SubAggregate
+from tacit.plan.node import Filter, Group, Node, Project, Scan, SubAggregate
+from tacit.plan.released import ReleasedTable, is_released
 from tacit.sql.aggregates import asked, has_aggregate
+from tacit.sql.allow import MISPLACED
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
 from tacit.sql.mistake import quoted, refused, shown
+from tacit.sql.released import measured_table, released_rows
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import read_from
+from tacit.sql.windows import uses_aggregate
 
-__all__ = ["nested", "where"]
+__all__ = ["check_released", "items_written_out", "nested", "where"]
 
 FINE = 2**20  # steps in the range of a value that has no step of its own
-BY_UNIT = "group by the unit column too, so that each row of it belongs to one unit"
 Function = Literal["count", "sum", "avg", "min", "max"]
 FUNCTIONS: dict[str, Function] = {"count": "count", "sum": "sum", "avg": "avg", "min": "min", "max": "max"}
 
 
 def nested(select: exp.Select, context: Context) -> Derived:
-    """The rows of a subquery. ORDER BY and LIMIT are refused in it: which rows they keep depends on everybody's."""
+    """The rows of a subquery. Over private rows ORDER BY and LIMIT are refused in it: which rows they keep depends on
+    everybody's."""
     context.names.read(select)
     context = context.within(select)
+    node, scope = read_from(select, context)
+    node = where(select, node, scope)
+    items = items_written_out(select, scope, context)
+    if is_released(node):
+        check_released(node, select)
+        return released_rows(select, node, scope, items, context)
+    keys = group_by(select, scope)
+    distinct = select.args.get("distinct") is not None
+    aggregated = select.args.get("having") is not None or any(uses_aggregate(item) for _, item in items)
+    grouped = bool(keys) or aggregated or select.args.get("group") is not None
+    by = keys if grouped else [item for _, item in items]
+    if (grouped or distinct) and node.private and not any(scope.unit(key) for key in by):
+        return measured_table(select, node, scope, context)
+    if select.args.get("qualify") is not None or select.args.get("windows"):
+        raise refused(*MISPLACED["Qualify"], at=select)
     for name, what in (("limit", "LIMIT"), ("offset", "OFFSET"), ("order", "ORDER BY")):
         if select.args.get(name) is not None:
             why = "an order has no effect there" if name == "order" else "which rows are left depends on other people's"
             raise refused(f"{what} in a subquery", why, "move it to the outermost SELECT", at=select)
-    node, scope = read_from(select, context)
-    node = where(select, node, scope)
-    items = _items(select, scope, context)
-    keys = group_by(select, scope)
-    distinct = select.args.get("distinct") is not None
-    aggregated = select.args.get("having") is not None or any(has_aggregate(item) for _, item in items)
-    if keys or aggregated or select.args.get("group") is not None:
+    if grouped:
         if distinct:
             raise refused(
                 "DISTINCT beside GROUP BY in a subquery", "its rows are different already", "leave it out", at=select
@@ -64,7 +78,18 @@ def where(select: exp.Select, node: Node, scope: Scope) -> Node:
     return Filter(below=node, condition=Expressions(scope).condition(given.this, "WHERE"))
 
 
-def _items(select: exp.Select, scope: Scope, context: Context) -> list[Item]:
+def check_released(node: Node, select: exp.Select) -> None:
+    """Released tables stand by themselves: rows beside them would be chosen by noise that is yet to be drawn."""
+    if any(isinstance(each, Scan) and not isinstance(each, ReleasedTable) for each in node.walk()):
+        raise refused(
+            "a join of an aggregated subquery with a table",
+            "its answer is out before the table's rows are read",
+            "aggregate both and join the answers, or ask twice and write the released numbers as constants",
+            at=select,
+        )
+
+
+def items_written_out(select: exp.Select, scope: Scope, context: Context) -> list[Item]:
     """The items of SELECT, with * written out."""
     found: list[Item] = []
     for alias, item in items_of(select):
@@ -136,13 +161,6 @@ class _Units:
                 "an aggregate in a subquery",
                 "each row is a unit of its own, so there is nothing to aggregate by unit",
                 "aggregate in the outermost SELECT",
-                at=self.select,
-            )
-        if not any(self.scope.unit(key) for key in keys):
-            raise refused(
-                "an aggregate or DISTINCT over several units in a subquery",
-                "its exact value would be used before noise is added",
-                BY_UNIT,
                 at=self.select,
             )
         for key in keys:

@@ -141,19 +141,61 @@ SELECT COUNT(DISTINCT patient_id) FROM (SELECT ward FROM visits) t;
 
 -- name: grouped by something else
 SELECT AVG(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t;
--- > refused: line 1, column 28: an aggregate or DISTINCT over several units in a subquery is refused, since its exact value would be used before noise is added: group by the unit column too, so that each row of it belongs to one unit
+-- > from scan "visits" (unit unit_1)
+-- >     ward_1 [text of 3?]
+-- > key key1 = ward_1 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "n" = count1
+-- > after project
+-- >     avg(n) = total1_3 [number?]
+-- >     totals
+-- >       total1_3 = avg(n_2)
+-- >       answer 1
+-- >         ward_2 = "ward"
+-- >         n_2 = "n"
 
 -- name: aggregated over everybody
 SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits) t;
--- > refused: line 1, column 40: an aggregate or DISTINCT over several units in a subquery is refused, since its exact value would be used before noise is added: group by the unit column too, so that each row of it belongs to one unit
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "n" = count1
+-- > after project
+-- >     sum(n) = total1_3 [integer?]
+-- >     totals
+-- >       total1_3 = sum(n_2)
+-- >       answer 1
+-- >         n_2 = "n"
 
 -- name: different values of everybody
 SELECT COUNT(*) FROM (SELECT DISTINCT ward FROM visits) t;
--- > refused: line 1, column 39: an aggregate or DISTINCT over several units in a subquery is refused, since its exact value would be used before noise is added: group by the unit column too, so that each row of it belongs to one unit
+-- > from scan "visits" (unit unit_1)
+-- >     ward_1 [text of 3?]
+-- > key key1 = ward_1 [text of 3?]
+-- > aggregate count_units1 = count_units(*)
+-- > output "ward" = key1
+-- > distinct
+-- > present
+-- > after project
+-- >     count(*) = total1_3 [integer]
+-- >     totals
+-- >       total1_3 = count(*)
+-- >       answer 1
+-- >         ward_2 = "ward"
 
 -- name: rows that are units
 SELECT AVG(n) FROM (SELECT ward, COUNT(*) AS n FROM staff GROUP BY ward) t;
--- > refused: line 1, column 28: an aggregate in a subquery is refused, since each row is a unit of its own, so there is nothing to aggregate by unit: aggregate in the outermost SELECT
+-- > from scan "staff" (each row a unit)
+-- >     ward_1 [text of 3?]
+-- > key key1 = ward_1 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "n" = count1
+-- > after project
+-- >     avg(n) = total1_3 [number?]
+-- >     totals
+-- >       total1_3 = avg(n_2)
+-- >       answer 1
+-- >         ward_2 = "ward"
+-- >         n_2 = "n"
 
 -- name: public tables aggregated
 SELECT COUNT(*) FROM visits v JOIN (SELECT ward, COUNT(*) AS n FROM wards GROUP BY ward) w ON v.ward = w.ward;
@@ -213,11 +255,20 @@ SELECT COUNT(*) FROM visits, UNNEST([1, 2]) t;
 
 -- name: a window
 SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id) AS n FROM visits) t;
--- > refused: line 1, column 62: a window function is refused, since its value on one row depends on other people's rows: aggregate by unit in a subquery, or order and rank the released answer yourself
+-- > refused: line 1, column 62: a window function is refused, since its value on one row depends on other people's rows: use it over aggregates, as in RANK() OVER (ORDER BY COUNT(*)), or aggregate by unit in a subquery
 
 -- name: qualify
 SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1;
--- > refused: line 1, column 14: a window function is refused, since its value on one row depends on other people's rows: aggregate by unit in a subquery, or order and rank the released answer yourself
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "count1" = count1
+-- > after project
+-- >     count(*) = count1 [integer]
+-- >     filter (window1 = 1)
+-- >       windows
+-- >         window1 = row_number() []
+-- >         answer 1
+-- >           count1 = "count1"
 
 -- name: with the same name twice
 WITH a AS (SELECT * FROM visits), A AS (SELECT * FROM visits) SELECT COUNT(*) FROM a;
