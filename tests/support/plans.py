@@ -14,6 +14,7 @@ from typing import Any
 
 from support.clinic import CLINIC
 from tacit.base import Refused
+from tacit.plan.combined import Levels, Match, Stack
 from tacit.plan.describe import show_expression, show_value
 from tacit.plan.facts import Facts, Value
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
@@ -142,6 +143,15 @@ def _source(node: Node) -> list[str]:
                 for a in node.aggregates
             ]
             return ["group by unit", *keys, *made, *_inside(node.below)]
+        case Match():
+            on = " and ".join(f"{show_expression(a)} = {show_expression(b)}" for a, b in node.on)
+            return [f"{node.name} = {node.kind} on {on}", *_inside(node.left), *_inside(node.right)]
+        case Stack():
+            columns = [f"  {each.name} = {', '.join(each.sources)} {show_facts(each.facts)}" for each in node.columns]
+            return [f"stack (unit {node.unit})", *columns, *(line for part in node.parts for line in _inside(part))]
+        case Levels():
+            keys = [f"  {name} = {show_expression(value)}" for name, value in node.keys]
+            return [f"levels {node.level} of {', '.join(map(str, node.sets))}", *keys, *_inside(node.below)]
         case Join():
             on = " and ".join(f"{show_expression(a)} = {show_expression(b)}" for a, b in node.on)
             return [

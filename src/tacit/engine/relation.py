@@ -5,16 +5,18 @@ whole numbers of a step. |q| ≤ 2^40 a row, and the sum is clamped to ±2^52, s
 times or over the step it is one IEEE operation. Results are clamped to their facts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 
 from tacit.base import InputError
+from tacit.engine.combined import levels_sql, match_sql, stack_sql
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, native_type, scan_sql
 from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
 from tacit.engine.unit import StoredTable, UnitKind, unit_kind
+from tacit.plan.combined import Levels, Match, Stack
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
@@ -45,8 +47,23 @@ def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable]
             return _group(node, dialect, tables)
         case Join():
             return _join(node, dialect, tables)
+        case Stack():
+            _check_kinds(node.parts, tables)
+            return stack_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
+        case Match():
+            if node.right.private:
+                _check_kinds(node.inputs, tables)
+            return match_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
+        case Levels():
+            return levels_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
         case _:
             raise InputError(f"no engine can run a {type(node).__name__}")
+
+
+def _check_kinds(nodes: Sequence[Node], tables: Mapping[str, StoredTable]) -> None:
+    """Units that are compared are of one kind."""
+    if len({_kind(node, tables) for node in nodes}) > 1:
+        raise InputError("units of two kinds are not compared: declare one type for both")
 
 
 def _project(node: Project, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:

@@ -27,6 +27,7 @@ from tacit.plan.bounded import (
 )
 from tacit.plan.cells import rising_cells
 from tacit.plan.centre import STEPS, centre_of
+from tacit.plan.combined import Levels
 from tacit.plan.contribution import ClipNorms, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
@@ -94,7 +95,8 @@ class _Work:
         self.open = any(key.values is None for key in self.keys)
         check_groups(self.keys)
         check_answer(_computed(question), most_groups(self.keys))
-        self.rows = rows_per_unit(question.source)
+        source = question.source
+        self.rows = rows_per_unit(source.below if isinstance(source, Levels) else source)  # in one level
         self.measures: list[Measure] = []
         self.clips: list[Clip] = []
         self.ranks: list[Ranks] = []
@@ -263,8 +265,9 @@ class _Work:
                         f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
                         "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3)"
                     )
-                half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=a.cap)
-                self.add([measure], Fraction(a.cap), exempt=True)
+                cap = a.cap * self.norms.levels
+                half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=cap)
+                self.add([measure], Fraction(cap), exempt=True)
             self.counted(a, measure, half)
 
     def quantiles(self, value: Expression, family: list[Aggregate]) -> None:
@@ -276,7 +279,7 @@ class _Work:
         one = self.one
         self.ranks.append(Ranks(name=name, value=value, pieces=pieces, one=one))
         if self.rows is not None:
-            self.clip((name,), Fraction(self.rows), exempt=True)
+            self.clip((name,), self.rows * self.norms.over(1), exempt=True)
         else:
             most = self.norms.clip_norm(family, Fraction(one), step=Fraction(1, one))
             self.clip((name,), most, row=Fraction(one), by_rows=True)
@@ -292,6 +295,11 @@ class _Work:
                 f"{aggregate.text or aggregate.function} needs groups that are known in advance: declare the keys of "
                 f"every GROUP BY column{declare(' in the policy', ', as in group_keys={…}')}, or ask for it without "
                 "GROUP BY"
+            )
+        if self.norms.levels > 1:
+            raise Refused(
+                f"{aggregate.text or aggregate.function} beside ROLLUP, CUBE or GROUPING SETS is refused, since its "
+                "counts have a grouping of their own: ask for it with one GROUP BY"
             )
         value = aggregate.arguments[0]
         domain = domain_of(value.facts)
@@ -346,7 +354,7 @@ class _Work:
         if exempt:
             self.clip(names, row, exempt=True)
         elif self.rows is not None:
-            self.clip(names, self.rows * row, exempt=True, row=row)
+            self.clip(names, self.rows * row * self.norms.over(1), exempt=True, row=row)
         else:
             self.clip(names, self.norms.clip_norm(family, row, of, step), row=row, by_rows=of is None and alike)
 

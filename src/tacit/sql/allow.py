@@ -23,7 +23,10 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.From: ONE,
     exp.Join: {"this", "on", "side", "kind", "using"},
     exp.Where: ONE,
-    exp.Group: {"expressions", "all"},
+    exp.Group: {"expressions", "all", "rollup", "cube", "grouping_sets"},
+    exp.Rollup: {"expressions"}, exp.Cube: {"expressions"}, exp.GroupingSets: {"expressions"},
+    exp.Grouping: {"expressions"},
+    exp.Tuple: {"expressions"},
     exp.Having: ONE,
     exp.Order: {"expressions"},
     exp.Ordered: {"this", "desc", "nulls_first"},
@@ -54,7 +57,9 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.EQ: TWO, exp.NEQ: TWO, exp.LT: TWO, exp.LTE: TWO, exp.GT: TWO, exp.GTE: TWO,
     exp.NullSafeEQ: TWO, exp.NullSafeNEQ: TWO,
     exp.Is: {"this", "expression", "negate"},
-    exp.In: {"this", "expressions"},
+    exp.In: {"this", "expressions", "query"},
+    exp.Exists: ONE,
+    exp.Union: {"this", "expression", "distinct"},
     exp.Between: {"this", "low", "high"},
     exp.Like: {"this", "expression", "negate"},
     exp.ILike: {"this", "expression", "negate"},
@@ -204,7 +209,8 @@ NESTED = (
 PARAMETER = ("a parameter of a prepared statement", "a question is complete when it is asked", "write the constant")
 BITS = ("an operation on bits", "engines differ in it", "use arithmetic, or MOD")
 WRITES = ("a statement that writes or sets something", "a question only reads", "begin with SELECT")
-GROUPING = ("ROLLUP, CUBE or GROUPING SETS", "it is several questions in one", "ask one GROUP BY at a time")
+GROUPING = ("ROLLUP, CUBE or GROUPING SETS here", "it is for private rows, in a query that is measured",
+            "group by plain keys")  # fmt: skip
 ZONES = ("a time zone", "timestamps are without one", "convert the column before it is declared")
 
 
@@ -213,7 +219,7 @@ def _each(names: str, reason: Reason) -> dict[str, Reason]:
 
 
 CLASSES: dict[str, Reason] = {
-    **_each("Exists Any All", SUBQUERY),
+    **_each("Any All", SUBQUERY),
     **_each(
         "CurrentDate CurrentTime CurrentTimestamp CurrentDatetime Localtime Localtimestamp Rand Randn Uuid "
         "CurrentUser SessionUser CurrentSchema CurrentCatalog CurrentVersion Randstr UnixTimestamp "
@@ -221,7 +227,7 @@ CLASSES: dict[str, Reason] = {
         VOLATILE,
     ),
     **_each("NthValue", WINDOW),
-    **_each("Union Intersect Except", SETS),
+    **_each("Intersect Except", SETS),
     **_each("Pivot Unpivot PivotAlias", PIVOT),
     **_each("ReadCSV ReadParquet TableFromRows Values GenerateSeries", READS),
     **_each("Unnest Lateral Explode ExplodeOuter Posexplode Inline", UNNEST),
@@ -237,7 +243,7 @@ CLASSES: dict[str, Reason] = {
     ),
     **_each("LogicalAnd LogicalOr", TRUTH),
     **_each(
-        "Tuple Struct Map Bracket Dot Lambda ToMap JSONExtract JSONExtractScalar Slice PropertyEQ ColumnDef "
+        "Struct Map Bracket Dot Lambda ToMap JSONExtract JSONExtractScalar Slice PropertyEQ ColumnDef "
         "MapFromEntries VarMap",
         NESTED,
     ),
@@ -248,7 +254,6 @@ CLASSES: dict[str, Reason] = {
         "Describe Show Export Install Transaction Commit",
         WRITES,
     ),
-    **_each("Rollup Cube GroupingSets", GROUPING),
     **_each("AtTimeZone ConvertTimezone", ZONES),
     "Columns": ("COLUMNS(…)", "which columns it means depends on the table", "name the columns"),
     "Kwarg": ("a named argument", "this function has none", "leave it out"),
@@ -261,10 +266,11 @@ CLASSES: dict[str, Reason] = {
 MISPLACED: dict[str, Reason] = {
     **_each("Window RowNumber Rank DenseRank Lag Lead FirstValue LastValue Ntile PercentRank CumeDist Qualify", WINDOW),
 }
+MISPLACED |= {**_each("Exists", SUBQUERY), **_each("Union", SETS), **_each("Tuple", NESTED)}
+MISPLACED |= _each("Rollup Cube GroupingSets Grouping", GROUPING)
 """Why what is known is refused in a place where it has no meaning."""
 
 ARGUMENTS: dict[tuple[str, str], Reason] = {
-    ("In", "query"): SUBQUERY,
     ("In", "unnest"): UNNEST,
     ("In", "field"): NESTED,
     ("Order", "this"): ("ORDER BY inside an aggregate", "no aggregate here has an order", "leave it out"),
@@ -277,9 +283,6 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
     ("", "locks"): WRITES,
     ("", "hint"): ("a hint", "the analyst's SQL is never given to the engine", "leave it out"),
     ("", "hints"): ("a hint", "the analyst's SQL is never given to the engine", "leave it out"),
-    ("", "rollup"): GROUPING,
-    ("", "cube"): GROUPING,
-    ("", "grouping_sets"): GROUPING,
     ("", "totals"): GROUPING,
     ("With", "recursive"): ("WITH RECURSIVE", "its rows have no one owner", "write the query without recursion"),
     ("Join", "method"): (

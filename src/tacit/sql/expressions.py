@@ -180,6 +180,8 @@ def _is(lower: Expressions, node: exp.Expr) -> Expression:
 
 
 def _in(lower: Expressions, node: exp.Expr) -> Expression:
+    if node.args.get("query") is not None:
+        raise refused(*SUBQUERY, at=node)
     if not node.expressions:
         raise Mistake(f"{place(node)}{shown(node)} is refused: its list is empty")
     return lower.call(node, "in", lower.lower(node.this), *(lower.lower(part) for part in node.expressions))

@@ -12,13 +12,15 @@ from tacit.plan.facts import Facts, Type
 from tacit.plan.moments import PAIRS
 from tacit.plan.question import Aggregate
 from tacit.sql.aggregates import AggregateCall, asked, has_aggregate, is_aggregate
+from tacit.sql.allow import MISPLACED
 from tacit.sql.constants import literal
 from tacit.sql.expressions import Expressions
+from tacit.sql.grouping import grouping_sets
 from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.scope import Scope
 from tacit.sql.windows import has_window, uses_aggregate
 
-__all__ = ["Aggregates", "Grouped", "Item", "group_by", "items_of", "only_where", "uses_rows"]
+__all__ = ["Aggregates", "Grouped", "Item", "group_by", "items_of", "key_node", "only_where", "uses_rows"]
 
 Item = tuple[str | None, exp.Expr]
 """The alias of an item of SELECT, and the expression."""
@@ -33,11 +35,14 @@ class Grouped:
         self.keys: list[tuple[Expression, Column]] = []
         self.aliases: dict[str, Expression] = {}
         self.window: Callable[[exp.Expr], Expression] | None = None  # of released values
+        self.grouping: Callable[[exp.Expr], Expression] | None = None  # GROUPING(key)
         self.over = Expressions(scope, self._special)
 
     def _special(self, node: exp.Expr) -> Expression | None:
         if type(node) is exp.Window and self.window is not None:
             return self.window(node)
+        if type(node) is exp.Grouping and self.grouping is not None:
+            return self.grouping(node)
         if is_aggregate(node):
             return self.aggregate(node)
         if has_aggregate(node) or literal(node) is not None:
@@ -83,6 +88,8 @@ def group_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
     items = items_of(select)
     if given is None:
         return []
+    if grouping_sets(select) is not None:
+        raise refused(*MISPLACED["Rollup"], at=given)
     if given.args.get("all"):
         if given.expressions:
             raise refused("GROUP BY ALL with more keys", "ALL names all keys already", "leave one out", at=given)
@@ -90,6 +97,11 @@ def group_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
             item for _, item in items if not uses_aggregate(item) and not has_window(item) and literal(item) is None
         ]
     return [_key(node, items, scope) for node in given.expressions]
+
+
+def key_node(node: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
+    """What one key of GROUP BY means."""
+    return _key(node, items_of(select), scope)
 
 
 def _key(node: exp.Expr, items: list[Item], scope: Scope) -> exp.Expr:

@@ -37,7 +37,7 @@ def _lowered(select: exp.Select, context: Context) -> LoweredQuestion:
     context.names.read(select)
     context = context.within(select)
     node, scope = read_from(select, context)
-    source = where(select, node, scope)
+    source = where(select, node, scope, context)
     if is_released(source):
         check_released(source, select)
         items = items_written_out(select, scope, context)

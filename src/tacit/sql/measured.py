@@ -7,13 +7,16 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.plan.bounded import Key
-from tacit.plan.expression import Column, Expression
+from tacit.plan.combined import Levels, Match, Stack
+from tacit.plan.expression import Column, Expression, constant
 from tacit.plan.groups import listable
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, check_work
+from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, LoweredQuestion
 from tacit.sql.aggregates import asked, is_aggregate
 from tacit.sql.constants import literal
-from tacit.sql.grouped import Aggregates, Grouped, group_by, items_of, uses_rows
+from tacit.sql.grouped import Aggregates, Grouped, group_by, items_of, key_node, uses_rows
+from tacit.sql.grouping import grouping_sets
 from tacit.sql.listing import SelectList, default_name, number_of
 from tacit.sql.mistake import refused, shown
 from tacit.sql.scope import Scope
@@ -52,8 +55,12 @@ class Measured:
         """What is measured; and what is made of its answer, where that looks at all rows of it at once: then the answer
         has a column for each key and aggregate, under its own name."""
         self._check_items()
-        for node in self._key_nodes():
-            self._key(node)
+        sets = grouping_sets(self.select)
+        if sets is None:
+            for node in self._key_nodes():
+                self._key(node)
+        else:
+            self._levels(sets)
         for alias, item in items_of(self.select):
             self._item(alias, item)
         having, qualify = self.select.args.get("having"), self.select.args.get("qualify")
@@ -162,6 +169,43 @@ class Measured:
             self.keys.append(Key(name=name, expression=value))
             self.grouped.keys.append((value, Column(name=name, facts=value.facts)))
 
+    def _levels(self, sets: list[tuple[exp.Expr, ...]]) -> None:
+        """Several groupings: each row is there once for each, with the keys of that one, and so is every group."""
+        places: list[tuple[int, ...]] = []
+        for nodes in sets:
+            found = set()
+            for node in nodes:
+                self._key(key_node(node, self.select, self.scope))
+                value = self.grouped.rows.lower(key_node(node, self.select, self.scope))
+                found.add(next(place for place, (known, _) in enumerate(self.grouped.keys) if known == value))
+            places.append(tuple(sorted(found)))
+        level = f"{self.prefix}level"
+        names = tuple((f"level_{key.name}", key.expression) for key in self.keys)
+        made = Levels(below=self.source, level=f"row_{level}", keys=names, sets=tuple(places))
+        self.source = made
+        values = [value for value, _ in self.grouped.keys]
+        masked = [
+            Key(name=key.name, expression=made.column(name)) for key, (name, _) in zip(self.keys, names, strict=True)
+        ]
+        self.keys = [Key(name=level, expression=made.column(made.level)), *masked]
+        columns = [Column(name=key.name, facts=key.facts) for key in masked]
+        self.grouped.keys[:] = list(zip(values, columns, strict=True))
+
+        def grouping(node: exp.Expr) -> Expression:
+            total: Expression = constant(0)
+            for each in node.expressions:
+                value = self.grouped.rows.lower(key_node(each, self.select, self.scope))
+                if value not in values:
+                    raise refused(shown(node), "it is not among the keys of GROUP BY", at=node)
+                place = values.index(value)
+                absent = [constant(number) for number, keys in enumerate(places) if place not in keys]
+                here = Column(name=level, facts=self.keys[0].facts)
+                bit = call("case", call("in", here, *absent), constant(1), constant(0)) if absent else constant(0)
+                total = call("add", call("multiply", total, constant(2)), bit)
+            return total
+
+        self.grouped.grouping = grouping
+
     def _item(self, alias: str | None, item: exp.Expr) -> None:
         plain = item.unnest()
         ask = asked(plain) if is_aggregate(plain) else None
@@ -216,6 +260,18 @@ def prune(node: Node, needed: set[str]) -> Node:
         case Join():
             both = needed | used(node.expressions)
             return replace(node, left=prune(node.left, both), right=prune(node.right, both))
+        case Match():
+            if node.name not in needed:
+                return prune(node.left, needed)
+            left, right = ({*used(pair[side] for pair in node.on)} for side in (0, 1))
+            return replace(node, left=prune(node.left, needed | left), right=prune(node.right, right))
+        case Stack():
+            columns = tuple(each for each in node.columns if each.name in needed)
+            below = [{each.sources[place] for each in columns} for place in range(len(node.parts))]
+            parts = tuple(prune(part, names) for part, names in zip(node.parts, below, strict=True))
+            return replace(node, parts=parts, columns=columns)
+        case Levels():
+            return replace(node, below=prune(node.below, needed | used(node.expressions)))
     raise AssertionError(f"no rule for {type(node).__name__}")
 
 

@@ -180,7 +180,7 @@ class Context:
     the subqueries that are measured, by their place in the tree: each with its number, and what comes after it."""
 
     catalog: Catalog
-    nested: "Callable[[exp.Select, Context], Derived]"
+    nested: "Callable[[exp.Expr, Context], Derived]"
     names: Names = dataclass_field(default_factory=Names)
     queries: "Mapping[str, tuple[exp.CTE, Context]]" = dataclass_field(default_factory=dict)
     questions: "dict[int, tuple[int, LoweredQuestion, Tail | None]]" = dataclass_field(default_factory=dict)

@@ -43,7 +43,7 @@ def read_from(select: exp.Select, context: Context) -> tuple[Node, Scope]:
 def _item(item: exp.Expr, context: Context) -> tuple[Node, NamedRelation]:
     if type(item) is exp.Table and type(item.this) is exp.Identifier:
         found = _table(item, context)
-    elif type(item) is exp.Subquery and type(item.this) is exp.Select:
+    elif type(item) is exp.Subquery and type(item.this) in (exp.Select, exp.Union):
         found = context.nested(item.this, context)
     elif type(item) is exp.Table:
         raise refused("a table function", "questions read declared tables only", "name a table of the policy", at=item)
@@ -75,7 +75,7 @@ def _table(item: exp.Table, context: Context) -> Derived:
     query = context.queries.get(name.casefold())
     if query is not None:
         given, around = query
-        if type(given.this) is not exp.Select:
+        if type(given.this) not in (exp.Select, exp.Union):
             raise refused(f"WITH {quoted(name)}", "it is not one SELECT", at=given)
         found = context.nested(given.this, around)
         return Derived(node=found.node, fields=_renamed(found.fields, given.args["alias"]))

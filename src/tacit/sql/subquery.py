@@ -15,10 +15,13 @@ from tacit.sql.aggregates import asked, has_aggregate
 from tacit.sql.allow import MISPLACED
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
+from tacit.sql.grouping import grouping_sets
+from tacit.sql.matches import Matches
 from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.released import measured_table, released_rows
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import read_from
+from tacit.sql.stacks import stacked
 from tacit.sql.windows import uses_aggregate
 
 __all__ = ["check_released", "items_written_out", "nested", "where"]
@@ -28,17 +31,21 @@ Function = Literal["count", "sum", "avg", "min", "max"]
 FUNCTIONS: dict[str, Function] = {"count": "count", "sum": "sum", "avg": "avg", "min": "min", "max": "max"}
 
 
-def nested(select: exp.Select, context: Context) -> Derived:
+def nested(select: exp.Expr, context: Context) -> Derived:
     """The rows of a subquery. Over private rows ORDER BY and LIMIT are refused in it: which rows they keep depends on
     everybody's."""
+    if not isinstance(select, exp.Select):
+        return stacked(select, context)
     context.names.read(select)
     context = context.within(select)
     node, scope = read_from(select, context)
-    node = where(select, node, scope)
+    node = where(select, node, scope, context)
     items = items_written_out(select, scope, context)
     if is_released(node):
         check_released(node, select)
         return released_rows(select, node, scope, items, context)
+    if node.private and grouping_sets(select) is not None:
+        return measured_table(select, node, scope, context)
     keys = group_by(select, scope)
     distinct = select.args.get("distinct") is not None
     aggregated = select.args.get("having") is not None or any(uses_aggregate(item) for _, item in items)
@@ -63,7 +70,7 @@ def nested(select: exp.Select, context: Context) -> Derived:
     return _computed(node, scope, items, context, Expressions(scope))
 
 
-def where(select: exp.Select, node: Node, scope: Scope) -> Node:
+def where(select: exp.Select, node: Node, scope: Scope, context: Context) -> Node:
     """The rows that WHERE leaves."""
     given = select.args.get("where")
     if given is None:
@@ -75,7 +82,9 @@ def where(select: exp.Select, node: Node, scope: Scope) -> Node:
             "use HAVING, on released values",
             at=given,
         )
-    return Filter(below=node, condition=Expressions(scope).condition(given.this, "WHERE"))
+    matches = Matches(node, scope, context)
+    condition = Expressions(scope, matches.special).condition(given.this, "WHERE")
+    return Filter(below=matches.node, condition=condition)
 
 
 def check_released(node: Node, select: exp.Select) -> None:

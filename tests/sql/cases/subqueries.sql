@@ -223,11 +223,21 @@ SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits);
 
 -- name: in a subquery
 SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient FROM treatments);
--- > refused: line 1, column 35: a subquery inside an expression is refused, since its value would depend on other people's rows before any noise is added: join with it in FROM, on the unit or with a public table
+-- > from filter match_3
+-- >     match_3 = in on unit_1 = unit_2
+-- >       scan "visits" (unit unit_1)
+-- >       scan "treatments" (unit unit_2, at most 20 rows per unit)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: exists
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM treatments t WHERE t.patient = v.patient_id);
--- > refused: line 1, column 59: a subquery inside an expression is refused, since its value would depend on other people's rows before any noise is added: join with it in FROM, on the unit or with a public table
+-- > from filter match_3
+-- >     match_3 = exists on unit_1 = unit_2
+-- >       scan "visits" (unit unit_1)
+-- >       scan "treatments" (unit unit_2, at most 20 rows per unit)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: a subquery in select
 SELECT COUNT(*), (SELECT MAX(cost) FROM visits) FROM visits;
@@ -243,7 +253,7 @@ SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM treatments;
 
 -- name: union inside
 SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL SELECT ward FROM staff) t;
--- > refused: line 1, column 30: a set operation (UNION, INTERSECT, EXCEPT) is refused, since its rows have more than one owner: ask each part as a question of its own
+-- > refused: line 1, column 30: UNION ALL of these rows is refused, since it is for private rows that name their unit: ask each part as a question of its own
 
 -- name: lateral
 SELECT COUNT(*) FROM visits v, LATERAL (SELECT v.cost) t;
@@ -273,3 +283,63 @@ SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1;
 -- name: with the same name twice
 WITH a AS (SELECT * FROM visits), A AS (SELECT * FROM visits) SELECT COUNT(*) FROM a;
 -- > refused: line 1, column 48: WITH defines "A" twice: give one another name
+
+-- name: not in a subquery on the unit
+SELECT COUNT(*) FROM visits WHERE patient_id NOT IN (SELECT patient FROM treatments WHERE dose > 3) OR urgent;
+-- > from filter (urgent_1 or not(match_3))
+-- >     match_3 = in on unit_1 = unit_2
+-- >       scan "visits" (unit unit_1)
+-- >         urgent_1 [boolean of 2?]
+-- >       filter (dose_2 > 3)
+-- >         scan "treatments" (unit unit_2, at most 20 rows per unit)
+-- >           dose_2 [number 0..100 step 1/2?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+
+-- name: in a public table
+SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE floor > 1);
+-- > from filter not(match_3)
+-- >     match_3 = in on ward_1 = ward_2
+-- >       scan "visits" (unit unit_1)
+-- >         ward_1 [text of 3?]
+-- >       filter (floor_2 > 1)
+-- >         scan "wards" (public)
+-- >           ward_2 [text of 3]
+-- >           floor_2 [integer 0..9 step 1?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+
+-- name: in a subquery on another key
+SELECT COUNT(*) FROM visits WHERE drug IN (SELECT drug FROM treatments);
+-- > refused: line 1, column 35: the subquery in drug IN (SELECT drug FROM treatments) is refused, since other people's rows would decide about a row: match it by the unit, as in WHERE unit IN (SELECT unit …) or EXISTS (… WHERE a.unit = b.unit)
+
+-- name: exists without the unit
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM treatments t WHERE t.drug = v.drug);
+-- > refused: line 1, column 59: the subquery in EXISTS(SELECT 1 FROM treatments AS t WHERE t.drug = v.drug) is refused, since other people's rows would decide about a row: match it by the unit, as in WHERE unit IN (SELECT unit …) or EXISTS (… WHERE a.unit = b.unit)
+
+-- name: exists by another comparison
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM treatments t WHERE t.patient = v.patient_id AND t.dose > v.cost);
+-- > refused: line 1, column 109: t.dose > v.cost in EXISTS is refused, since an outer row is matched by equal keys alone: write a.key = b.key
+
+-- name: public rows that private ones choose
+SELECT COUNT(*) FROM visits v JOIN (SELECT * FROM wards w WHERE EXISTS (SELECT 1 FROM wards x WHERE x.ward = w.ward)) u ON v.ward = u.ward;
+-- > refused: line 1, column 87: EXISTS(SELECT 1 FROM wards AS x WHERE x.ward = w.ward) is refused, since rows of public tables would be chosen by private ones: match it by the unit, as in WHERE unit IN (SELECT unit …) or EXISTS (… WHERE a.unit = b.unit)
+
+-- name: union of two tables of the same people
+SELECT COUNT(*), SUM(x), COUNT(DISTINCT p) FROM (SELECT patient_id AS p, cost AS x FROM visits UNION ALL SELECT patient, dose FROM treatments) u;
+-- > from stack (unit unit_3)
+-- >     x_3 = cost_1, dose_2 [number 0..5000?]
+-- >     scan "visits" (unit unit_1)
+-- >       cost_1 [number 0..5000 step 1/100?]
+-- >     scan "treatments" (unit unit_2, at most 20 rows per unit)
+-- >       dose_2 [number 0..100 step 1/2?]
+-- > aggregate count1 = count(*)
+-- > aggregate sum2 = sum(x_3)
+-- > aggregate count_units3 = count_units(*)
+-- > output "count(*)" = count1
+-- > output "sum(x)" = sum2
+-- > output "count(distinct p)" = count_units3
+
+-- name: union without all
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION SELECT patient FROM treatments) u;
+-- > refused: line 1, column 30: SELECT patient_id FROM visits UNION SELECT patient FROM trea… is refused, since only UNION ALL keeps each row with its one owner: write UNION ALL
