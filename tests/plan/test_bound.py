@@ -109,10 +109,30 @@ def test_units_in_groups() -> None:
 
 def test_distinct_values_need_a_cap() -> None:
     with pytest.raises(Refused, match="max_values_per_unit"):
-        planned("SELECT COUNT(DISTINCT age) FROM visits")
+        planned("SELECT COUNT(DISTINCT age) FROM visits", FREE)
+    assert only_clip(planned("SELECT COUNT(DISTINCT age) FROM visits", Contribution(rows=Fraction(7, 2)))).bound == 3
+    said = Contribution(rows=Fraction(5), values={"age": 2})
+    assert only_clip(planned("SELECT COUNT(DISTINCT age) FROM visits", said)).bound == 2
+    assert only_clip(planned("SELECT COUNT(DISTINCT ward) FROM visits", said)).bound == 5
     clip = only_clip(planned("SELECT ward, COUNT(DISTINCT age, max_values_per_unit => 4) FROM visits GROUP BY ward"))
     assert clip.exempt
     assert clip.bound == 4
+
+
+@pytest.mark.parametrize(("norm", "times"), [("l1", Fraction(3)), ("l2", root_up(Fraction(3)))])
+def test_the_clip_of_several_groupings_counts_each_level(norm: Any, times: Fraction) -> None:
+    """A row counts once in each of three levels: three times in l1, and the root of that in l2."""
+    for sql in (
+        "SELECT ward, COUNT(*) FROM visits GROUP BY {}",
+        "SELECT ward, SUM(cost) FROM visits GROUP BY {}",
+        "SELECT ward, COUNT(DISTINCT patient_id) FROM visits GROUP BY {}",
+        "SELECT ward, COUNT(*) FROM staff GROUP BY {}",
+    ):
+        one = only_clip(planned(sql.format("ward"), norm=norm))
+        several = only_clip(planned(sql.format("GROUPING SETS ((ward), (ward, ward || 'x'), ())"), norm=norm))
+        assert one.bound is not None
+        assert several.bound == one.bound * times
+        assert several.exempt == one.exempt
 
 
 def test_bounds_that_are_chosen_privately() -> None:

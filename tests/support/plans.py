@@ -14,7 +14,7 @@ from typing import Any
 
 from support.clinic import CLINIC
 from tacit.base import Refused
-from tacit.plan.combined import Levels, Match, Stack
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.describe import show_expression, show_value
 from tacit.plan.facts import Facts, Value
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
@@ -107,7 +107,7 @@ def _source(node: Node) -> list[str]:
     match node:
         case ReleasedTable():
             return [f"answer {node.number + 1}", *(f'  {each.name} = "{each.column}"' for each in node.columns)]
-        case Windows():
+        case Windows() | UnitWindows():
             return ["windows", *(f"  {_window(call)}" for call in node.calls), *_inside(node.below)]
         case Totals():
             keys = [f"  by {name} = {show_expression(value)}" for name, value in node.keys]

@@ -29,6 +29,15 @@ COMBINED = (
     "SELECT grade, ward, COUNT(*), SUM(bonus) FROM staff GROUP BY ROLLUP (grade, ward)",
     "SELECT kind, drug, COUNT(*), COUNT(DISTINCT dose, max_values_per_unit => 2) FROM treatments GROUP BY CUBE "
     "(drug, kind)",
+    "SELECT ward, COUNT(*), SUM(cost) FROM (SELECT patient_id, ward, cost, ROW_NUMBER() OVER (PARTITION BY patient_id "
+    "ORDER BY cost DESC) AS n FROM visits) t WHERE n <= 2 GROUP BY ward",
+    "SELECT COUNT(*), SUM(CLAMP(cost - before, -9, 9)) FROM (SELECT patient_id, cost, LAG(cost) OVER (PARTITION BY "
+    "patient_id, ward ORDER BY day) AS before, COUNT(*) OVER (PARTITION BY patient_id) AS k, RANK() OVER (PARTITION BY "
+    "patient_id ORDER BY note) AS r FROM visits) t WHERE k > 1 AND r < 4",
+    "SELECT COUNT(*), AVG(cost) FROM (SELECT * FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id, urgent "
+    "ORDER BY seen) = 1) t",
+    "SELECT ward, COUNT(*) FROM visits v SEMI JOIN treatments t ON v.patient_id = t.patient AND dose > 0 GROUP BY ward",
+    "SELECT COUNT(*) FROM visits v ANTI JOIN wards w ON v.ward = w.ward AND floor > 1",
     "SELECT DISTINCT ward FROM visits",
     "SELECT DISTINCT note, urgent FROM visits",
     "WITH a AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward), b AS (SELECT grade, SUM(bonus) AS s FROM staff "

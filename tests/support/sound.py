@@ -1,6 +1,6 @@
 """What must hold of every question that was accepted, checked on the plan alone and without the code that made it."""
 
-from tacit.plan.combined import Levels, Match, Stack
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
@@ -80,6 +80,11 @@ def _node(node: Node, catalog: Catalog) -> None:
                 assert part.private
                 assert part.unit is not None
                 assert part.unit not in {name for each in node.columns for name in each.sources}
+        case UnitWindows():
+            _node(node.below, catalog)
+            assert node.unit is not None
+            for value in node.expressions:
+                _known(value, node.below)
         case Levels():
             _node(node.below, catalog)
             for _, value in node.keys:

@@ -6,11 +6,12 @@ from tacit.base import InputError
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.scan import UNIT
-from tacit.plan.combined import Levels, Match, Stack
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Node
+from tacit.plan.window import Order, WindowCall
 
-__all__ = ["levels_sql", "match_sql", "stack_sql"]
+__all__ = ["levels_sql", "match_sql", "stack_sql", "unit_windows_sql"]
 
 MATCH = "tacit match "  # keys of what is matched
 Below = Callable[[Node], str]
@@ -91,3 +92,31 @@ def levels_sql(node: Levels, dialect: Dialect, below: Below) -> str:
         inside = f"CASE WHEN v.{number} IN ({', '.join(levels)}) THEN {sql} END" if levels else "NULL"
         columns.append(f"{inside} AS {dialect.identifier(name)}")
     return f"SELECT r.*, {', '.join(columns)} FROM ({below(node.below)}) AS r CROSS JOIN ({rows}) AS v"
+
+
+def unit_windows_sql(node: UnitWindows, dialect: Dialect, below: Below) -> str:
+    """Windows within the rows of one unit."""
+    if not node.private or node.unit is None:
+        raise InputError("windows over private rows need rows that name their unit")
+    ties = [f"{dialect.identifier(name)} NULLS LAST" for name in node.below.schema if name != node.unit]
+    columns = [f"{_window(call, ties, dialect)} AS {dialect.identifier(call.name)}" for call in node.calls]
+    return f"SELECT r.*, {', '.join(columns)} FROM ({below(node.below)}) AS r"
+
+
+def _window(call: WindowCall, ties: list[str], dialect: Dialect) -> str:
+    arguments = [expression_sql(each, dialect) for each in call.arguments]
+    if call.function in ("lag", "lead") and len(arguments) > 1:
+        arguments[1] = f"CAST({arguments[1]} AS INTEGER)"
+    partition = ", ".join((dialect.identifier(UNIT), *(expression_sql(each, dialect) for each in call.partition)))
+    order = [_ordered(by, dialect) for by in call.order]
+    if call.function in ("row_number", "lag", "lead"):
+        order += ties
+    by = f" ORDER BY {', '.join(order)}" if order and call.function not in ("count", "min", "max") else ""
+    value = f"{call.function.upper()}({', '.join(arguments) or ('*' if call.function == 'count' else '')})"
+    sql = f"{value} OVER (PARTITION BY {partition}{by})"
+    return dialect.to_double(sql) if call.facts.type.numeric else sql
+
+
+def _ordered(by: Order, dialect: Dialect) -> str:
+    way = "DESC" if by.descending else "ASC"
+    return f"{expression_sql(by.expression, dialect)} {way} NULLS {by.nulls.upper()}"

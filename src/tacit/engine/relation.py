@@ -10,13 +10,13 @@ from fractions import Fraction
 from math import floor
 
 from tacit.base import InputError
-from tacit.engine.combined import levels_sql, match_sql, stack_sql
+from tacit.engine.combined import levels_sql, match_sql, stack_sql, unit_windows_sql
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, native_type, scan_sql
 from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
 from tacit.engine.unit import StoredTable, UnitKind, unit_kind
-from tacit.plan.combined import Levels, Match, Stack
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
@@ -54,6 +54,8 @@ def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable]
             if node.right.private:
                 _check_kinds(node.inputs, tables)
             return match_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
+        case UnitWindows():
+            return unit_windows_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
         case Levels():
             return levels_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
         case _:

@@ -257,15 +257,17 @@ class _Work:
                     self.add([measure], self.norms.over(groups), exempt=True)
                 else:
                     self.measures.append(measure)
-                    most = self.norms.in_groups(a)
-                    self.clip((name,), None if most is None else most * half, row=Fraction(half))
+                    size = self.norms.in_groups(a)
+                    self.clip((name,), None if size is None else size * half, row=Fraction(half))
             else:
-                if a.cap is None:
+                most = a.cap or self.norms.distinct_values(arguments[0])
+                if most is None:
                     raise Refused(
                         f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
-                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3)"
+                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3), or declare "
+                        "max_values_per_unit for the column in the policy"
                     )
-                cap = a.cap * self.norms.levels
+                cap = most * self.norms.levels
                 half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=cap)
                 self.add([measure], Fraction(cap), exempt=True)
             self.counted(a, measure, half)

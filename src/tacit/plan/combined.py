@@ -13,8 +13,9 @@ from tacit.base import cached_property
 from tacit.plan.expression import Column, Expression, constant
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Node
+from tacit.plan.window import WindowCall
 
-__all__ = ["Levels", "Match", "Stack", "StackedColumn"]
+__all__ = ["Levels", "Match", "Stack", "StackedColumn", "UnitWindows"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,3 +123,27 @@ class Levels(Node):
 
     def column(self, name: str) -> Column:
         return Column(name=name, facts=self.schema[name])
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitWindows(Node):
+    """The same rows with one more column for each window, which looks at the rows of the same unit alone.
+
+    Rows that stand equal in an order are told apart by all of their columns, so that what is left to chance is which of
+    two rows that are the same in everything is counted first.
+    """
+
+    below: Node
+    calls: tuple[WindowCall, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.below,)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(each for call in self.calls for each in call.expressions)
+
+    @cached_property
+    def schema(self) -> Mapping[str, Facts]:
+        return {**self.below.schema, **{call.name: call.facts for call in self.calls}}

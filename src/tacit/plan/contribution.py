@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isqrt
+from math import floor, isqrt
 from typing import Literal
 
 from tacit.base import PolicyError, Refused
@@ -11,7 +11,7 @@ from tacit.plan.bounded import Norm
 from tacit.plan.combined import Levels
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Type
-from tacit.plan.moments import column_of
+from tacit.plan.moments import column_of, source_column
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.profile import TableProfile
 from tacit.plan.question import Aggregate, LoweredQuestion
@@ -38,6 +38,7 @@ class Contribution:
     rows_per_group: int | None = None
     per_group: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     profiles: Mapping[str, TableProfile] = field(default_factory=dict)
+    values: Mapping[str, int] = field(default_factory=dict)  # different ones that one unit adds, by column
     missing: str = "nothing says how much one unit may count: declare clip_rows for its table in the policy"
 
 
@@ -103,6 +104,19 @@ class ClipNorms:
             return bool(said.profiles)
         own = said.columns.get(column)
         return column in said.per_group or (own is not None and (own != PRIVATE or said.rows != PRIVATE))
+
+    def distinct_values(self, value: Expression) -> int | None:
+        """How many different values one unit adds where the question does not say: what is declared of the column, else
+        as many as rows of it count; None where neither is known."""
+        name = source_column(value, self.question.source)
+        if name is not None and name in self.said.values:
+            return self.said.values[name]
+        source = self.question.source
+        vouched = rows_per_unit(source.below if isinstance(source, Levels) else source)
+        if vouched is not None:
+            return vouched
+        rows = self.said.rows
+        return None if rows is None or rows == PRIVATE else max(1, floor(rows))
 
     def in_groups(self, aggregate: Aggregate) -> Fraction | None:
         """The norm of ones over the groups a unit may be in."""

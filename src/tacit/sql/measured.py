@@ -7,7 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.plan.bounded import Key
-from tacit.plan.combined import Levels, Match, Stack
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Column, Expression, constant
 from tacit.plan.groups import listable
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, check_work
@@ -270,6 +270,12 @@ def prune(node: Node, needed: set[str]) -> Node:
             below = [{each.sources[place] for each in columns} for place in range(len(node.parts))]
             parts = tuple(prune(part, names) for part, names in zip(node.parts, below, strict=True))
             return replace(node, parts=parts, columns=columns)
+        case UnitWindows():
+            calls = tuple(call for call in node.calls if call.name in needed)
+            if not calls:
+                return prune(node.below, needed)
+            fewer_calls = replace(node, calls=calls)
+            return replace(fewer_calls, below=prune(node.below, needed | used(fewer_calls.expressions)))
         case Levels():
             return replace(node, below=prune(node.below, needed | used(node.expressions)))
     raise AssertionError(f"no rule for {type(node).__name__}")

@@ -26,10 +26,13 @@ def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping
     private = [table for table in tables if table.private]
     columns: dict[str, Any] = {}
     per_group: dict[str, tuple[Fraction, Fraction]] = {}
+    values: dict[str, int] = {}
     for table in private:
         for name, column in table.columns.items():
             if column.clip is not None:
                 columns[name] = column.clip
+            if column.max_values_per_unit is not None:
+                values[name] = column.max_values_per_unit
             if column.per_group is not None:
                 low, high = column.per_group
                 per_group[name] = (Fraction(low), Fraction(high))
@@ -44,6 +47,7 @@ def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping
         rows_per_group=min((t.rows_per_group for t in private if t.rows_per_group is not None), default=None),
         per_group=per_group,
         profiles=profiles,
+        values=values,
         missing=f"table {named} does not say how much one {policy.privacy.unit} may count: declare clip_rows = …, the "
         'most rows of one unit that count, or clip_rows = "private" to find it for a small share of each price',
     )

@@ -12,9 +12,11 @@ from sqlglot import exp
 
 from tacit.base import Mistake, Refused
 from tacit.base.problem import declare
+from tacit.plan.combined import Match
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Join, Node, Scan, Source, check_rows
+from tacit.plan.operation import call
 from tacit.plan.released import ReleasedTable, is_released
 from tacit.sql.catalog import AskableTable, Catalog, nearest
 from tacit.sql.expressions import Expressions, chain
@@ -36,7 +38,7 @@ def read_from(select: exp.Select, context: Context) -> tuple[Node, Scope]:
     scope = Scope(relations=(relation,))
     for each in select.args.get("joins") or ():
         right, relation = _item(each.this, context)
-        node, scope = _join(each, (node, scope), (right, relation), context.catalog)
+        node, scope = _join(each, (node, scope), (right, relation), context)
     return node, scope
 
 
@@ -134,17 +136,19 @@ def _scan(name: str, table: AskableTable, context: Context) -> Derived:
 
 
 def _join(
-    node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, NamedRelation], catalog: Catalog
+    node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, NamedRelation], context: Context
 ) -> tuple[Node, Scope]:
     """Both sides matched, and the names of both."""
     side, kind = (str(node.args.get(word) or "").upper() for word in ("side", "kind"))
+    if kind in ("SEMI", "ANTI") and side in ("", "LEFT"):
+        return _kept(node, left, right, context), left[1]
     released = is_released(left[0]) and is_released(right[0])  # of which any rows may be matched
     if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER", *(["CROSS"] if released else [])):
         what = f"{side} {kind}".strip()
         why = "it matches rows without equal keys" if kind == "CROSS" else "some of its rows would have no owner"
         raise refused(f"{what} JOIN", why, f"{ON}; LEFT JOIN keeps the rows of the left side", at=node)
     scope = left[1].adding(right[1])
-    work = _Join(node, left, right, scope, side, catalog)
+    work = _Join(node, left, right, scope, side, context.catalog)
     work.read()
     if not work.pairs and not work.unit and not released:
         raise refused(
@@ -152,6 +156,24 @@ def _join(
         )
     made = work.made()
     return made, replace(scope, relations=_after(scope, made, side), merged=work.merged)
+
+
+def _kept(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, NamedRelation], context: Context) -> Node:
+    """SEMI JOIN keeps the rows of the left that have a match, and ANTI JOIN the others."""
+    work = _Join(node, left, right, left[1].adding(right[1]), "", context.catalog)
+    work.read()
+    below, on = right[0], list(work.pairs)
+    for condition in work.right_only:
+        below = Filter(below=below, condition=condition)
+    if work.both or not (on or work.unit) or not left[0].private or is_released(below):
+        why = "it keeps private rows by equal keys alone"
+        raise refused(f"this {node.args['kind']} JOIN", why, "write ON a.key = b.key", at=node)
+    if below.private:
+        on = list(work.keys(left[0], below, tuple(on), unique=True))
+    name = context.names.column("match", context.names.relation())
+    match = Match(kind="exists", name=name, left=left[0], right=below, on=tuple(on))
+    found: Expression = Column(name=name, facts=match.schema[name])
+    return Filter(below=match, condition=call("not", found) if node.args["kind"] == "ANTI" else found)
 
 
 class _Join:

@@ -22,7 +22,8 @@ from tacit.sql.released import measured_table, released_rows
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import read_from
 from tacit.sql.stacks import stacked
-from tacit.sql.windows import uses_aggregate
+from tacit.sql.unit_windows import OwnWindows
+from tacit.sql.windows import has_window, uses_aggregate
 
 __all__ = ["check_released", "items_written_out", "nested", "where"]
 
@@ -53,7 +54,12 @@ def nested(select: exp.Expr, context: Context) -> Derived:
     by = keys if grouped else [item for _, item in items]
     if (grouped or distinct) and node.private and not any(scope.unit(key) for key in by):
         return measured_table(select, node, scope, context)
-    if select.args.get("qualify") is not None or select.args.get("windows"):
+    windows = OwnWindows(select, node, scope, context)
+    qualify = select.args.get("qualify")
+    used = [*(item for _, item in items), *([qualify] if qualify is not None else [])]
+    if any(has_window(part) for part in used) and not grouped and not distinct and node.private:
+        return _with_windows(windows, select, node, scope, items, context)
+    if qualify is not None or select.args.get("windows"):
         raise refused(*MISPLACED["Qualify"], at=select)
     for name, what in (("limit", "LIMIT"), ("offset", "OFFSET"), ("order", "ORDER BY")):
         if select.args.get(name) is not None:
@@ -68,6 +74,24 @@ def nested(select: exp.Expr, context: Context) -> Derived:
     if distinct:
         return _Units(select, node, scope, context).derived([item for _, item in items], items)
     return _computed(node, scope, items, context, Expressions(scope))
+
+
+def _with_windows(
+    windows: OwnWindows, select: exp.Select, node: Node, scope: Scope, items: list[Item], context: Context
+) -> Derived:
+    """Rows with windows over those of their own unit, and QUALIFY."""
+    rows = Expressions(scope, windows.special)
+    for _, item in items:
+        if has_window(item):
+            rows.lower(item)
+    qualify = select.args.get("qualify")
+    condition = None if qualify is None else rows.condition(qualify.this, "QUALIFY")
+    if any(select.args.get(name) is not None for name in ("limit", "offset", "order")):
+        raise refused("ORDER BY or LIMIT in a subquery", "which rows are left depends on other people's", at=select)
+    node = windows.over(node)
+    if condition is not None:
+        node = Filter(below=node, condition=condition)
+    return _computed(node, scope, items, context, rows, plain=True)
 
 
 def where(select: exp.Select, node: Node, scope: Scope, context: Context) -> Node:
@@ -119,16 +143,19 @@ def _column(owner: NamedRelation, field: Field) -> exp.Expr:
     )
 
 
-def _computed(node: Node, scope: Scope, items: list[Item], context: Context, rows: Expressions) -> Derived:
-    """Columns renamed and computed; a Project only where something is computed."""
+def _computed(
+    node: Node, scope: Scope, items: list[Item], context: Context, rows: Expressions, *, plain: bool = False
+) -> Derived:
+    """Columns renamed and computed; a Project only where something is computed. `plain` says rows are as they were."""
+    as_they_were = plain or rows.special is None
     fields: list[Field] = []
     computed: list[tuple[str, Expression]] = []
     number = 0
     for alias, item in items:
-        plain = item.unnest()
-        if type(plain) is exp.Column and (rows.special is None or scope.unit(plain)):
-            field = scope.resolve(plain)
-            if rows.special is not None:
+        inner = item.unnest()
+        if type(inner) is exp.Column and (as_they_were or scope.unit(inner)):
+            field = scope.resolve(inner)
+            if not as_they_were:
                 why = f"the unit {quoted(field.name)} is counted, joined on and grouped by here, and not computed with"
                 field = replace(field, value=None, missing=why)
             fields.append(replace(field, name=alias or field.name))
@@ -139,7 +166,7 @@ def _computed(node: Node, scope: Scope, items: list[Item], context: Context, row
             name = context.names.column("computed", number)  # whatever it is called, it is the same
             computed.append((name, value))
             value = Column(name=name, facts=value.facts)
-        fields.append(Field(name=alias or (plain.name if type(plain) is exp.Column else shown(item)), value=value))
+        fields.append(Field(name=alias or (inner.name if type(inner) is exp.Column else shown(item)), value=value))
     if computed:
         kept = {field.value.name: field.value for field in fields if isinstance(field.value, Column)}
         made = {name for name, _ in computed}

@@ -204,4 +204,4 @@ SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING RANK() OVER (ORDER BY COU
 
 -- name: rows numbered by everybody
 SELECT COUNT(*) FROM (SELECT patient_id, ROW_NUMBER() OVER (ORDER BY cost) AS n FROM visits) WHERE n < 9;
--- > refused: line 1, column 70: a window function is refused, since its value on one row depends on other people's rows: use it over aggregates, as in RANK() OVER (ORDER BY COUNT(*)), or aggregate by unit in a subquery
+-- > refused: line 1, column 70: a window function is refused, since its value on one row depends on other people's rows: add the unit, as in OVER (PARTITION BY unit ORDER BY …)

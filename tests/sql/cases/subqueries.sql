@@ -3,13 +3,13 @@ SELECT AVG(c) FROM (SELECT cost * 2 AS c, ward FROM visits WHERE age > 3) t WHER
 -- > from filter (ward_1 = 'east')
 -- >     project
 -- >       ward_1 = ward_1 [text of 3?]
--- >       computed_2 = (cost_1 * 2) [number 0..10000 step 1/50?]
+-- >       computed_3 = (cost_1 * 2) [number 0..10000 step 1/50?]
 -- >       filter (age_1 > 3)
 -- >         scan "visits" (unit unit_1)
 -- >           ward_1 [text of 3?]
 -- >           cost_1 [number 0..5000 step 1/100?]
 -- >           age_1 [integer 0..120 step 1?]
--- > aggregate avg1 = avg(computed_2)
+-- > aggregate avg1 = avg(computed_3)
 -- > output "avg(c)" = avg1
 
 -- name: everything of a table
@@ -54,50 +54,50 @@ WITH visits AS (SELECT * FROM visits WHERE urgent) SELECT COUNT(*) FROM visits;
 -- name: one row for each unit
 SELECT AVG(n), MEDIAN(total) FROM (SELECT patient_id, LEAST(COUNT(*), 10) AS n, CLAMP(SUM(cost), 0, 9000) AS total FROM visits GROUP BY patient_id) t;
 -- > from project
--- >     computed_3 = least(count_2, 10) [integer 0..10 step 1]
--- >     computed_3_2 = clamp(sum_2, 0, 9000) [number 0..9000 step 1/100?]
+-- >     computed_4 = least(count_3, 10) [integer 0..10 step 1]
+-- >     computed_4_2 = clamp(sum_3, 0, 9000) [number 0..9000 step 1/100?]
 -- >     group by unit
--- >       count_2 = count(*) [integer 0.. step 1]
--- >       sum_2 = sum(cost_1) [number 0.. step 1/100?]
+-- >       count_3 = count(*) [integer 0.. step 1]
+-- >       sum_3 = sum(cost_1) [number 0.. step 1/100?]
 -- >       scan "visits" (unit unit_1)
 -- >         cost_1 [number 0..5000 step 1/100?]
--- > aggregate avg1 = avg(computed_3)
--- > aggregate quantile2 = quantile(computed_3_2) [fraction 1/2]
+-- > aggregate avg1 = avg(computed_4)
+-- > aggregate quantile2 = quantile(computed_4_2) [fraction 1/2]
 -- > output "avg(n)" = avg1
 -- > output "median(total)" = quantile2
 
 -- name: one row for each unit and ward
 SELECT ward, AVG(dearest) FROM (SELECT patient_id, ward, MAX(cost) AS dearest, MIN(day) AS first FROM visits GROUP BY patient_id, ward HAVING COUNT(*) > 1) t GROUP BY ward;
--- > from filter (count_2 > 1)
+-- > from filter (count_3 > 1)
 -- >     group by unit
--- >       by key_2 = ward_1
--- >       count_2 = count(*) [integer 0.. step 1]
--- >       max_2 = max(cost_1) [number 0..5000 step 1/100?]
+-- >       by key_3 = ward_1
+-- >       count_3 = count(*) [integer 0.. step 1]
+-- >       max_3 = max(cost_1) [number 0..5000 step 1/100?]
 -- >       scan "visits" (unit unit_1)
 -- >         ward_1 [text of 3?]
 -- >         cost_1 [number 0..5000 step 1/100?]
--- > key key1 = key_2 [text of 3?]
--- > aggregate avg1 = avg(max_2)
+-- > key key1 = key_3 [text of 3?]
+-- > aggregate avg1 = avg(max_3)
 -- > output "ward" = key1
 -- > output "avg(dearest)" = avg1
 
 -- name: what is known of sub-aggregates
 SELECT COUNT(n), COUNT(s), COUNT(a), COUNT(m), COUNT(f) FROM (SELECT patient_id, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a, MAX(age) AS m, COUNT(*) FILTER (WHERE urgent) AS f FROM visits GROUP BY patient_id) t;
 -- > from group by unit
--- >     count_2 = count(*) [integer 0.. step 1]
--- >     sum_2 = sum(cost_1) [number 0.. step 1/100?]
--- >     avg_2 = avg(cost_1) [number 0..5000?]
--- >     max_2 = max(age_1) [integer 0..120 step 1?]
--- >     count_2_2 = count(case(urgent_1, 1, null)) [integer 0.. step 1]
+-- >     count_3 = count(*) [integer 0.. step 1]
+-- >     sum_3 = sum(cost_1) [number 0.. step 1/100?]
+-- >     avg_3 = avg(cost_1) [number 0..5000?]
+-- >     max_3 = max(age_1) [integer 0..120 step 1?]
+-- >     count_3_2 = count(case(urgent_1, 1, null)) [integer 0.. step 1]
 -- >     scan "visits" (unit unit_1)
 -- >       cost_1 [number 0..5000 step 1/100?]
 -- >       age_1 [integer 0..120 step 1?]
 -- >       urgent_1 [boolean of 2?]
--- > aggregate count1 = count(count_2)
--- > aggregate count2 = count(sum_2)
--- > aggregate count3 = count(avg_2)
--- > aggregate count4 = count(max_2)
--- > aggregate count5 = count(count_2_2)
+-- > aggregate count1 = count(count_3)
+-- > aggregate count2 = count(sum_3)
+-- > aggregate count3 = count(avg_3)
+-- > aggregate count4 = count(max_3)
+-- > aggregate count5 = count(count_3_2)
 -- > output "count(n)" = count1
 -- > output "count(s)" = count2
 -- > output "count(a)" = count3
@@ -107,16 +107,16 @@ SELECT COUNT(n), COUNT(s), COUNT(a), COUNT(m), COUNT(f) FROM (SELECT patient_id,
 -- name: a sum of what has no step
 SELECT COUNT(s) FROM (SELECT patient_id, SUM(cost / 3) AS s FROM visits GROUP BY patient_id) t;
 -- > from group by unit
--- >     sum_2 = sum((cost_1 / 3)) [number 0.. step 1/512?]
+-- >     sum_3 = sum((cost_1 / 3)) [number 0.. step 1/512?]
 -- >     scan "visits" (unit unit_1)
 -- >       cost_1 [number 0..5000 step 1/100?]
--- > aggregate count1 = count(sum_2)
+-- > aggregate count1 = count(sum_3)
 -- > output "count(s)" = count1
 
 -- name: different rows of each unit
 SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits) t;
 -- > from group by unit
--- >     by key_2 = ward_1
+-- >     by key_3 = ward_1
 -- >     scan "visits" (unit unit_1)
 -- >       ward_1 [text of 3?]
 -- > aggregate count1 = count(*)
@@ -124,12 +124,12 @@ SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits) t;
 
 -- name: joined with a per-unit subquery
 SELECT AVG(v.cost) FROM visits v JOIN (SELECT patient AS p, MAX(dose) AS d FROM treatments GROUP BY patient) t ON v.patient_id = t.p WHERE t.d > 50;
--- > from filter (max_3 > 50)
+-- > from filter (max_4 > 50)
 -- >     inner join on unit_1 = unit_2
 -- >       scan "visits" (unit unit_1)
 -- >         cost_1 [number 0..5000 step 1/100?]
 -- >       group by unit
--- >         max_3 = max(dose_2) [number 0..100 step 1/2?]
+-- >         max_4 = max(dose_2) [number 0..100 step 1/2?]
 -- >         scan "treatments" (unit unit_2, at most 20 rows per unit)
 -- >           dose_2 [number 0..100 step 1/2?]
 -- > aggregate avg1 = avg(cost_1)
@@ -223,8 +223,8 @@ SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits);
 
 -- name: in a subquery
 SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient FROM treatments);
--- > from filter match_3
--- >     match_3 = in on unit_1 = unit_2
+-- > from filter match_4
+-- >     match_4 = in on unit_1 = unit_2
 -- >       scan "visits" (unit unit_1)
 -- >       scan "treatments" (unit unit_2, at most 20 rows per unit)
 -- > aggregate count1 = count(*)
@@ -265,7 +265,9 @@ SELECT COUNT(*) FROM visits, UNNEST([1, 2]) t;
 
 -- name: a window
 SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id) AS n FROM visits) t;
--- > refused: line 1, column 62: a window function is refused, since its value on one row depends on other people's rows: use it over aggregates, as in RANK() OVER (ORDER BY COUNT(*)), or aggregate by unit in a subquery
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: qualify
 SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1;
@@ -286,8 +288,8 @@ WITH a AS (SELECT * FROM visits), A AS (SELECT * FROM visits) SELECT COUNT(*) FR
 
 -- name: not in a subquery on the unit
 SELECT COUNT(*) FROM visits WHERE patient_id NOT IN (SELECT patient FROM treatments WHERE dose > 3) OR urgent;
--- > from filter (urgent_1 or not(match_3))
--- >     match_3 = in on unit_1 = unit_2
+-- > from filter (urgent_1 or not(match_4))
+-- >     match_4 = in on unit_1 = unit_2
 -- >       scan "visits" (unit unit_1)
 -- >         urgent_1 [boolean of 2?]
 -- >       filter (dose_2 > 3)
@@ -298,8 +300,8 @@ SELECT COUNT(*) FROM visits WHERE patient_id NOT IN (SELECT patient FROM treatme
 
 -- name: in a public table
 SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE floor > 1);
--- > from filter not(match_3)
--- >     match_3 = in on ward_1 = ward_2
+-- > from filter not(match_4)
+-- >     match_4 = in on ward_1 = ward_2
 -- >       scan "visits" (unit unit_1)
 -- >         ward_1 [text of 3?]
 -- >       filter (floor_2 > 1)
@@ -327,14 +329,14 @@ SELECT COUNT(*) FROM visits v JOIN (SELECT * FROM wards w WHERE EXISTS (SELECT 1
 
 -- name: union of two tables of the same people
 SELECT COUNT(*), SUM(x), COUNT(DISTINCT p) FROM (SELECT patient_id AS p, cost AS x FROM visits UNION ALL SELECT patient, dose FROM treatments) u;
--- > from stack (unit unit_3)
--- >     x_3 = cost_1, dose_2 [number 0..5000?]
+-- > from stack (unit unit_5)
+-- >     x_5 = cost_1, dose_3 [number 0..5000?]
 -- >     scan "visits" (unit unit_1)
 -- >       cost_1 [number 0..5000 step 1/100?]
--- >     scan "treatments" (unit unit_2, at most 20 rows per unit)
--- >       dose_2 [number 0..100 step 1/2?]
+-- >     scan "treatments" (unit unit_3, at most 20 rows per unit)
+-- >       dose_3 [number 0..100 step 1/2?]
 -- > aggregate count1 = count(*)
--- > aggregate sum2 = sum(x_3)
+-- > aggregate sum2 = sum(x_5)
 -- > aggregate count_units3 = count_units(*)
 -- > output "count(*)" = count1
 -- > output "sum(x)" = sum2
@@ -343,3 +345,35 @@ SELECT COUNT(*), SUM(x), COUNT(DISTINCT p) FROM (SELECT patient_id AS p, cost AS
 -- name: union without all
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION SELECT patient FROM treatments) u;
 -- > refused: line 1, column 30: SELECT patient_id FROM visits UNION SELECT patient FROM trea… is refused, since only UNION ALL keeps each row with its one owner: write UNION ALL
+
+-- name: rows numbered by unit
+SELECT COUNT(*), SUM(cost) FROM (SELECT patient_id, cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC) AS n FROM visits) t WHERE n = 1;
+-- > from filter (window_2 = 1)
+-- >     windows
+-- >       window_2 = row_number() [order day_1 descending, nulls last]
+-- >       scan "visits" (unit unit_1)
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- >         day_1 [date 2023-01-01..2024-12-31?]
+-- > aggregate count1 = count(*)
+-- > aggregate sum2 = sum(cost_1)
+-- > output "count(*)" = count1
+-- > output "sum(cost)" = sum2
+
+-- name: the first row of each unit
+SELECT AVG(cost) FROM (SELECT * FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) = 1) t;
+-- > from filter (window_2 = 1)
+-- >     windows
+-- >       window_2 = row_number() [order day_1 ascending, nulls last]
+-- >       scan "visits" (unit unit_1)
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- >         day_1 [date 2023-01-01..2024-12-31?]
+-- > aggregate avg1 = avg(cost_1)
+-- > output "avg(cost)" = avg1
+
+-- name: numbered by ward
+SELECT COUNT(*) FROM (SELECT patient_id, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS n FROM visits) t WHERE n = 1;
+-- > refused: line 1, column 74: a window function is refused, since its value on one row depends on other people's rows: add the unit, as in OVER (PARTITION BY unit ORDER BY …)
+
+-- name: running totals of a unit
+SELECT COUNT(*) FROM (SELECT patient_id, SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS s FROM visits) t WHERE s > 9;
+-- > refused: line 1, column 71: SUM(cost) OVER (PARTITION BY patient_id ORDER BY day NULLS L… is refused, since over the rows of a unit there are ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, and COUNT, MIN and MAX of all of them: use one of these, or aggregate by unit in a subquery
