@@ -75,11 +75,11 @@ def _node(node: Node, catalog: Catalog) -> None:
             keys = [(left.name, right.name) for left, right in node.on if type(left) is type(right) is Column]
             assert not node.right.private or (node.left.unit, node.right.unit) in keys
         case Stack():
-            for part in node.parts:
-                _node(part, catalog)
-                assert part.private
-                assert part.unit is not None
-                assert part.unit not in {name for each in node.columns for name in each.sources}
+            for below in node.parts:
+                _node(below, catalog)
+                assert below.private
+                assert below.unit is not None
+                assert below.unit not in {name for each in node.columns for name in each.sources}
         case UnitWindows():
             _node(node.below, catalog)
             assert node.unit is not None

@@ -32,7 +32,7 @@ from tacit.plan.contribution import ClipNorms, Contribution, check_units, root_u
 from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
-from tacit.plan.groups import check_groups, listable, most_groups
+from tacit.plan.groups import check_groups, listable, listed, most_groups
 from tacit.plan.moments import (
     FINE,
     PAIRS,
@@ -91,7 +91,7 @@ class _Work:
     def __init__(self, question: LoweredQuestion, norm: Norm, contribution: Contribution) -> None:
         self.question, self.norm = question, norm
         self.norms = ClipNorms(said=contribution, question=question, norm=norm)
-        self.keys = tuple(listable(key) for key in question.keys)
+        self.keys = listed(question.keys)
         self.open = any(key.values is None for key in self.keys)
         check_groups(self.keys)
         check_answer(_computed(question), most_groups(self.keys))

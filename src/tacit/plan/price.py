@@ -71,11 +71,8 @@ class PricedPlan(BoundedQuestion):
         found, first = [], 0
         for question in self.question.measured:
             own = slice(first, first + question.parts)
-            recipes = tuple(
-                replace(recipe, part=recipe.part - first)
-                for recipe in self.recipes
-                if own.start <= recipe.part < own.stop
-            )
+            mine = [recipe for recipe in self.recipes if own.start <= recipe.part < own.stop]
+            recipes = tuple(replace(recipe, part=recipe.part - first) for recipe in mine)
             found.append((own, replace(self, question=question, parts=self.parts[own], recipes=recipes)))
             first = own.stop
         return tuple(found)

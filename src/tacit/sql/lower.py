@@ -10,9 +10,10 @@ from tacit.plan.question import LoweredQuestion
 from tacit.plan.released import ReleasedTable, is_released
 from tacit.sql.allow import check
 from tacit.sql.catalog import Catalog
-from tacit.sql.measured import Measured, prune, used
+from tacit.sql.measured import Measured
 from tacit.sql.mistake import quoted, refused
 from tacit.sql.parse import CLAUSE, Clause
+from tacit.sql.prune import prune, used
 from tacit.sql.released import released_rows, released_table
 from tacit.sql.scope import Context, Scope
 from tacit.sql.sources import read_from

@@ -1,16 +1,15 @@
 """A SELECT over private rows that is measured: its keys, its aggregates, and what is made of them after the noise."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from tacit.plan.bounded import Key
-from tacit.plan.combined import Levels, Match, Stack, UnitWindows
+from tacit.plan.combined import Levels
 from tacit.plan.expression import Column, Expression, constant
-from tacit.plan.groups import listable
-from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, check_work
+from tacit.plan.groups import listed
+from tacit.plan.node import Node, check_work
 from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, LoweredQuestion
 from tacit.sql.aggregates import asked, is_aggregate
@@ -19,11 +18,12 @@ from tacit.sql.grouped import Aggregates, Grouped, group_by, items_of, key_node,
 from tacit.sql.grouping import grouping_sets
 from tacit.sql.listing import SelectList, default_name, number_of
 from tacit.sql.mistake import refused, shown
+from tacit.sql.prune import prune, used
 from tacit.sql.scope import Scope
 from tacit.sql.tail import Tail
 from tacit.sql.windows import WindowCalls, has_window, uses_aggregate, windows_named
 
-__all__ = ["Measured", "prune", "used"]
+__all__ = ["Measured"]
 
 MOST_COLUMNS = 200
 NO_AGGREGATE = (
@@ -112,7 +112,7 @@ class Measured:
         """
         if not question.keys:
             raise refused(*NO_AGGREGATE, at=self.select)
-        if any(listable(key).values is None for key in question.keys):
+        if any(key.values is None for key in listed(question.keys)):
             return question
         counted = Aggregate(name=f"{self.prefix}count_units1", function="count_units", text="COUNT(DISTINCT unit)")
         return replace(question, aggregates=(counted,), present=True)
@@ -233,52 +233,6 @@ def _bare(question: LoweredQuestion) -> LoweredQuestion:
     found = {part.name: part for part in parts if isinstance(part, Column)}
     aggregates = [(each.name, found[each.name]) for each in question.aggregates if each.name in found]
     return replace(question, output=(*keys, *aggregates), order=(), limit=None, offset=0, distinct=False)
-
-
-def used(expressions: Iterable[Expression]) -> set[str]:
-    """The columns that expressions name."""
-    return {part.name for expression in expressions for part in expression.walk() if isinstance(part, Column)}
-
-
-def prune(node: Node, needed: set[str]) -> Node:
-    """The same rows with the needed columns, and with the unit."""
-    match node:
-        case Scan():
-            keep = tuple(s for s in node.columns if s.name in needed or s.name == node.unit_name)
-            return replace(node, columns=keep or node.columns[:1])
-        case Filter():
-            return replace(node, below=prune(node.below, needed | used(node.expressions)))
-        case Project():
-            columns = tuple((name, value) for name, value in node.columns if name in needed)
-            if all(isinstance(value, Column) and value.name == name for name, value in columns):
-                return prune(node.below, needed)
-            kept = replace(node, columns=columns)
-            return replace(kept, below=prune(node.below, used(kept.expressions)))
-        case Group():
-            fewer = replace(node, aggregates=tuple(each for each in node.aggregates if each.name in needed))
-            return replace(fewer, below=prune(node.below, used(fewer.expressions)))
-        case Join():
-            both = needed | used(node.expressions)
-            return replace(node, left=prune(node.left, both), right=prune(node.right, both))
-        case Match():
-            if node.name not in needed:
-                return prune(node.left, needed)
-            left, right = ({*used(pair[side] for pair in node.on)} for side in (0, 1))
-            return replace(node, left=prune(node.left, needed | left), right=prune(node.right, right))
-        case Stack():
-            columns = tuple(each for each in node.columns if each.name in needed)
-            below = [{each.sources[place] for each in columns} for place in range(len(node.parts))]
-            parts = tuple(prune(part, names) for part, names in zip(node.parts, below, strict=True))
-            return replace(node, parts=parts, columns=columns)
-        case UnitWindows():
-            calls = tuple(call for call in node.calls if call.name in needed)
-            if not calls:
-                return prune(node.below, needed)
-            fewer_calls = replace(node, calls=calls)
-            return replace(fewer_calls, below=prune(node.below, needed | used(fewer_calls.expressions)))
-        case Levels():
-            return replace(node, below=prune(node.below, needed | used(node.expressions)))
-    raise AssertionError(f"no rule for {type(node).__name__}")
 
 
 def _percent(order: Fraction) -> str:

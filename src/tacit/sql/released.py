@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
-from tacit.plan.groups import listable, most_groups
+from tacit.plan.groups import listed, most_groups
 from tacit.plan.node import Filter, Node, Source
 from tacit.plan.question import LoweredQuestion
 from tacit.plan.released import ReleasedTable, Total, Totals
@@ -63,7 +63,7 @@ def released_table(number: int, question: LoweredQuestion, names: tuple[str, ...
         table=f"answer {number + 1}",
         columns=columns,
         is_private=False,
-        rows=most_groups(tuple(map(listable, question.keys))),
+        rows=most_groups(listed(question.keys)),
         number=number,
         keys=keys if len(keys) == len(question.keys) else None,
     )
