@@ -86,7 +86,10 @@ class Frame:
             found, self.coverage[recipe.name] = with_loss(recipe, measures, missing, self.confidence)
             return found
         low = lowest(recipe, part) if recipe.function in ("count", "sum") else None
-        if clip.exempt:
+        capped = any(m.kind == "distinct" and m.name in recipe.inputs for m in part.measures)
+        if capped and part.source.unit is not None:
+            covers = Coverage(of="least", grouped=bool(part.keys))  # values beyond a unit's limit are only ever missing
+        elif clip.exempt:
             covers = Coverage(of="truth")
         else:
             covers = Coverage(of="noise" if low is None or low < 0 else "least", grouped=bool(part.keys))
