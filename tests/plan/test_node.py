@@ -14,21 +14,10 @@ from tacit.engine.dialect import DIALECTS
 from tacit.engine.expression import expression_sql
 from tacit.plan.expression import Column, constant
 from tacit.plan.facts import Facts, Type
-from tacit.plan.node import (
-    MOST_ROWS,
-    MOST_WORK,
-    Filter,
-    Group,
-    Join,
-    Project,
-    Scan,
-    Source,
-    check_answer,
-    most_rows,
-    work_of,
-)
+from tacit.plan.node import MOST_ROWS, Filter, Group, Join, Project, Scan, Source, most_rows
 from tacit.plan.operation import call
 from tacit.plan.question import LoweredQuestion
+from tacit.plan.work import MOST_WORK, check_answer, work_of
 from tacit.sql import AskableTable, Catalog, lower, parse
 
 AGE = Facts(type=Type.INTEGER, low=0, high=120, step=Fraction(1))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support.databases import CATALOG, VERSIONS, Answer, Family
 from support.facts import check_facts
 from support.grammar import Written, questions
-from support.queries import SOURCES, queries
+from support.queries import COMBINED, SOURCES, queries
 from support.shop import PAIRED, SHOP, Shop
 from support.shop import questions as shop_questions
 from tacit.base import Exact, Relation, TacitError
@@ -122,6 +122,20 @@ def test_a_private_centre(sql: str) -> None:
 @given(questions(), contributions, seeds, choices)
 def test_the_grammar_of_the_fuzzer(written: Written, said: Contribution, seed: int, pick: int) -> None:
     check(written.sql, said, family(seed), pick)
+
+
+@pytest.mark.parametrize("sql", COMBINED)
+def test_combined_rows(sql: str) -> None:
+    """In both currencies, with a declared clip and with one that is chosen."""
+    assert check(sql, CONTRIBUTIONS[0], family(0), 0)
+    assert check(sql, CONTRIBUTIONS[1], family(1), 2)
+
+
+@pytest.mark.slow
+@examples(LONG // 10)
+@given(st.sampled_from(COMBINED), contributions, many_seeds, choices)
+def test_combined_rows_long(sql: str, said: Contribution, seed: int, pick: int) -> None:
+    check(sql, said, family(seed), pick)
 
 
 UNLISTED = (

@@ -12,6 +12,7 @@ import pytest
 
 from support.databases import CATALOG, KINDS, PUBLIC, Answer, Row, answered, arrow, rows_of
 from support.postgres import Server, postgres
+from support.queries import COMBINED
 from support.spark import spark
 from tacit.base.exact import opened
 from tacit.engine import Engine
@@ -56,6 +57,7 @@ REPRESENTATIVE = (
     "SELECT note, SUM(least), SUM(CLAMP(n, 0, 3)) FROM p GROUP BY note",
     "SELECT grade, SUM(bonus), VARIANCE(salary), MEDIAN(bonus) FROM staff GROUP BY grade",
     "SELECT title, COUNT(*) FROM staff GROUP BY title",
+    *COMBINED[:-1],
 )
 
 

@@ -20,6 +20,7 @@ from tacit.base.exact import opened
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.result import Result
 from tacit.plan.bounded import Bounded
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.facts import Facts, Type, exact_step
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.sql import AskableTable, Catalog
@@ -235,9 +236,11 @@ def _in(node: Node, version: str) -> Node:
     match node:
         case Scan():
             return replace(node, table=f"{node.table} {version}") if node.private else node
-        case Filter() | Project() | Group():
+        case Filter() | Project() | Group() | Levels() | UnitWindows():
             return replace(node, below=_in(node.below, version))
-        case Join():
+        case Stack():
+            return replace(node, parts=tuple(_in(part, version) for part in node.parts))
+        case Join() | Match():
             return replace(node, left=_in(node.left, version), right=_in(node.right, version))
     raise AssertionError(type(node).__name__)
 

@@ -14,11 +14,14 @@ from typing import Any
 
 from support.clinic import CLINIC
 from tacit.base import Refused
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.describe import show_expression, show_value
 from tacit.plan.facts import Facts, Value
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.price import PricedPlan
-from tacit.plan.question import Aggregate, LoweredQuestion
+from tacit.plan.question import Aggregate, LoweredQuestion, Order
+from tacit.plan.released import DistinctRows, Page, ReleasedTable, Totals, Windows
+from tacit.plan.window import WindowCall, WindowFrame
 from tacit.session import Session
 from tacit.sql import parse
 from tacit.sql.lower import lower
@@ -69,20 +72,57 @@ def show(question: LoweredQuestion) -> str:
     lines += [f'output "{name}" = {show_expression(value)}' for name, value in question.output]
     if question.having is not None:
         lines.append(f"having {show_expression(question.having)}")
-    for order in question.order:
-        way = "descending" if order.descending else "ascending"
-        lines.append(f"order {show_expression(order.expression)} {way}, nulls {order.nulls}")
+    lines += [f"order {_order(order)}" for order in question.order]
     lines += ["distinct"] if question.distinct else []
     lines += [f"limit {question.limit}"] if question.limit is not None else []
     lines += [f"offset {question.offset}"] if question.offset else []
     said = {name: getattr(question.options, name) for name in ("epsilon", "rho", "delta", "max_groups")}
     lines += [f"option {name} = {value}" for name, value in said.items() if value is not None]
+    lines += ["present"] if question.present else []
+    for number, beside in enumerate(question.beside, 2):
+        lines += [f"beside {number}", *(f"  {line}" for line in show(beside).splitlines())]
+    if question.after is not None:
+        lines += [f"after {line}" if i == 0 else f"  {line}" for i, line in enumerate(_source(question.after))]
     return "\n".join(lines)
+
+
+def _order(order: Order) -> str:
+    way = "descending" if order.descending else "ascending"
+    return f"{show_expression(order.expression)} {way}, nulls {order.nulls}"
+
+
+def _window(call: WindowCall) -> str:
+    arguments = ", ".join(map(show_expression, call.arguments))
+    said = [f"by {', '.join(map(show_expression, call.partition))}"] if call.partition else []
+    said += [f"order {_order(each)}" for each in call.order]
+    frame = call.frame
+    if frame != WindowFrame():
+        ends = ["all" if end is None else str(end) for end in (frame.first, frame.last)]
+        said.append(f"{'range' if frame.peers else 'rows'} {' to '.join(ends)}")
+    return f"{call.name} = {call.function}({arguments}) [{'; '.join(said)}]"
 
 
 def _source(node: Node) -> list[str]:
     """The node's own line, and those of what is below it, further in."""
     match node:
+        case ReleasedTable():
+            return [f"answer {node.number + 1}", *(f'  {each.name} = "{each.column}"' for each in node.columns)]
+        case Windows() | UnitWindows():
+            return ["windows", *(f"  {_window(call)}" for call in node.calls), *_inside(node.below)]
+        case Totals():
+            keys = [f"  by {name} = {show_expression(value)}" for name, value in node.keys]
+            totals = [
+                f"  {each.name} = {each.function}({'*' if each.argument is None else show_expression(each.argument)})"
+                for each in node.totals
+            ]
+            return ["totals", *keys, *totals, *_inside(node.below)]
+        case Page():
+            said = [_order(each) for each in node.order]
+            said += [f"limit {node.limit}"] if node.limit is not None else []
+            said += [f"offset {node.offset}"] if node.offset else []
+            return [f"page {'; '.join(said)}", *_inside(node.below)]
+        case DistinctRows():
+            return ["distinct", *_inside(node.below)]
         case Scan():
             whose = f"unit {node.unit}" if node.unit is not None else "each row a unit" if node.private else "public"
             vouched = f", at most {node.rows_per_unit} rows per unit" if node.rows_per_unit is not None else ""
@@ -103,6 +143,15 @@ def _source(node: Node) -> list[str]:
                 for a in node.aggregates
             ]
             return ["group by unit", *keys, *made, *_inside(node.below)]
+        case Match():
+            on = " and ".join(f"{show_expression(a)} = {show_expression(b)}" for a, b in node.on)
+            return [f"{node.name} = {node.kind} on {on}", *_inside(node.left), *_inside(node.right)]
+        case Stack():
+            columns = [f"  {each.name} = {', '.join(each.sources)} {show_facts(each.facts)}" for each in node.columns]
+            return [f"stack (unit {node.unit})", *columns, *(line for part in node.parts for line in _inside(part))]
+        case Levels():
+            keys = [f"  {name} = {show_expression(value)}" for name, value in node.keys]
+            return [f"levels {node.level} of {', '.join(map(str, node.sets))}", *keys, *_inside(node.below)]
         case Join():
             on = " and ".join(f"{show_expression(a)} = {show_expression(b)}" for a, b in node.on)
             return [

@@ -5,10 +5,45 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["SOURCES", "queries"]
+__all__ = ["COMBINED", "SOURCES", "queries"]
 
 Draw = Any
 SOURCES = ("visits", "rows", "patients", "joins")
+
+COMBINED = (
+    "SELECT ward, COUNT(*), SUM(cost) FROM visits WHERE patient_id IN (SELECT patient FROM treatments WHERE dose > 0) "
+    "GROUP BY ward",
+    "SELECT COUNT(*), AVG(cost) FROM visits WHERE patient_id NOT IN (SELECT patient FROM treatments)",
+    "SELECT urgent, SUM(age) FROM visits v WHERE EXISTS (SELECT 1 FROM treatments t WHERE t.patient = v.patient_id AND "
+    "t.drug = v.drug) OR note IS NULL GROUP BY urgent",
+    "SELECT COUNT(*), MEDIAN(cost) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE floor > 1)",
+    "SELECT ward, COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards) GROUP BY ward",
+    "SELECT grade, COUNT(*) FROM staff WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = staff.ward) GROUP BY grade",
+    "SELECT COUNT(*), SUM(x), COUNT(DISTINCT p) FROM (SELECT patient_id AS p, cost AS x FROM visits UNION ALL SELECT "
+    "patient, dose FROM treatments) u",
+    "SELECT k, COUNT(*) FROM (SELECT patient_id, ward AS k FROM visits UNION ALL SELECT patient, kind FROM treatments) "
+    "u GROUP BY k",
+    "SELECT ward, urgent, COUNT(*), SUM(cost), COUNT(DISTINCT patient_id) FROM visits GROUP BY ROLLUP (ward, urgent)",
+    "SELECT ward, level, AVG(cost), MEDIAN(age) FROM visits GROUP BY CUBE (ward, level)",
+    "SELECT note, urgent, COUNT(*) FROM visits GROUP BY GROUPING SETS ((note), (urgent), ())",
+    "SELECT grade, ward, COUNT(*), SUM(bonus) FROM staff GROUP BY ROLLUP (grade, ward)",
+    "SELECT kind, drug, COUNT(*), COUNT(DISTINCT dose, max_values_per_unit => 2) FROM treatments GROUP BY CUBE "
+    "(drug, kind)",
+    "SELECT ward, COUNT(*), SUM(cost) FROM (SELECT patient_id, ward, cost, ROW_NUMBER() OVER (PARTITION BY patient_id "
+    "ORDER BY cost DESC) AS n FROM visits) t WHERE n <= 2 GROUP BY ward",
+    "SELECT COUNT(*), SUM(CLAMP(cost - before, -9, 9)) FROM (SELECT patient_id, cost, LAG(cost) OVER (PARTITION BY "
+    "patient_id, ward ORDER BY day) AS before, COUNT(*) OVER (PARTITION BY patient_id) AS k, RANK() OVER (PARTITION BY "
+    "patient_id ORDER BY note) AS r FROM visits) t WHERE k > 1 AND r < 4",
+    "SELECT COUNT(*), AVG(cost) FROM (SELECT * FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id, urgent "
+    "ORDER BY seen) = 1) t",
+    "SELECT ward, COUNT(*) FROM visits v SEMI JOIN treatments t ON v.patient_id = t.patient AND dose > 0 GROUP BY ward",
+    "SELECT COUNT(*) FROM visits v ANTI JOIN wards w ON v.ward = w.ward AND floor > 1",
+    "SELECT DISTINCT ward FROM visits",
+    "SELECT DISTINCT note, urgent FROM visits",
+    "WITH a AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward), b AS (SELECT grade, SUM(bonus) AS s FROM staff "
+    "GROUP BY grade) SELECT n / s FROM a JOIN b ON n = s",
+)
+"""Questions over rows that are combined: matched, stacked, grouped several ways."""
 
 
 @dataclass(frozen=True, kw_only=True)

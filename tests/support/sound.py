@@ -1,10 +1,12 @@
 """What must hold of every question that was accepted, checked on the plan alone and without the code that made it."""
 
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.operation import OPERATIONS
 from tacit.plan.question import FUNCTIONS, LoweredQuestion
+from tacit.plan.released import ReleasedTable
 from tacit.sql import Catalog
 
 __all__ = ["check_sound"]
@@ -12,8 +14,16 @@ __all__ = ["check_sound"]
 
 def check_sound(question: LoweredQuestion, catalog: Catalog) -> None:
     """Assert that rows have one owner, that names are known, and that nothing but declared columns is read."""
+    if question.after is not None:
+        for node in question.after.walk():
+            assert not node.private
+            assert isinstance(node, ReleasedTable) or not isinstance(node, Scan)
+        for each in question.measured:
+            check_sound(each, catalog)
+        return
     source = question.source
     assert source.private
+    assert not any(isinstance(node, ReleasedTable) for node in source.walk())
     _node(source, catalog)
     for key in question.keys:
         _known(key.expression, source)
@@ -22,7 +32,7 @@ def check_sound(question: LoweredQuestion, catalog: Catalog) -> None:
         assert aggregate.function in FUNCTIONS
         for argument in aggregate.arguments:
             _known(argument, source)
-    assert question.aggregates
+    assert question.aggregates or question.keys
     released = [key.name for key in question.keys] + [aggregate.name for aggregate in question.aggregates]
     assert len(set(released)) == len(released)
     assert not set(released) & _columns(source)
@@ -55,6 +65,31 @@ def _node(node: Node, catalog: Catalog) -> None:
                     _known(part, node.below)
         case Join():
             _join(node, catalog)
+        case Match():
+            _node(node.left, catalog)
+            _node(node.right, catalog)
+            assert node.left.private
+            for left, right in node.on:
+                _known(left, node.left)
+                _known(right, node.right)
+            keys = [(left.name, right.name) for left, right in node.on if type(left) is type(right) is Column]
+            assert not node.right.private or (node.left.unit, node.right.unit) in keys
+        case Stack():
+            for below in node.parts:
+                _node(below, catalog)
+                assert below.private
+                assert below.unit is not None
+                assert below.unit not in {name for each in node.columns for name in each.sources}
+        case UnitWindows():
+            _node(node.below, catalog)
+            assert node.unit is not None
+            for value in node.expressions:
+                _known(value, node.below)
+        case Levels():
+            _node(node.below, catalog)
+            for _, value in node.keys:
+                _known(value, node.below)
+                assert not (isinstance(value, Column) and value.name == node.unit)
         case _:
             raise AssertionError(f"unknown node {node}")
     if node.unit is not None:

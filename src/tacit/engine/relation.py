@@ -5,18 +5,20 @@ whole numbers of a step. |q| ≤ 2^40 a row, and the sum is clamped to ±2^52, s
 times or over the step it is one IEEE operation. Results are clamped to their facts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 from typing import Literal
 
 from tacit.base import InputError
+from tacit.engine.combined import levels_sql, match_sql, stack_sql, unit_windows_sql
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.owner import OWNER_KEY, unit_kinds
 from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, scan_sql
 from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
 from tacit.engine.unit import StoredTable, UnitKind
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
@@ -47,8 +49,25 @@ def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable]
             return _group(node, dialect, tables)
         case Join():
             return _join(node, dialect, tables)
+        case Stack():
+            _check_kinds(node.parts, tables, dialect)
+            return stack_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
+        case Match():
+            if node.right.private:
+                _check_kinds(node.inputs, tables, dialect)
+            return match_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
+        case UnitWindows():
+            return unit_windows_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
+        case Levels():
+            return levels_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
         case _:
             raise InputError(f"no engine can run a {type(node).__name__}")
+
+
+def _check_kinds(nodes: Sequence[Node], tables: Mapping[str, StoredTable], dialect: Dialect) -> None:
+    """Units that are compared are of one kind."""
+    if len({_kinds(node, tables, dialect) for node in nodes}) > 1:
+        raise InputError("units of two kinds are not compared: declare one type for both")
 
 
 def _project(node: Project, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
@@ -190,10 +209,14 @@ def owning_scan(node: Node) -> Scan:
     match node:
         case Scan() if has_unit(node):
             return node
-        case Filter() | Project() | Group():
+        case Filter() | Project() | Group() | UnitWindows() | Levels():
             return owning_scan(node.below)
         case Join():
             return owning_scan(node.left if _owning(node) == "left" else node.right)
+        case Match():
+            return owning_scan(node.left)
+        case Stack():
+            return owning_scan(node.parts[0])  # all of one kind
     raise InputError("these rows do not name their unit")
 
 

@@ -27,11 +27,12 @@ from tacit.plan.bounded import (
 )
 from tacit.plan.cells import rising_cells
 from tacit.plan.centre import STEPS, centre_of
+from tacit.plan.combined import Levels
 from tacit.plan.contribution import ClipNorms, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
-from tacit.plan.groups import check_groups, listable, most_groups
+from tacit.plan.groups import check_groups, listable, listed, most_groups
 from tacit.plan.moments import (
     FINE,
     PAIRS,
@@ -47,9 +48,9 @@ from tacit.plan.moments import (
     rows,
     values,
 )
-from tacit.plan.node import check_answer
 from tacit.plan.operation import call
-from tacit.plan.question import Aggregate, LoweredQuestion
+from tacit.plan.question import LISTED, Aggregate, LoweredQuestion
+from tacit.plan.work import check_answer
 
 __all__ = ["bound"]
 
@@ -60,12 +61,21 @@ PRESENCE = {"l2": 2**6, "l1": 2**8}  # steps of one: a unit in more groups than 
 LIGHT = 16  # times less than the largest value a row counts, where an average is measured from a typical value
 LARGEST_ROW = 2**30  # steps of a row in a sum
 CENTRED = {"avg", "count", "sum"}  # from a private centre, where the clip is private
-LISTED = {"mode", "histogram"}
 EXTREME = Fraction(1, 200)  # MIN and MAX are quantiles of this order and one less it
 
 
 def bound(question: LoweredQuestion, *, norm: Norm, contribution: Contribution) -> BoundedQuestion:
-    """Measures and clips for noise that is scaled to `norm`."""
+    """Measures and clips for noise that is scaled to `norm`, of all questions that are measured together."""
+    parts: list[Bounded] = []
+    recipes: list[Recipe] = []
+    for each in question.measured:
+        found = _bound(each, norm, contribution)
+        recipes += [replace(recipe, part=recipe.part + len(parts)) for recipe in found.recipes]
+        parts += found.parts
+    return BoundedQuestion(norm=norm, parts=tuple(parts), recipes=tuple(recipes))
+
+
+def _bound(question: LoweredQuestion, norm: Norm, contribution: Contribution) -> BoundedQuestion:
     check_units(question.source)
     work = _Work(question, norm, contribution)
     main = work.main()
@@ -81,11 +91,12 @@ class _Work:
     def __init__(self, question: LoweredQuestion, norm: Norm, contribution: Contribution) -> None:
         self.question, self.norm = question, norm
         self.norms = ClipNorms(said=contribution, question=question, norm=norm)
-        self.keys = tuple(listable(key) for key in question.keys)
+        self.keys = listed(question.keys)
         self.open = any(key.values is None for key in self.keys)
         check_groups(self.keys)
         check_answer(_computed(question), most_groups(self.keys))
-        self.rows = rows_per_unit(question.source)
+        source = question.source
+        self.rows = rows_per_unit(source.below if isinstance(source, Levels) else source)  # in one level
         self.measures: list[Measure] = []
         self.clips: list[Clip] = []
         self.ranks: list[Ranks] = []
@@ -246,17 +257,20 @@ class _Work:
                     self.add([measure], self.norms.over(groups), exempt=True)
                 else:
                     self.measures.append(measure)
-                    most = self.norms.in_groups(a)
-                    self.clip((name,), None if most is None else most * half, row=Fraction(half))
+                    size = self.norms.in_groups(a)
+                    self.clip((name,), None if size is None else size * half, row=Fraction(half))
             else:
-                if a.cap is None:
+                most = a.cap or self.norms.distinct_values(arguments[0])
+                if most is None:
                     raise Refused(
                         f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
-                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3)",
+                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3), or declare "
+                        "max_values_per_unit for the column in the policy",
                         kind=RefusalKind.DECLARATION,
                     )
-                half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=a.cap)
-                self.add([measure], Fraction(a.cap), exempt=True)
+                cap = most * self.norms.levels
+                half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=cap)
+                self.add([measure], Fraction(cap), exempt=True)
             self.counted(a, measure, half)
 
     def quantiles(self, value: Expression, family: list[Aggregate]) -> None:
@@ -268,7 +282,7 @@ class _Work:
         one = self.one
         self.ranks.append(Ranks(name=name, value=value, pieces=pieces, one=one))
         if self.rows is not None:
-            self.clip((name,), Fraction(self.rows), exempt=True)
+            self.clip((name,), self.rows * self.norms.over(1), exempt=True)
         else:
             most = self.norms.clip_norm(family, Fraction(one), step=Fraction(1, one))
             self.clip((name,), most, row=Fraction(one), by_rows=True)
@@ -285,6 +299,12 @@ class _Work:
                 f"every GROUP BY column{declare(' in the policy', ', as in group_keys={…}')}, or ask for it without "
                 "GROUP BY",
                 kind=RefusalKind.DECLARATION,
+            )
+        if self.norms.levels > 1:
+            raise Refused(
+                f"{aggregate.text or aggregate.function} beside ROLLUP, CUBE or GROUPING SETS is refused, since its "
+                "counts have a grouping of their own: ask for it with one GROUP BY",
+                kind=RefusalKind.UNSUPPORTED,
             )
         value = aggregate.arguments[0]
         domain = domain_of(value.facts)
@@ -340,7 +360,7 @@ class _Work:
         if exempt:
             self.clip(names, row, exempt=True)
         elif self.rows is not None:
-            self.clip(names, self.rows * row, exempt=True, row=row)
+            self.clip(names, self.rows * row * self.norms.over(1), exempt=True, row=row)
         else:
             self.clip(names, self.norms.clip_norm(family, row, of, step), row=row, by_rows=of is None and alike)
 

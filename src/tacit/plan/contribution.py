@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isqrt
+from math import floor, isqrt
 from typing import Literal
 
 from tacit.base import PolicyError, RefusalKind, Refused
 from tacit.plan.bounded import Norm
+from tacit.plan.combined import Levels
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Type
-from tacit.plan.moments import column_of
+from tacit.plan.moments import column_of, source_column
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan
 from tacit.plan.profile import TableProfile
 from tacit.plan.question import Aggregate, LoweredQuestion
@@ -37,6 +38,7 @@ class Contribution:
     rows_per_group: int | None = None
     per_group: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     profiles: Mapping[str, TableProfile] = field(default_factory=dict)
+    values: Mapping[str, int] = field(default_factory=dict)  # different ones that one unit adds, by column
     missing: str = "nothing says how much one unit may count: declare clip_rows for its table in the policy"
 
 
@@ -53,9 +55,16 @@ class ClipNorms:
         """In how many groups a unit counts in full, where that was said."""
         return self.question.options.max_groups or self.said.max_groups if self.question.keys else 1
 
+    @property
+    def levels(self) -> int:
+        """How many groupings are asked for at once: in each of them a unit counts as it would in one."""
+        source = self.question.source
+        return len(source.sets) if isinstance(source, Levels) else 1
+
     def over(self, groups: int) -> Fraction:
-        """The norm of a vector of so many ones."""
-        return Fraction(groups) if self.norm == "l1" else root_up(Fraction(groups))
+        """The norm of a vector of so many ones in each level."""
+        ones = Fraction(groups * self.levels)
+        return ones if self.norm == "l1" else root_up(ones)
 
     def clip_norm(
         self, family: Sequence[Aggregate], row: Fraction, of: Expression | None = None, step: Fraction = Fraction(1)
@@ -74,7 +83,7 @@ class ClipNorms:
         column = None if of is None else column_of(of, self.question.source)
         if column is not None and column in said.columns and not given:
             clip = said.columns[column]
-            return None if clip == PRIVATE else Fraction(clip) / step
+            return None if clip == PRIVATE else Fraction(clip) / step * self.over(1)
         if column is not None and column in said.per_group and not given:
             given = [said.per_group[column]]
         if given:
@@ -85,7 +94,7 @@ class ClipNorms:
                 )
             return max(abs(end) for ends in given for end in ends) / step * self.over(groups)
         if said.rows is not None:
-            return None if said.rows == PRIVATE else Fraction(said.rows) * row
+            return None if said.rows == PRIVATE else Fraction(said.rows) * row * self.over(1)
         if groups is not None and said.rows_per_group is not None:
             return self.over(groups) * said.rows_per_group * row
         raise PolicyError(f"{name}: {said.missing}")
@@ -98,6 +107,19 @@ class ClipNorms:
         own = said.columns.get(column)
         return column in said.per_group or (own is not None and (own != PRIVATE or said.rows != PRIVATE))
 
+    def distinct_values(self, value: Expression) -> int | None:
+        """How many different values one unit adds where the question does not say: what is declared of the column, else
+        as many as rows of it count; None where neither is known."""
+        name = source_column(value, self.question.source)
+        if name is not None and name in self.said.values:
+            return self.said.values[name]
+        source = self.question.source
+        vouched = rows_per_unit(source.below if isinstance(source, Levels) else source)
+        if vouched is not None:
+            return vouched
+        rows = self.said.rows
+        return None if rows is None or rows == PRIVATE else max(1, floor(rows))
+
     def in_groups(self, aggregate: Aggregate) -> Fraction | None:
         """The norm of ones over the groups a unit may be in."""
         if self.groups is not None:
@@ -106,7 +128,7 @@ class ClipNorms:
         if rows is None:
             raise PolicyError(f"{aggregate.text or 'COUNT(DISTINCT unit)'}: {self.said.missing}")
         # a unit's rows, spread as far as they go: r rows of norm r in one group are in r² groups of norm r
-        return None if rows == PRIVATE else Fraction(rows)
+        return None if rows == PRIVATE else Fraction(rows) * self.over(1)
 
 
 def rows_per_unit(node: Node) -> int | None:
@@ -120,7 +142,9 @@ def rows_per_unit(node: Node) -> int | None:
             return rows_per_unit(node.below) if node.keys else 1
         case Join():
             return rows_per_unit(node.left) if node.unique and node.left.private and not node.right.private else None
-    return None
+    found = [rows_per_unit(each) for each in node.row_inputs]
+    known = [rows for rows in found if rows is not None]
+    return node.most(*known) if len(known) == len(found) else None
 
 
 def counted_tables(node: Node) -> frozenset[str]:

@@ -66,7 +66,7 @@ def answer_error(bounded: BoundedQuestion, steps: Steps) -> float:
             part = bounded.parts[task.part]
             clip = None if task.clip is None else bounded.clip_of(task)
             needed += _rows_needed(part, clip, step.mechanism)
-            weight = max(weight, *(_cut(other) for other in part.clips))
+            weight = max([weight, *(_cut(other) for other in part.clips)])
     return weight * (needed + LOG * sqrt(_squares(bounded, steps)))
 
 

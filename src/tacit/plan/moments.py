@@ -35,6 +35,7 @@ __all__ = [
     "product",
     "range_of",
     "rows",
+    "source_column",
     "values",
 ]
 
@@ -214,7 +215,12 @@ def range_of(value: Expression) -> tuple[Fraction, Fraction]:
 
 def column_of(value: Expression, node: Node) -> str | None:
     """The declared column that an expression is, if it is one as it stands."""
-    if not isinstance(value, Column) or not value.facts.type.numeric:
+    return source_column(value, node) if value.facts.type.numeric else None
+
+
+def source_column(value: Expression, node: Node) -> str | None:
+    """The same of a column of any type."""
+    if not isinstance(value, Column):
         return None
     sources = (source for scan in scans_of(node) for source in scan.columns)
     return next((source.column for source in sources if source.name == value.name), None)

@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, log, sqrt
+from math import log, sqrt
 from typing import Literal
 
 from tacit.base import InputError, RefusalKind, Refused, Relation, Sensitivity, cached_property, positive, round_up
 from tacit.base.problem import declare
 from tacit.loss import ZCDP, Approx, Pure
-from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeyedCounts, KeySelection
+from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, KeyedCounts, KeySelection
 from tacit.mechanism.additive import Additive
 from tacit.plan.bound import bound
-from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm, Recipe, per_row_target
+from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm, Recipe
 from tacit.plan.centre import centre_step
+from tacit.plan.choice import choice_share, choose_step
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
 from tacit.plan.keys import answer_error, by_counts
@@ -31,11 +32,10 @@ from tacit.program import Program, Step, Task
 __all__ = ["CONFIDENCE", "RELATIVE", "Budget", "PricedPlan", "noise_step", "price", "reach", "rho_of"]
 
 CENTRE = Fraction(1, 8)  # of a private centre
-SELECT = Fraction(1, 2)  # shares beside 1 for a clip's noise and 1 for a quantile; `_choice` is that of a bound
+SELECT = Fraction(1, 2)  # shares beside 1 for a clip's noise and 1 for a quantile; `choice_share` is that of a bound
 ENDS = Fraction(1, 3)  # of intervals round a quantile
 CONFIDENCE = Fraction(95, 100)
 ONE = Fraction(1)
-LEFT_OUT = 16  # times the square of a quantile's noise for one row: as many rows left out move it as far
 IN_UNITS = ", in units of the chosen bound"
 
 
@@ -65,6 +65,18 @@ class PricedPlan(BoundedQuestion):
         steps = [step for step in self.program.steps if isinstance(step, Step)]
         return tuple((step.task, step) for step in steps if step.task is not None)
 
+    @cached_property
+    def measured(self) -> "tuple[tuple[slice, PricedPlan], ...]":
+        """Each of the questions that are measured together, as a plan of its own, and which parts are its."""
+        found, first = [], 0
+        for question in self.question.measured:
+            own = slice(first, first + question.parts)
+            mine = [recipe for recipe in self.recipes if own.start <= recipe.part < own.stop]
+            recipes = tuple(replace(recipe, part=recipe.part - first) for recipe in mine)
+            found.append((own, replace(self, question=question, parts=self.parts[own], recipes=recipes)))
+            first = own.stop
+        return tuple(found)
+
     def noise_in(self, recipe: Recipe) -> tuple[Step, Clip]:
         """The step whose noise an aggregate has, or the ends of its interval if it is a quantile; and the clip."""
         kind = "ends" if recipe.function == "quantile" else "noise"
@@ -89,7 +101,7 @@ def price(
             bounded = with_profiles(bounded, contribution.profiles, deviations)
         program = Program(
             steps=tuple(_steps(bounded, amount, delta, relation)),
-            tables=tuple(sorted(question.source.tables)),
+            tables=tuple(sorted(question.tables)),
             relation=relation,
             unit=unit,
             query={"parts": describe(bounded.parts), "recipes": describe(bounded.recipes)},
@@ -197,7 +209,7 @@ def _steps(bounded: BoundedQuestion, amount: Fraction, delta: Fraction, relation
             case "select":
                 yield _select(bounded, task, share, delta / selections, relation)
             case "choose":
-                yield _choose(bounded, task, share)
+                yield choose_step(bounded, task, share)
             case "noise" if _shows_keys(bounded, task):
                 yield _counts(bounded, task, share, delta / selections, relation)
             case "centre":
@@ -237,7 +249,7 @@ def _wanted(bounded: BoundedQuestion) -> Iterator[tuple[Task, Fraction]]:
                 chosen |= clip.by_rows
                 yield (
                     Task(kind="choose", part=number, clip=place, measures=clip.names),
-                    _choice(group_count(part), clip.norm),
+                    choice_share(group_count(part), clip.norm),
                 )
         if part.presence is not None:
             yield Task(kind="select", part=number), SELECT
@@ -321,63 +333,6 @@ def _select(bounded: BoundedQuestion, task: Task, share: Fraction, delta: Fracti
     loss = ZCDP(share, delta=delta, relation=relation) if zcdp else Approx(share, delta, relation=relation)
     mechanism = KeySelection.from_loss(loss, one=presence.one)
     return Step(name="which groups to show", mechanism=mechanism, task=task)
-
-
-def _choice(groups: int, norm: Norm) -> Fraction:
-    """The share of a choice of bound, beside 1 for the noise: the fewer groups, the more one bound decides."""
-    wanted, least = (
-        (Fraction(4, groups), Fraction(1, 8)) if norm == "l1" else (Fraction(36, groups**2), Fraction(1, 20))
-    )
-    return min(max(wanted, least), Fraction(3, 8))
-
-
-def _choose(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
-    """Raising the bound adds noise to every group and lets some units count in full: it is worth it while more than
-    about √2·groups/ε units are above it, or a third of 2·groups/√2ρ, since l2 norms of units in several groups lie
-    closer together. Fewer than half of what the choice is uncertain by cannot be aimed at. Shares, targets and weights
-    are the best of a grid over twelve shapes of data, three sizes and ε from 0.1 to 4; privacy needs none of them.
-
-    The score is how many units above the bound are too many: all scores fall or all rise with a unit, whatever it is
-    replaced by, so that it is monotone. See docs/theory/clip-choice.md.
-
-    Averages and quantiles lose little when units weigh less than their rows, and gain all of the noise: half of the
-    units are above the bound there, which is not monotone. Not so for averages from a private centre, where rows are
-    small: as few as for totals, since whoever has unusual values is above it first. Nor for quantiles over everything:
-    rows that are left out move a quantile as rows do that were never drawn, so `target` is for each row of the bound.
-    """
-    moved = Sensitivity.scalar(1)
-    groups = group_count(bounded.parts[task.part])
-    noise = float(share / _choice(groups, bounded.norm))
-    by_row = per_row_target(bounded.parts[task.part], bounded.clip_of(task))
-    relative = _relative(bounded, task) and not by_row
-    loss, wanted = (
-        (ZCDP(share), 2 * groups / (3 * sqrt(2 * noise)))
-        if bounded.norm == "l2"
-        else (Pure(share), sqrt(2) * groups / noise)
-    )
-    mechanism = Exponential.from_loss(loss, sensitivity=moved, monotone=not relative)
-    if by_row:
-        wanted = LEFT_OUT / (noise**2 if bounded.norm == "l1" else 8 * noise)
-    target = None if relative else ceil(max(wanted, float(mechanism.scale) / 2))
-    return Step(
-        name="how much one unit may count",
-        mechanism=mechanism,
-        sensitivity=moved,
-        concentrated=bounded.norm == "l2",
-        task=replace(task, target=target),
-    )
-
-
-def _relative(bounded: BoundedQuestion, task: Task) -> bool:
-    """Whether all that a choice of bound is for is averages and the like, which do not grow with the rows."""
-    if any(centre.clip == task.clip for centre in bounded.parts[task.part].centres):
-        return False
-    served = [bounded.clip_of(task)]
-    if served[0].by_rows:
-        served = [other for other in bounded.parts[task.part].clips if other.by_rows and other.bound is None]
-    names = {name for other in served for name in other.names}
-    made = [recipe for recipe in bounded.recipes if recipe.part == task.part and names & set(recipe.inputs)]
-    return all(recipe.function in RELATIVE for recipe in made)
 
 
 def _quantiles(bounded: BoundedQuestion, task: Task, share: Fraction, relation: Relation) -> Step:

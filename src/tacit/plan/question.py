@@ -1,14 +1,14 @@
 """A question as it was lowered from SQL: rows, groups, aggregates, and what is made of them after release."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
 
 from tacit.plan.bounded import Key
 from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Node
+from tacit.plan.window import Order
 
-__all__ = ["FUNCTIONS", "Aggregate", "LoweredQuestion", "Options", "Order"]
+__all__ = ["FUNCTIONS", "LISTED", "Aggregate", "LoweredQuestion", "Options", "Order"]
 
 FUNCTIONS = (
     "count",  # of rows, or of values that are not NULL where there is an argument
@@ -29,6 +29,7 @@ FUNCTIONS = (
     "mode",  # of a value with a domain
     "histogram",  # counts over a domain or over `cells` of a range, as a list
 )
+LISTED = {"mode", "histogram"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +65,12 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
-    """One key of ORDER BY, on released values."""
-
-    expression: Expression
-    descending: bool = False
-    nulls: Literal["first", "last"] = "last"
-
-
-@dataclass(frozen=True, kw_only=True)
 class LoweredQuestion:
-    """Everything that was asked. Columns of `output`, `having` and `order` are names of keys and aggregates."""
+    """Everything that was asked. Columns of `output`, `having` and `order` are names of keys and aggregates.
+
+    Where it is made of several answers, or looks at all rows of one, `after` says how: its leaves are the answers of
+    this question and of those `beside` it, which are measured and paid for together.
+    """
 
     source: Node
     keys: tuple[Key, ...]
@@ -86,10 +82,30 @@ class LoweredQuestion:
     offset: int = 0
     distinct: bool = False
     options: Options = field(default_factory=Options)
+    present: bool = False  # only groups whose count is above zero for sure, of all that were declared
+    beside: "tuple[LoweredQuestion, ...]" = ()
+    after: Node | None = None
+
+    @property
+    def measured(self) -> "tuple[LoweredQuestion, ...]":
+        """The questions whose answers it is made of, by their numbers."""
+        return (replace(self, beside=(), after=None), *self.beside)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The declared tables that are read."""
+        return self.source.tables.union(*(each.source.tables for each in self.beside))
+
+    @property
+    def parts(self) -> int:
+        """How many parts it is measured in: lists of counts have one of their own."""
+        return 1 + sum(each.function in LISTED for each in self.aggregates)
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Names and types of what it gives; a list is written with `[]` after what is in it."""
+        if self.after is not None:
+            return tuple((name, facts.type.value) for name, facts in self.after.schema.items())
         lists = {each.name: each.function for each in self.aggregates if each.is_list}
         found = []
         for name, made in self.output:

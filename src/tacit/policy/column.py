@@ -81,6 +81,13 @@ class Column(Declaration):
         example="[0, 500]",
         default=None,
     )
+    max_values_per_unit: int | None = setting(
+        "How many different values of this column one unit may add to COUNT(DISTINCT …), where the question does not "
+        "say. Without it, as many as the rows of one unit that count.",
+        kind.whole,
+        example="3",
+        default=None,
+    )
     unique: bool = setting(
         "Of a public table: no value occurs twice in this column, so that a join on it gives a row at most one "
         "match and tables in which each row is a unit can be joined too. It is not taken on trust: in such a "

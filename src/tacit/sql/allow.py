@@ -8,9 +8,11 @@ from sqlglot import exp
 
 from tacit.base import Mistake, RefusalKind, Refused
 from tacit.sql.mistake import place, quoted, refused, shown
-from tacit.sql.reasons import ARGUMENTS, CALLED, CLASSES, FUNCTIONS, MISSING, SUBQUERY, UNKNOWN, Reason
+from tacit.sql.reasons import ARGUMENTS, CALLED, CLASSES, FUNCTIONS, MISPLACED, MISSING, SUBQUERY, UNKNOWN, Reason
 
-__all__ = ["ALLOWED", "CALLED", "CLASSES", "FUNCTIONS", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "Reason", "check"]
+__all__ = [
+    "ALLOWED", "CALLED", "CLASSES", "FUNCTIONS", "MISPLACED", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "Reason", "check",
+]  # fmt: skip
 
 MOST_NODES = 10_000
 MOST_DEEP = 100
@@ -20,11 +22,14 @@ TWO = {"this", "expression"}
 ALLOWED: dict[type[exp.Expr], set[str]] = {
     # queries
     exp.Select: {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit",
-                 "offset"},
+                 "offset", "qualify", "windows"},
     exp.From: ONE,
     exp.Join: {"this", "on", "side", "kind", "using"},
     exp.Where: ONE,
-    exp.Group: {"expressions", "all"},
+    exp.Group: {"expressions", "all", "rollup", "cube", "grouping_sets"},
+    exp.Rollup: {"expressions"}, exp.Cube: {"expressions"}, exp.GroupingSets: {"expressions"},
+    exp.Grouping: {"expressions"},
+    exp.Tuple: {"expressions"},
     exp.Having: ONE,
     exp.Order: {"expressions"},
     exp.Ordered: {"this", "desc", "nulls_first"},
@@ -55,7 +60,9 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.EQ: TWO, exp.NEQ: TWO, exp.LT: TWO, exp.LTE: TWO, exp.GT: TWO, exp.GTE: TWO,
     exp.NullSafeEQ: TWO, exp.NullSafeNEQ: TWO,
     exp.Is: {"this", "expression", "negate"},
-    exp.In: {"this", "expressions"},
+    exp.In: {"this", "expressions", "query"},
+    exp.Exists: ONE,
+    exp.Union: {"this", "expression", "distinct"},
     exp.Between: {"this", "low", "high"},
     exp.Like: {"this", "expression", "negate"},
     exp.ILike: {"this", "expression", "negate"},
@@ -125,6 +132,13 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.ApproxQuantiles: TWO,
     exp.ApproxTopK: TWO,
     exp.Filter: TWO,
+    # windows, over released values or over the rows of one unit
+    exp.Window: {"this", "partition_by", "order", "spec", "over", "alias"},
+    exp.WindowSpec: {"kind", "start", "start_side", "end", "end_side"},
+    exp.Qualify: ONE,
+    exp.RowNumber: set(), exp.Rank: set(), exp.DenseRank: set(), exp.PercentRank: set(), exp.CumeDist: set(),
+    exp.Ntile: ONE, exp.FirstValue: ONE, exp.LastValue: ONE,
+    exp.Lag: {"this", "offset", "default"}, exp.Lead: {"this", "offset", "default"},
     exp.Anonymous: {"this", "expressions"},  # by name, in expressions.py and aggregates.py
 }  # fmt: skip
 

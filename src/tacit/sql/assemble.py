@@ -17,9 +17,10 @@ from tacit.plan.facts import Type
 from tacit.plan.operation import Held, evaluate, held
 from tacit.plan.price import PricedPlan
 from tacit.plan.profiled import Missing, lowest
-from tacit.plan.question import Order
+from tacit.sql.after import ReleasedRows, after_release, held_column
 from tacit.sql.estimate import NoisyEstimate, estimate, lost_in_all, stretch, value_of, width, with_loss
 from tacit.sql.stored import Array, Noisy, NoisyPart
+from tacit.sql.window_values import ranks
 
 __all__ = ["LARGEST", "Answer", "Ends", "Frame", "assemble", "plain"]
 
@@ -88,7 +89,10 @@ class Frame:
                 return whole[0]
             missing = None
         low = lowest(recipe, part) if recipe.function in ("count", "sum") else None
-        if clip.exempt:
+        capped = any(m.kind == "distinct" and m.name in recipe.inputs for m in part.measures)
+        if capped and part.source.unit is not None:
+            covers = Coverage(of="least", grouped=bool(part.keys))  # values beyond a unit's limit are only ever missing
+        elif clip.exempt:
             covers = Coverage(of="truth")
         else:
             covers = Coverage(of="noise" if low is None or low < 0 else "least", grouped=bool(part.keys))
@@ -96,6 +100,12 @@ class Frame:
             covers = replace(covers, missing=lost_in_all(missing, self.confidence), given=missing.loss.given)
         self.coverage[recipe.name] = covers
         return estimate(recipe, measures, confidence=self.confidence)
+
+    def above_zero(self, name: str) -> "Rows":
+        """The groups in which a count is above zero for sure: at this confidence no other is among them."""
+        sure = 1 - (1 - self.confidence) / max(1, self.size)
+        found = estimate(self.recipes[name], self.released[0].measures, confidence=sure)
+        return np.flatnonzero(found.low > 0)
 
     def covers(self, expression: Expression) -> Coverage:
         """What the interval of an output column covers."""
@@ -202,14 +212,53 @@ def assemble(
     priced: PricedPlan, released: Sequence[NoisyPart], *, confidence: float = 0.95, missing: Sequence[Missing] = ()
 ) -> Answer:
     """All of the question that comes after the noise; `missing` is what clipping took, by profiles of these data."""
+    answers = [_answer(plan, released[own], confidence, missing) for own, plan in priced.measured]
+    after = priced.question.after
+    if after is None:
+        return answers[0]
+    tables = [_rows_of(answer, plan) for answer, (_, plan) in zip(answers, priced.measured, strict=True)]
+    found = after_release(after, tables)
+    columns = [_typed(found.columns[name], facts.type) for name, facts in after.schema.items()]
+    intervals = {
+        name: ([_end(low) for low in ends[0]], [_end(high) for high in ends[1]]) for name, ends in found.ends.items()
+    }
+    return Answer(pa.table(columns, names=list(after.schema)), intervals, dict(found.covers))
+
+
+def _rows_of(answer: Answer, priced: PricedPlan) -> ReleasedRows:
+    """An answer as a table to compute with."""
+    measured = {recipe.name for recipe in priced.recipes}
+    noisy = [
+        name
+        for name, value in priced.question.output
+        if any(isinstance(part, Column) and part.name in measured for part in value.walk())
+    ]
+    return ReleasedRows(
+        size=len(answer.table),
+        columns={name: held_column(answer.table[name].to_pylist()) for name in answer.table.column_names},
+        noisy=frozenset(noisy),
+        ends={name: ([*low], [*high]) for name, (low, high) in answer.intervals.items()},
+        covers=answer.coverage,
+    )
+
+
+def _end(value: Held) -> float | None:
+    return None if value is None else float(value)  # type: ignore[arg-type]  # a number
+
+
+def _answer(priced: PricedPlan, released: Sequence[NoisyPart], confidence: float, missing: Sequence[Missing]) -> Answer:
+    """The answer of one measured question."""
     question = priced.question
     frame = Frame(priced, released, confidence, missing)
     rows = np.arange(frame.size)
+    if question.present:
+        rows = rows[frame.above_zero(question.aggregates[0].name)]
     if question.having is not None:
-        rows = rows[[value is True for value in frame.values(question.having)]]
+        kept = frame.values(question.having)
+        rows = np.array([row for row in rows.tolist() if kept[row] is True], np.int64)
     if question.order:
-        ranks = [_ranks(frame.values(by.expression), by)[rows] for by in question.order]
-        rows = rows[np.lexsort(ranks[::-1])]
+        found = [ranks(frame.values(by.expression), by)[rows] for by in question.order]
+        rows = rows[np.lexsort(found[::-1])]
     if question.distinct:
         rows = _different(rows, [frame.values(expression) for _, expression in question.output])
     stop = None if question.limit is None else question.offset + question.limit
@@ -222,14 +271,6 @@ def assemble(
             intervals[name] = (plain(ends[0][rows]), plain(ends[1][rows]))
             coverage[name] = frame.covers(expression)
     return Answer(pa.table(columns, names=[name for name, _ in question.output]), intervals, coverage)
-
-
-def _ranks(values: list[Any], by: Order) -> Rows:
-    """Where each value stands in the order that was asked for; equal values stand together."""
-    known = sorted({value for value in values if value is not None}, reverse=by.descending)
-    place = {value: number for number, value in enumerate(known)}
-    place[None] = len(known) if by.nulls == "last" else -1
-    return np.fromiter((place[value] for value in values), np.int64, len(values))
 
 
 def _different(rows: Rows, columns: list[list[Any]]) -> Rows:
@@ -251,10 +292,14 @@ def _column(frame: Frame, expression: Expression, rows: Rows) -> pa.Array:
         listed = [float(v) if kind == pa.float64() and v is not None else v for v in frame.groups.values[number]]  # type: ignore[arg-type]  # numbers
         return pa.array(listed, kind).take(pa.array(frame.groups.codes[number][rows]))
     values = frame.values(expression)
-    found = [values[row] for row in rows.tolist()]
-    if kind == pa.int64():
-        found = [None if value is None else round(min(max(value, -LARGEST), LARGEST)) for value in found]
-    return pa.array(found, kind)
+    return _typed([values[row] for row in rows.tolist()], expression.facts.type)
+
+
+def _typed(values: list[Any], kind: Type) -> pa.Array:
+    """Values as expressions hold them, in the type that they have."""
+    if kind is Type.INTEGER:
+        values = [None if value is None else round(min(max(value, -LARGEST), LARGEST)) for value in values]
+    return pa.array(values, ARROW[kind]())
 
 
 ARROW: dict[Type, Callable[[], pa.DataType]] = {

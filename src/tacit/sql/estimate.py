@@ -3,7 +3,7 @@
 How wide that will be is told before anything is paid for, by the same rules.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import inf, log, sqrt
@@ -18,10 +18,13 @@ from tacit.desk.quote import Expected
 from tacit.desk.show import margin
 from tacit.mechanism import BinnedQuantiles
 from tacit.plan.bounded import Recipe
-from tacit.plan.expression import Column
+from tacit.plan.expression import Column, Expression
+from tacit.plan.node import Project
 from tacit.plan.price import PricedPlan
 from tacit.plan.profile import CONFIDENCE
 from tacit.plan.profiled import Missing
+from tacit.plan.question import LoweredQuestion
+from tacit.plan.released import ReleasedTable, Totals, Windows
 from tacit.sql.stored import Array, Noisy
 from tacit.sql.threshold import ROUNDS, depth, edge
 
@@ -137,13 +140,50 @@ def expected(priced: PricedPlan, confidence: float = 0.95) -> list[Expected]:
     """The noise in each column of the answer that has any, before anything is paid for."""
     recipes = {recipe.name: recipe for recipe in priced.recipes}
     found = []
-    for name, expression in priced.question.output:
+    for name, (expression, made) in _origins(priced.question).items():
         if isinstance(expression, Column) and expression.name in recipes:
             error, words = _expected(priced, recipes[expression.name], confidence)
             found.append(Expected(column=name, error=error, words=words))
-        elif any(isinstance(part, Column) and part.name in recipes for part in expression.walk()):
+        elif made & recipes.keys():
             found.append(Expected(column=name, error=None, words="follows from the columns it is made of"))
     return found
+
+
+Origin = tuple[Expression | None, frozenset[str]]
+"""What a column of the answer is as it stands, if it was passed on; and the keys and aggregates it is made of."""
+
+
+def _origin(value: Expression, known: Mapping[str, Origin] | None = None) -> Origin:
+    names = [part.name for part in value.walk() if isinstance(part, Column)]
+    if known is None:
+        return value, frozenset(names)
+    whole = known[value.name][0] if isinstance(value, Column) else None
+    return whole, frozenset[str]().union(*(known[name][1] for name in names))
+
+
+def _origins(question: LoweredQuestion) -> dict[str, Origin]:
+    """Of each column of the answer."""
+    if question.after is None:
+        return {name: _origin(value) for name, value in question.output}
+    known: dict[str, Origin] = {}
+    for node in reversed(list(question.after.walk())):  # leaves first
+        if isinstance(node, ReleasedTable):
+            output = dict(question.measured[node.number].output)
+            known |= {each.name: _origin(output[each.column]) for each in node.columns if each.column in output}
+        made: dict[str, Sequence[Expression]] = {}
+        if isinstance(node, Windows):
+            made = {call.name: call.expressions for call in node.calls}
+        if isinstance(node, Totals):
+            made = {each.name: [each.argument] if each.argument is not None else [] for each in node.totals}
+        known |= {
+            name: (None, frozenset[str]().union(*(_origin(value, known)[1] for value in values)))
+            for name, values in made.items()
+        }
+        if isinstance(node, Project):
+            known |= {name: _origin(value, known) for name, value in node.columns}
+        if isinstance(node, Totals):
+            known |= {name: _origin(value, known) for name, value in node.keys}
+    return {name: known[name] for name in question.after.schema}
 
 
 def _expected(priced: PricedPlan, recipe: Recipe, confidence: float) -> tuple[float | None, str]:

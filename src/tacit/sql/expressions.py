@@ -10,9 +10,10 @@ from tacit.base import InputError, Mistake, RefusalKind, Refused
 from tacit.plan.describe import SIGNS
 from tacit.plan.expression import Constant, Expression, constant
 from tacit.plan.facts import Type
-from tacit.plan.node import MOST_PARTS
 from tacit.plan.operation import canonical_call
-from tacit.sql.allow import FUNCTIONS, SUBQUERY, Reason
+from tacit.plan.work import MOST_PARTS
+from tacit.sql.allow import FUNCTIONS, MISPLACED, SUBQUERY, Reason
+from tacit.sql.calls import CALLS, FIELDS, LIKES, MANY, NAMED, TRIMS, TYPES
 from tacit.sql.constants import interval_amount, interval_unit, literal, to_date, to_timestamp
 from tacit.sql.dates import EPOCH, micros_between
 from tacit.sql.functions import FUNCTION_RULES, NAMED_FUNCTIONS, flag, written
@@ -24,39 +25,10 @@ __all__ = ["Expressions", "chain"]
 Rule = Callable[["Expressions", exp.Expr], Expression]
 Special = Callable[[exp.Expr], Expression | None]
 
-# the operation of a construct, and the parts that are its arguments: those with a question mark may be missing
-CALLS: Mapping[type[exp.Expr], str] = {
-    exp.Abs: "abs this", exp.Sign: "sign this", exp.Sqrt: "sqrt this", exp.Ln: "ln this", exp.Exp: "exp this",
-    exp.Floor: "floor this", exp.Ceil: "ceil this", exp.Round: "round this decimals?",
-    exp.Mul: "multiply this expression", exp.SafeDivide: "divide this expression", exp.IntDiv: "div this expression",
-    exp.Mod: "modulo this expression", exp.Pow: "power this expression",
-    exp.EQ: "eq this expression", exp.NEQ: "ne this expression", exp.LT: "lt this expression",
-    exp.LTE: "le this expression", exp.GT: "gt this expression", exp.GTE: "ge this expression",
-    exp.NullSafeEQ: "is_not_distinct this expression", exp.NullSafeNEQ: "is_distinct this expression",
-    exp.Between: "between this low high", exp.Nullif: "nullif this expression",
-    exp.Lower: "lower this?", exp.Upper: "upper this?", exp.Length: "length this?",
-    exp.Substring: "substr this? start? length?", exp.Left: "left this? expression?",
-    exp.Right: "right this? expression?", exp.Replace: "replace this? expression? replacement?",
-    exp.StartsWith: "starts_with this? expression?", exp.EndsWith: "ends_with this? expression?",
-    exp.Contains: "contains this? expression?",
-}  # fmt: skip
-MANY: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}
-NAMED = {"clamp": ("clamp", 3), "ends_with": ("ends_with", 2), "suffix": ("ends_with", 2), "prefix": ("starts_with", 2)}
-TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
-LIKES: Mapping[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike"}
-FIELDS = (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
-INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "INT128", "UTINYINT", "USMALLINT", "UINT", "UBIGINT")
-TYPES = {
-    **dict.fromkeys(INTEGERS, Type.INTEGER),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL", "BIGDECIMAL"), Type.NUMBER),
-    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NVARCHAR"), Type.TEXT),
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), Type.TIMESTAMP),
-    "BOOLEAN": Type.BOOLEAN,
-    "DATE": Type.DATE,
-}
 MOST_DIGITS = 15
 EQUALITIES = ("eq", "ne", "is_distinct", "is_not_distinct")
 MISTAKE, MISSING = RefusalKind.MISTAKE, RefusalKind.UNSUPPORTED
+NO_VALUE = Reason("", "it has no meaning as a value of one row", "", MISSING)
 REFUSED: Mapping[type[exp.Expr], Reason] = {
     exp.Star: Reason("* in an expression", "a value is one column", "name it", MISTAKE),
     exp.Interval: Reason("", "an interval is no value by itself", "add it to a date", MISSING),
@@ -85,7 +57,8 @@ class Expressions:
             raise Mistake("a value is missing in this question: complete it")
         rule = RULES.get(type(node))
         if rule is None:
-            raise refused(shown(node), "it has no meaning as a value of one row", "", MISSING, at=node)
+            found = MISPLACED.get(type(node).__name__, NO_VALUE)
+            raise refused(found.what or shown(node), found.why, found.instead, found.kind, at=node)
         return rule(self, node)
 
     def call(self, node: exp.Expr, name: str, *arguments: Expression) -> Expression:
@@ -187,6 +160,8 @@ def _is(lower: Expressions, node: exp.Expr) -> Expression:
 
 
 def _in(lower: Expressions, node: exp.Expr) -> Expression:
+    if node.args.get("query") is not None:
+        raise refused(*SUBQUERY, at=node)
     if not node.expressions:
         raise Mistake(f"{place(node)}{shown(node)} is refused: its list is empty")
     value = lower.lower(node.this)

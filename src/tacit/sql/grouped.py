@@ -12,12 +12,15 @@ from tacit.plan.facts import Facts, Type
 from tacit.plan.moments import PAIRS
 from tacit.plan.question import Aggregate
 from tacit.sql.aggregates import AggregateCall, asked, has_aggregate, is_aggregate
+from tacit.sql.allow import MISPLACED
 from tacit.sql.constants import literal
 from tacit.sql.expressions import Expressions
+from tacit.sql.grouping import grouping_sets
 from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.scope import Scope
+from tacit.sql.windows import has_window, uses_aggregate
 
-__all__ = ["Aggregates", "Grouped", "Item", "group_by", "items_of", "only_where", "uses_rows"]
+__all__ = ["Aggregates", "Grouped", "Item", "group_by", "items_of", "key_node", "only_where", "uses_rows"]
 
 Item = tuple[str | None, exp.Expr]
 """The alias of an item of SELECT, and the expression."""
@@ -31,9 +34,15 @@ class Grouped:
         self.rows = Expressions(scope)
         self.keys: list[tuple[Expression, Column]] = []
         self.aliases: dict[str, Expression] = {}
+        self.window: Callable[[exp.Expr], Expression] | None = None  # of released values
+        self.grouping: Callable[[exp.Expr], Expression] | None = None  # GROUPING(key)
         self.over = Expressions(scope, self._special)
 
     def _special(self, node: exp.Expr) -> Expression | None:
+        if type(node) is exp.Window and self.window is not None:
+            return self.window(node)
+        if type(node) is exp.Grouping and self.grouping is not None:
+            return self.grouping(node)
         if is_aggregate(node):
             return self.aggregate(node)
         if has_aggregate(node) or literal(node) is not None:
@@ -79,11 +88,20 @@ def group_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
     items = items_of(select)
     if given is None:
         return []
+    if grouping_sets(select) is not None:
+        raise refused(*MISPLACED["Rollup"], at=given)
     if given.args.get("all"):
         if given.expressions:
             raise refused("GROUP BY ALL with more keys", "ALL names all keys already", "leave one out", at=given)
-        return [item for _, item in items if not has_aggregate(item) and literal(item) is None]
+        return [
+            item for _, item in items if not uses_aggregate(item) and not has_window(item) and literal(item) is None
+        ]
     return [_key(node, items, scope) for node in given.expressions]
+
+
+def key_node(node: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
+    """What one key of GROUP BY means."""
+    return _key(node, items_of(select), scope)
 
 
 def _key(node: exp.Expr, items: list[Item], scope: Scope) -> exp.Expr:
@@ -146,6 +164,7 @@ class Aggregates:
     scope: Scope
     rows: Expressions
     found: list[Aggregate] = field(default_factory=list)
+    prefix: str = ""
 
     def one(self, node: exp.Expr) -> Expression:
         """The released value of an aggregate that gives one."""
@@ -220,7 +239,7 @@ class Aggregates:
         for known in self.found:
             if replace(known, name="") == made:
                 return Column(name=known.name, facts=_facts(known))
-        named = replace(made, name=f"{made.function}{len(self.found) + 1}")
+        named = replace(made, name=f"{self.prefix}{made.function}{len(self.found) + 1}")
         self.found.append(named)
         return Column(name=named.name, facts=_facts(named))
 

@@ -14,6 +14,7 @@ from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, Exponential, KeyedCounts, KeySelection, Mechanism
 from tacit.plan.bounded import LARGEST, Bounded, Centre, Clip, per_row_target
+from tacit.plan.combined import Levels
 from tacit.plan.facts import Value
 from tacit.plan.price import PricedPlan
 from tacit.program import Step, Task
@@ -215,7 +216,21 @@ def declared_groups(part: Bounded) -> Groups:
     for key in part.keys:
         assert key.values is not None  # or there would be a presence
         domains.append(key.values)
-    return Groups.every(domains)
+    every = Groups.every(domains)
+    return _of_levels(every, part.source) if isinstance(part.source, Levels) else every
+
+
+def _of_levels(every: Groups, source: Levels) -> Groups:
+    """Only groups that there are: in each level the keys that are not in it are NULL, and the others only where NULL
+    can occur."""
+    level = np.array([int(str(value)) for value in every.values[0]])[every.codes[0]]
+    there: Flags = np.ones(len(every), np.bool_)
+    for place, (_, key) in enumerate(source.keys, 1):
+        null = np.array([value is None for value in every.values[place]], np.bool_)[every.codes[place]]
+        inside = np.array([place - 1 in keys for keys in source.sets], np.bool_)[level]
+        there &= np.where(inside, ~null | key.facts.nullable, null)
+    codes = tuple(code[there] for code in every.codes)
+    return Groups(values=every.values, codes=codes, size=int(there.sum()))
 
 
 def _quantiles(clip: Clip, mechanism: BinnedQuantiles, result: Result, groups: Groups) -> Codes:

@@ -23,15 +23,19 @@ __all__ = ["CONFIDENCE", "Offer", "OfferTerms", "Purchase", "contribution_of"]
 def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping[str, TableProfile]) -> Contribution:
     """Of the private tables; where several are joined, the least that any of them says. A table that is to have a
     profile needs no clip of its own: until it has one, clips are chosen privately."""
-    tables = [policy.tables[name] for name in sorted({scan.table for scan in scans_of(question.source)})]
+    sources = [question.source, *(each.source for each in question.beside)]
+    tables = [policy.tables[name] for name in sorted({scan.table for each in sources for scan in scans_of(each)})]
     private = [table for table in tables if table.private]
-    counted = [table for table in private if table.name in counted_tables(question.source)]
+    counted = [table for table in private if any(table.name in counted_tables(each) for each in sources)]
     columns: dict[str, Any] = {}
     per_group: dict[str, tuple[Fraction, Fraction]] = {}
+    values: dict[str, int] = {}
     for table in private:
         for name, column in table.columns.items():
             if column.clip is not None:
                 columns[name] = column.clip
+            if column.max_values_per_unit is not None:
+                values[name] = column.max_values_per_unit
             if column.per_group is not None:
                 low, high = column.per_group
                 per_group[name] = (Fraction(low), Fraction(high))
@@ -46,6 +50,7 @@ def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping
         rows_per_group=min((t.rows_per_group for t in counted if t.rows_per_group is not None), default=None),
         per_group=per_group,
         profiles=profiles,
+        values=values,
         missing=f"table {named} does not say how much one {policy.privacy.unit} may count: declare clip_rows = …, the "
         'most rows of one unit that count, or clip_rows = "private" to find it for a small share of each price',
     )

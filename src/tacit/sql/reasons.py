@@ -5,7 +5,7 @@ from typing import NamedTuple
 from tacit.base import RefusalKind
 from tacit.sql.mistake import WITH_ARGUMENTS
 
-__all__ = ["ARGUMENTS", "CALLED", "CLASSES", "FUNCTIONS", "MISSING", "SUBQUERY", "UNKNOWN", "Reason"]
+__all__ = ["ARGUMENTS", "CALLED", "CLASSES", "FUNCTIONS", "MISPLACED", "MISSING", "SUBQUERY", "UNKNOWN", "Reason"]
 
 UNKNOWN, MISSING = "it is not among the known constructs", RefusalKind.UNSUPPORTED
 
@@ -32,7 +32,7 @@ VOLATILE = Reason(
 WINDOW = Reason(
     "a window function",
     "its value on one row depends on other people's rows",
-    "aggregate by unit in a subquery, or order and rank the released answer yourself",
+    "use it over aggregates, as in RANK() OVER (ORDER BY COUNT(*)), or aggregate by unit in a subquery",
 )
 SETS = Reason(
     "a set operation (UNION, INTERSECT, EXCEPT)",
@@ -74,7 +74,10 @@ PARAMETER = Reason(
 BITS = Reason("an operation on bits", "engines differ in it", "use arithmetic, or MOD", MISSING)
 WRITES = Reason("a statement that writes or sets something", "a question only reads", "begin with SELECT")
 GROUPING = Reason(
-    "ROLLUP, CUBE or GROUPING SETS", "it is several questions in one", "ask one GROUP BY at a time", MISSING
+    "ROLLUP, CUBE or GROUPING SETS here",
+    "it is for private rows, in a query that is measured",
+    "group by plain keys",
+    MISSING,
 )
 ZONES = Reason("a time zone", "timestamps are without one", "convert the column before it is declared", MISSING)
 
@@ -92,19 +95,15 @@ def _each(names: str, reason: Reason) -> dict[str, Reason]:
 
 
 CLASSES: dict[str, Reason] = {
-    **_each("Exists Any All", SUBQUERY),
+    **_each("Any All", SUBQUERY),
     **_each(
         "CurrentDate CurrentTime CurrentTimestamp CurrentDatetime Localtime Localtimestamp Rand Randn Uuid "
         "CurrentUser SessionUser CurrentSchema CurrentCatalog CurrentVersion Randstr UnixTimestamp "
         "CurrentTimestampLTZ UtcTimestamp UtcDate UtcTime CurrentTimezone",
         VOLATILE,
     ),
-    **_each(
-        "Window WindowSpec RowNumber Rank DenseRank Lag Lead FirstValue LastValue NthValue Ntile PercentRank "
-        "CumeDist Qualify",
-        WINDOW,
-    ),
-    **_each("Union Intersect Except", SETS),
+    **_each("NthValue", WINDOW),
+    **_each("Intersect Except", SETS),
     **_each("Pivot Unpivot PivotAlias", PIVOT),
     **_each("ReadCSV ReadParquet TableFromRows Values GenerateSeries", READS),
     **_each("Unnest Lateral Explode ExplodeOuter Posexplode Inline", UNNEST),
@@ -119,7 +118,7 @@ CLASSES: dict[str, Reason] = {
     ),
     **_each("LogicalAnd LogicalOr", TRUTH),
     **_each(
-        "Tuple Struct Map Bracket Dot Lambda ToMap JSONExtract JSONExtractScalar Slice PropertyEQ ColumnDef "
+        "Struct Map Bracket Dot Lambda ToMap JSONExtract JSONExtractScalar Slice PropertyEQ ColumnDef "
         "MapFromEntries VarMap",
         NESTED,
     ),
@@ -130,7 +129,6 @@ CLASSES: dict[str, Reason] = {
         "Describe Show Export Install Transaction Commit",
         WRITES,
     ),
-    **_each("Rollup Cube GroupingSets", GROUPING),
     **_each("AtTimeZone ConvertTimezone", ZONES),
     "Columns": Reason("COLUMNS(…)", "which columns it means depends on the table", "name the columns", MISSING),
     "Kwarg": Reason("a named argument", "this function has none", "leave it out", MISSING),
@@ -139,14 +137,22 @@ CLASSES: dict[str, Reason] = {
     "Collate": Reason("COLLATE", "texts are compared character by character in every engine", "leave it out", MISSING),
 }
 
+MISPLACED: dict[str, Reason] = {
+    **_each("Window RowNumber Rank DenseRank Lag Lead FirstValue LastValue Ntile PercentRank CumeDist Qualify", WINDOW),
+    **_each("Exists", SUBQUERY),
+    **_each("Union", SETS),
+    **_each("Tuple", NESTED),
+    **_each("Rollup Cube GroupingSets Grouping", GROUPING),
+}
+"""Why what is known is refused in a place where it has no meaning."""
+
 ARGUMENTS: dict[tuple[str, str], Reason] = {
-    ("In", "query"): SUBQUERY,
     ("In", "unnest"): UNNEST,
     ("In", "field"): NESTED,
     ("Order", "this"): Reason(
         "ORDER BY inside an aggregate", "no aggregate here has an order", "leave it out", MISSING
     ),
-    ("", "qualify"): Reason("QUALIFY", "it chooses by rank before noise is added", "use ORDER BY and LIMIT"),
+    ("", "qualify"): WINDOW,
     ("", "windows"): WINDOW,
     ("", "pivots"): PIVOT,
     ("", "laterals"): UNNEST,
@@ -155,9 +161,6 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
     ("", "locks"): WRITES,
     ("", "hint"): Reason("a hint", "the analyst's SQL is never given to the engine", "leave it out", MISSING),
     ("", "hints"): Reason("a hint", "the analyst's SQL is never given to the engine", "leave it out", MISSING),
-    ("", "rollup"): GROUPING,
-    ("", "cube"): GROUPING,
-    ("", "grouping_sets"): GROUPING,
     ("", "totals"): GROUPING,
     ("With", "recursive"): Reason("WITH RECURSIVE", "its rows have no one owner", "write the query without recursion"),
     ("Join", "method"): Reason(

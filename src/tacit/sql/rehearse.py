@@ -71,7 +71,7 @@ def _part(priced: PricedPlan, number: int, dialect: Dialect, largest: bool) -> N
             drawn_edge(step, part, np.array([0] * len(edges) + [many]))
             bounded = with_bound(bounded, task.clip, edges[-1 if largest else 0])
     statements(bounded, dialect, tables)
-    groups, known = _one_group(priced, bounded), {}
+    groups, known = _one_group(priced, number, bounded), {}
     if bounded.counted is not None:
         _, noisy = noisy_counts(priced, number, bounded, np.array([many or 1]))
         known = {bounded.counted: noisy}
@@ -103,8 +103,8 @@ def _tables(source: Node) -> dict[str, StoredTable]:
     return {name: StoredTable(sql="t", types=found) for name, found in types.items()}
 
 
-def _one_group(priced: PricedPlan, bounded: Bounded) -> Groups:
+def _one_group(priced: PricedPlan, number: int, bounded: Bounded) -> Groups:
     """One group of the question; in a part that counts by one more key, one for each of its values."""
-    keys = len(priced.question.keys)
+    (keys,) = [len(plan.question.keys) for own, plan in priced.measured if own.start <= number < own.stop]
     values: list[tuple[Value, ...]] = [key.values or (None,) for key in bounded.keys]
     return Groups.every([*(some[:1] for some in values[:keys]), *values[keys:]])

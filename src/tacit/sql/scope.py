@@ -9,8 +9,10 @@ from sqlglot import exp
 from tacit.base import Mistake, RefusalKind, Refused, cached_property
 from tacit.plan.expression import Expression
 from tacit.plan.node import Node
+from tacit.plan.question import LoweredQuestion
 from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.mistake import place, quoted
+from tacit.sql.tail import Tail
 
 __all__ = ["Context", "Derived", "Field", "NamedRelation", "Names", "Scope", "whole_unit"]
 
@@ -202,12 +204,14 @@ class Derived:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """`nested` lowers a subquery; it is handed along, since subqueries and FROM each contain the other."""
+    """`nested` lowers a subquery; it is handed along, since subqueries and FROM each contain the other. `questions` are
+    the subqueries that are measured, by their place in the tree: each with its number, and what comes after it."""
 
     catalog: Catalog
-    nested: "Callable[[exp.Select, Context], Derived]"
+    nested: "Callable[[exp.Expr, Context], Derived]"
     names: Names = dataclass_field(default_factory=Names)
     queries: "Mapping[str, tuple[exp.CTE, Context]]" = dataclass_field(default_factory=dict)
+    questions: "dict[int, tuple[int, LoweredQuestion, Tail | None]]" = dataclass_field(default_factory=dict)
 
     def within(self, select: exp.Select) -> "Context":
         """This context and what the WITH of `select` defines; each query sees those before it."""

@@ -12,9 +12,12 @@ from typing import Literal
 from sqlglot import exp
 
 from tacit.base import Mistake, Refused
+from tacit.plan.combined import Match
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts
 from tacit.plan.node import Filter, Join, Node, Scan, check_rows
+from tacit.plan.operation import call
+from tacit.plan.released import ReleasedTable, is_released
 from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.commas import CommaKey, comma_keys, is_of, not_joined, tying
 from tacit.sql.expressions import Expressions, chain
@@ -47,14 +50,14 @@ def _joined(
     commas: list[exp.Join] = []
     for each in joins:
         right = _item(each.this, context)
-        if _is_comma(each):
+        if _is_comma(each) and not (is_released(chains[-1][0]) and is_released(right[0])):
             chains.append(right)
             commas.append(each)
         else:
-            chains[-1] = _join(each, chains[-1], right, context.catalog)
+            chains[-1] = _join(each, chains[-1], right, context)
     if not commas:
         return chains[0]
-    return together(chains, commas, condition, context.catalog)
+    return together(chains, commas, condition, context)
 
 
 def _is_comma(join: exp.Join) -> bool:
@@ -65,7 +68,7 @@ def _is_comma(join: exp.Join) -> bool:
 
 
 def together(
-    chains: list[tuple[Node, Scope]], commas: list[exp.Join], condition: exp.Expr | None, catalog: Catalog
+    chains: list[tuple[Node, Scope]], commas: list[exp.Join], condition: exp.Expr | None, context: Context
 ) -> tuple[Node, Scope]:
     """Join relations that a comma separates by the equalities of WHERE, each as soon as one ties it to those before.
 
@@ -86,12 +89,12 @@ def together(
                 f"tie it to another table with an equality in WHERE, or {ON}",
                 at=commas[0],
             )
-        place, found = min(tied, key=lambda each: (_order(chains[each[0]], each[1], catalog), each[0]))
+        place, found = min(tied, key=lambda each: (_order(chains[each[0]], each[1], context.catalog), each[0]))
         right = chains.pop(place)
         join = exp.Join(
             this=exp.to_identifier(right[1].relations[0].alias), on=exp.and_(*(k.condition for k in found), copy=False)
         )
-        node, scope = _join(join, (node, scope), right, catalog)
+        node, scope = _join(join, (node, scope), right, context)
         scope = replace(scope, joined=scope.joined | {id(key.condition) for key in found if key.is_whole})
     return node, scope
 
@@ -115,7 +118,7 @@ def _item(item: exp.Expr, context: Context) -> tuple[Node, Scope]:
         return _joined(bare, item.args["joins"], context)
     if type(item) is exp.Table and type(item.this) is exp.Identifier:
         found = _table(item, context)
-    elif type(item) is exp.Subquery and type(item.this) is exp.Select:
+    elif type(item) is exp.Subquery and type(item.this) in (exp.Select, exp.Union):
         found = context.nested(item.this, context)
     elif type(item) is exp.Table:
         raise refused("a table function", "questions read declared tables only", "name a table of the policy", at=item)
@@ -148,7 +151,7 @@ def _table(item: exp.Table, context: Context) -> Derived:
     query = context.queries.get(name.casefold())
     if query is not None:
         given, around = query
-        if type(given.this) is not exp.Select:
+        if type(given.this) not in (exp.Select, exp.Union):
             raise refused(f"WITH {quoted(name)}", "it is not one SELECT", at=given)
         found = context.nested(given.this, around)
         return Derived(node=found.node, fields=_renamed(found.fields, given.args["alias"]))
@@ -163,23 +166,44 @@ def _table(item: exp.Table, context: Context) -> Derived:
     return read_table(*declared, context)
 
 
-def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], catalog: Catalog) -> tuple[Node, Scope]:
+def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], context: Context) -> tuple[Node, Scope]:
     """Both sides matched, and the names of both."""
     side, kind = (str(node.args.get(word) or "").upper() for word in ("side", "kind"))
-    if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
+    if kind in ("SEMI", "ANTI") and side in ("", "LEFT"):
+        return _kept(node, left, right, context), left[1]
+    released = is_released(left[0]) and is_released(right[0])  # of which any rows may be matched
+    if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER", *(["CROSS"] if released else [])):
         what = f"{side} {kind}".strip()
         why = "it matches rows without equal keys" if kind == "CROSS" else "some of its rows would have no owner"
         raise refused(f"{what} JOIN", why, f"{ON}; LEFT JOIN keeps the rows of the left side", at=node)
     scope = left[1].adding(right[1])
-    work = _Join(node, left, right, scope, side, catalog)
+    work = _Join(node, left, right, scope, side, context.catalog)
     work.read()
-    if not work.pairs and not work.unit:
+    if not work.pairs and not work.unit and not released:
         raise refused(
             f"a join without equal keys ({shown(node)})", "it would match every row with every row", ON, at=node
         )
     made = work.made()
     kept = _after(scope, len(left[1].relations), made, side)
     return made, replace(scope, relations=kept, merged=work.merged)
+
+
+def _kept(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], context: Context) -> Node:
+    """SEMI JOIN keeps the rows of the left that have a match, and ANTI JOIN the others."""
+    work = _Join(node, left, right, left[1].adding(right[1]), "", context.catalog)
+    work.read()
+    below, on = right[0], list(work.pairs)
+    for condition in work.right_only:
+        below = Filter(below=below, condition=condition)
+    if work.both or not (on or work.unit) or not left[0].private or is_released(below):
+        why = "it keeps private rows by equal keys alone"
+        raise refused(f"this {node.args['kind']} JOIN", why, "write ON a.key = b.key", at=node)
+    if below.private:
+        on = list(work.keys(left[0], below, tuple(on), unique=True))
+    name = context.names.column("match", context.names.relation())
+    match = Match(kind="exists", name=name, left=left[0], right=below, on=tuple(on))
+    found: Expression = Column(name=name, facts=match.schema[name])
+    return Filter(below=match, condition=call("not", found) if node.args["kind"] == "ANTI" else found)
 
 
 class _Join:
@@ -338,6 +362,8 @@ def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
     """Whether one of the right keys is a column of a public table that is declared to have no value twice."""
     while isinstance(right, Filter):
         right = right.below
+    if isinstance(right, ReleasedTable):
+        return right.keys is not None and {*right.keys} <= {key.name for _, key in pairs if isinstance(key, Column)}
     if not isinstance(right, Scan) or right.private:
         return False
     table = catalog.tables[right.table]

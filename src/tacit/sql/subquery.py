@@ -1,4 +1,5 @@
-"""Subqueries and WITH: rows chosen and computed, or one row for each unit. Every row keeps its one owner."""
+"""Subqueries and WITH: rows chosen and computed, or one row for each unit, so that every row keeps its one owner. One
+that aggregates over several units is measured, and what is used of it is its answer."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -8,37 +9,63 @@ from sqlglot import exp
 
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
-from tacit.plan.node import Filter, Group, Node, Project, SubAggregate
+from tacit.plan.node import Filter, Group, Node, Project, Scan, SubAggregate
+from tacit.plan.released import ReleasedTable, is_released
 from tacit.sql.aggregates import asked, has_aggregate
+from tacit.sql.allow import MISPLACED
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by, items_of, only_where
+from tacit.sql.grouping import grouping_sets
+from tacit.sql.matches import Matches
 from tacit.sql.mistake import quoted, refused, shown
+from tacit.sql.released import measured_table, released_rows
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import not_joined, read_from
+from tacit.sql.stacks import stacked
+from tacit.sql.unit_windows import OwnWindows
+from tacit.sql.windows import has_window, uses_aggregate
 
-__all__ = ["nested", "where"]
+__all__ = ["check_released", "items_written_out", "nested", "where"]
 
 FINE = 2**20  # steps in the range of a value that has no step of its own
-BY_UNIT = "group by the unit column too, so that each row of it belongs to one unit"
 Function = Literal["count", "sum", "avg", "min", "max"]
 FUNCTIONS: dict[str, Function] = {"count": "count", "sum": "sum", "avg": "avg", "min": "min", "max": "max"}
 
 
-def nested(select: exp.Select, context: Context) -> Derived:
-    """The rows of a subquery. ORDER BY and LIMIT are refused in it: which rows they keep depends on everybody's."""
+def nested(select: exp.Expr, context: Context) -> Derived:
+    """The rows of a subquery. Over private rows ORDER BY and LIMIT are refused in it: which rows they keep depends on
+    everybody's."""
+    if not isinstance(select, exp.Select):
+        return stacked(select, context)
     context.names.read(select)
     context = context.within(select)
+    node, scope = read_from(select, context)
+    node = where(select, node, scope, context)
+    items = items_written_out(select, scope, context)
+    if is_released(node):
+        check_released(node, select)
+        return released_rows(select, node, scope, items, context)
+    if node.private and grouping_sets(select) is not None:
+        return measured_table(select, node, scope, context)
+    keys = group_by(select, scope)
+    distinct = select.args.get("distinct") is not None
+    aggregated = select.args.get("having") is not None or any(uses_aggregate(item) for _, item in items)
+    grouped = bool(keys) or aggregated or select.args.get("group") is not None
+    by = keys if grouped else [item for _, item in items]
+    if (grouped or distinct) and node.private and not scope.units(by):
+        return measured_table(select, node, scope, context)
+    windows = OwnWindows(select, node, scope, context)
+    qualify = select.args.get("qualify")
+    used = [*(item for _, item in items), *([qualify] if qualify is not None else [])]
+    if any(has_window(part) for part in used) and not grouped and not distinct and node.private:
+        return _with_windows(windows, select, node, scope, items, context)
+    if qualify is not None or select.args.get("windows"):
+        raise refused(*MISPLACED["Qualify"], at=select)
     for name, what in (("limit", "LIMIT"), ("offset", "OFFSET"), ("order", "ORDER BY")):
         if select.args.get(name) is not None:
             why = "an order has no effect there" if name == "order" else "which rows are left depends on other people's"
             raise refused(f"{what} in a subquery", why, "move it to the outermost SELECT", at=select)
-    node, scope = read_from(select, context)
-    node = where(select, node, scope)
-    items = _items(select, scope, context)
-    keys = group_by(select, scope)
-    distinct = select.args.get("distinct") is not None
-    aggregated = select.args.get("having") is not None or any(has_aggregate(item) for _, item in items)
-    if keys or aggregated or select.args.get("group") is not None:
+    if grouped:
         if distinct:
             raise refused(
                 "DISTINCT beside GROUP BY in a subquery", "its rows are different already", "leave it out", at=select
@@ -49,7 +76,25 @@ def nested(select: exp.Select, context: Context) -> Derived:
     return _computed(node, scope, items, context, Expressions(scope))
 
 
-def where(select: exp.Select, node: Node, scope: Scope) -> Node:
+def _with_windows(
+    windows: OwnWindows, select: exp.Select, node: Node, scope: Scope, items: list[Item], context: Context
+) -> Derived:
+    """Rows with windows over those of their own unit, and QUALIFY."""
+    rows = Expressions(scope, windows.special)
+    for _, item in items:
+        if has_window(item):
+            rows.lower(item)
+    qualify = select.args.get("qualify")
+    condition = None if qualify is None else rows.condition(qualify.this, "QUALIFY")
+    if any(select.args.get(name) is not None for name in ("limit", "offset", "order")):
+        raise refused("ORDER BY or LIMIT in a subquery", "which rows are left depends on other people's", at=select)
+    node = windows.over(node)
+    if condition is not None:
+        node = Filter(below=node, condition=condition)
+    return _computed(node, scope, items, context, rows, plain=True)
+
+
+def where(select: exp.Select, node: Node, scope: Scope, context: Context) -> Node:
     """The rows that WHERE leaves."""
     given = select.args.get("where")
     if given is None:
@@ -62,10 +107,25 @@ def where(select: exp.Select, node: Node, scope: Scope) -> Node:
             "use HAVING, on released values",
             at=given,
         )
-    return node if rest is None else Filter(below=node, condition=Expressions(scope).condition(rest, "WHERE"))
+    if rest is None:
+        return node
+    matches = Matches(node, scope, context)
+    condition = Expressions(scope, matches.special).condition(rest, "WHERE")
+    return Filter(below=matches.node, condition=condition)
 
 
-def _items(select: exp.Select, scope: Scope, context: Context) -> list[Item]:
+def check_released(node: Node, select: exp.Select) -> None:
+    """Released tables stand by themselves: rows beside them would be chosen by noise that is yet to be drawn."""
+    if any(isinstance(each, Scan) and not isinstance(each, ReleasedTable) for each in node.walk()):
+        raise refused(
+            "a join of an aggregated subquery with a table",
+            "its answer is out before the table's rows are read",
+            "aggregate both and join the answers, or ask twice and write the released numbers as constants",
+            at=select,
+        )
+
+
+def items_written_out(select: exp.Select, scope: Scope, context: Context) -> list[Item]:
     """The items of SELECT, with * written out."""
     found: list[Item] = []
     for alias, item in items_of(select):
@@ -86,16 +146,19 @@ def _column(owner: NamedRelation, field: Field) -> exp.Expr:
     )
 
 
-def _computed(node: Node, scope: Scope, items: list[Item], context: Context, rows: Expressions) -> Derived:
-    """Columns renamed and computed; a Project only where something is computed."""
+def _computed(
+    node: Node, scope: Scope, items: list[Item], context: Context, rows: Expressions, *, plain: bool = False
+) -> Derived:
+    """Columns renamed and computed; a Project only where something is computed. `plain` says rows are as they were."""
+    as_they_were = plain or rows.special is None
     fields: list[Field] = []
     computed: list[tuple[str, Expression]] = []
     number = 0
     for alias, item in items:
-        plain = item.unnest()
-        if type(plain) is exp.Column and (rows.special is None or scope.unit(plain)):
-            field = scope.resolve(plain)
-            if rows.special is not None:
+        inner = item.unnest()
+        if type(inner) is exp.Column and (as_they_were or scope.unit(inner)):
+            field = scope.resolve(inner)
+            if not as_they_were:
                 why = f"the unit {quoted(field.name)} is counted, joined on and grouped by here, and not computed with"
                 field = replace(field, value=None, missing=why)
             fields.append(replace(field, name=alias or field.name))
@@ -106,7 +169,7 @@ def _computed(node: Node, scope: Scope, items: list[Item], context: Context, row
             name = context.names.column("computed", number)  # whatever it is called, it is the same
             computed.append((name, value))
             value = Column(name=name, facts=value.facts)
-        fields.append(Field(name=alias or (plain.name if type(plain) is exp.Column else shown(item)), value=value))
+        fields.append(Field(name=alias or (inner.name if type(inner) is exp.Column else shown(item)), value=value))
     if computed:
         kept = {field.value.name: field.value for field in fields if isinstance(field.value, Column)}
         made = {name for name, _ in computed}
@@ -137,13 +200,6 @@ class _Units:
                 "an aggregate in a subquery",
                 "each row is a unit of its own, so there is nothing to aggregate by unit",
                 "aggregate in the outermost SELECT",
-                at=self.select,
-            )
-        if not self.scope.units(keys):
-            raise refused(
-                "an aggregate or DISTINCT over several units in a subquery",
-                "its exact value would be used before noise is added",
-                BY_UNIT,
                 at=self.select,
             )
         for key in keys:

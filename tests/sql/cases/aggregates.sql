@@ -250,11 +250,16 @@ SELECT SUM(cost ORDER BY age) FROM visits;
 
 -- name: no aggregate at all
 SELECT ward, cost FROM visits;
--- > refused: line 1, column 8: a query without an aggregate is refused, since it would release rows as they are, or groups without a number: select COUNT(*), AVG(x) …, with GROUP BY
+-- > refused: line 1, column 8: a query without an aggregate is refused, since it would release rows as they are: select COUNT(*), AVG(x) …, with GROUP BY, or DISTINCT values
 
 -- name: groups without a number
 SELECT ward FROM visits GROUP BY ward;
--- > refused: line 1, column 8: a query without an aggregate is refused, since it would release rows as they are, or groups without a number: select COUNT(*), AVG(x) …, with GROUP BY
+-- > from scan "visits" (unit unit_1)
+-- >     ward_1 [text of 3?]
+-- > key key1 = ward_1 [text of 3?]
+-- > aggregate count_units1 = count_units(*)
+-- > output "ward" = key1
+-- > present
 
 -- name: everything
 SELECT * FROM visits;

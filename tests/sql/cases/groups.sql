@@ -137,7 +137,15 @@ SELECT cost, COUNT(*) FROM visits GROUP BY ward;
 
 -- name: rollup
 SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward);
--- > refused: line 1, column 52: ROLLUP, CUBE or GROUPING SETS (ROLLUP (ward)) is refused, since it is several questions in one: ask one GROUP BY at a time
+-- > from levels row_level of (0,), ()
+-- >     level_key1 = ward_1
+-- >     scan "visits" (unit unit_1)
+-- >       ward_1 [text of 3?]
+-- > key level = row_level [integer 0..1 step 1 of 2]
+-- > key key1 = level_key1 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "ward" = key1
+-- > output "count(*)" = count1
 
 -- name: limit in percent
 SELECT COUNT(*) FROM visits LIMIT 10%;
@@ -150,3 +158,59 @@ SELECT COUNT(*) FROM visits LIMIT 1 + 1;
 -- name: order by what is not there
 SELECT COUNT(*) FROM visits ORDER BY 2;
 -- > refused: ORDER BY 2 is refused, since there is no such column to order by
+
+-- name: cube
+SELECT ward, urgent, GROUPING(ward), COUNT(*) FROM visits GROUP BY CUBE (ward, urgent);
+-- > from levels row_level of (0, 1), (0,), (1,), ()
+-- >     level_key1 = ward_1
+-- >     level_key2 = urgent_1
+-- >     scan "visits" (unit unit_1)
+-- >       ward_1 [text of 3?]
+-- >       urgent_1 [boolean of 2?]
+-- > key level = row_level [integer 0..3 step 1 of 4]
+-- > key key1 = level_key1 [text of 3?]
+-- > key key2 = level_key2 [boolean of 2?]
+-- > aggregate count1 = count(*)
+-- > output "ward" = key1
+-- > output "urgent" = key2
+-- > output "grouping(ward)" = ((0 * 2) + case(in(level, 2, 3), 1, 0))
+-- > output "count(*)" = count1
+
+-- name: grouping sets
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward, urgent), (ward), ());
+-- > from levels row_level of (0, 1), (0,), ()
+-- >     level_key1 = ward_1
+-- >     level_key2 = urgent_1
+-- >     scan "visits" (unit unit_1)
+-- >       ward_1 [text of 3?]
+-- >       urgent_1 [boolean of 2?]
+-- > key level = row_level [integer 0..2 step 1 of 3]
+-- > key key1 = level_key1 [text of 3?]
+-- > key key2 = level_key2 [boolean of 2?]
+-- > aggregate count1 = count(*)
+-- > output "ward" = key1
+-- > output "count(*)" = count1
+
+-- name: with rollup
+SELECT ward, COUNT(*) FROM visits GROUP BY ward WITH ROLLUP;
+-- > from levels row_level of (0,), ()
+-- >     level_key1 = ward_1
+-- >     scan "visits" (unit unit_1)
+-- >       ward_1 [text of 3?]
+-- > key level = row_level [integer 0..1 step 1 of 2]
+-- > key key1 = level_key1 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "ward" = key1
+-- > output "count(*)" = count1
+
+-- name: rollup of the unit
+SELECT patient_id, COUNT(*) FROM visits GROUP BY ROLLUP (ward, patient_id);
+-- > refused: line 1, column 64: grouping by the unit, patient_id is refused, since each group would be one person's: count units with COUNT(DISTINCT …), or group by unit in a subquery and aggregate that
+
+-- name: grouping of another key
+SELECT ward, GROUPING(urgent), COUNT(*) FROM visits GROUP BY ROLLUP (ward);
+-- > refused: line 1, column 23: GROUPING(urgent) is refused, since it is not among the keys of GROUP BY
+
+-- name: rollup of one unit
+SELECT SUM(CLAMP(n, 0, 3)) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id, ROLLUP (ward)) t;
+-- > refused: line 1, column 88: grouping by the unit, patient_id is refused, since each group would be one person's: count units with COUNT(DISTINCT …), or group by unit in a subquery and aggregate that

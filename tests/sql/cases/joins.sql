@@ -172,7 +172,12 @@ SELECT COUNT(*) FROM visits v ASOF JOIN drugs d ON v.drug >= d.drug;
 
 -- name: semi
 SELECT COUNT(*) FROM visits SEMI JOIN treatments ON patient_id = patient;
--- > refused: line 1, column 39: SEMI JOIN is refused, since some of its rows would have no owner: write JOIN … ON a.key = b.key, or USING (key); LEFT JOIN keeps the rows of the left side
+-- > from filter match_3
+-- >     match_3 = exists on unit_1 = unit_2
+-- >       scan "visits" (unit unit_1)
+-- >       scan "treatments" (unit unit_2, at most 20 rows per unit)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: rows that are units with a public table
 SELECT COUNT(*) FROM staff JOIN wards USING (ward);
@@ -224,3 +229,33 @@ SELECT ward, COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY war
 -- name: two tables of one name
 SELECT COUNT(*) FROM visits JOIN visits ON patient_id = patient_id;
 -- > refused: two tables are called "visits": give one of them another name with AS
+
+-- name: semi join on the unit
+SELECT COUNT(*) FROM visits v SEMI JOIN treatments t ON v.patient_id = t.patient AND t.dose > 3;
+-- > from filter match_3
+-- >     match_3 = exists on unit_1 = unit_2
+-- >       scan "visits" (unit unit_1)
+-- >       filter (dose_2 > 3)
+-- >         scan "treatments" (unit unit_2, at most 20 rows per unit)
+-- >           dose_2 [number 0..100 step 1/2?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+
+-- name: anti join with a public table
+SELECT COUNT(*) FROM visits v ANTI JOIN wards w ON v.ward = w.ward;
+-- > from filter not(match_3)
+-- >     match_3 = exists on ward_1 = ward_2
+-- >       scan "visits" (unit unit_1)
+-- >         ward_1 [text of 3?]
+-- >       scan "wards" (public)
+-- >         ward_2 [text of 3]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+
+-- name: semi join on another key
+SELECT COUNT(*) FROM visits v SEMI JOIN treatments t ON v.drug = t.drug;
+-- > refused: line 1, column 41: a join of the private tables "visits" and "treatments" on other keys than the unit is refused, since a matched row would have two owners: add the unit, as in ON v.patient_id = t.patient
+
+-- name: semi join of a public table
+SELECT COUNT(*) FROM wards w SEMI JOIN visits v ON v.ward = w.ward;
+-- > refused: line 1, column 40: this SEMI JOIN is refused, since it keeps private rows by equal keys alone: write ON a.key = b.key
