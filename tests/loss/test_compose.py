@@ -302,7 +302,7 @@ def test_extreme_programs_give_an_answer_between_known_bounds(mu: float, rate: f
     found = Composition(terms, 1e-2).epsilon(1e-6)
     unsampled = gaussian(number(mu) * mpmath.sqrt(count))
     assert 0 <= found.lower <= found.upper < inf
-    assert unsampled(mpf(found.lower)) >= F(1, 10**6) or found.lower == 0
+    assert unsampled(mpf(found.lower)) >= mpf(10) ** -6 or found.lower == 0
     assert sampled_gaussian(mu, rate)[0](mpf(found.upper)) <= 1e-6
 
 

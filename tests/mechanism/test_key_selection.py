@@ -222,3 +222,8 @@ def test_what_is_refused() -> None:
     other: Any = "other"
     with pytest.raises(InputError, match="relation"):
         m.loss(relation=other)
+
+
+def test_noise_beyond_doubles_is_refused() -> None:
+    with pytest.raises(InputError, match="hides every key"):
+        KeySelection.from_loss(ZCDP(Fraction(1, 10**700), delta=Fraction(1, 10**6)), one=64).threshold()

@@ -188,7 +188,6 @@ def test_a_histogram_of_a_point_has_one_cell_that_counts() -> None:
         ("SELECT MODE(note) FROM visits", "possible values"),
         ("SELECT note, MODE(ward) FROM visits GROUP BY note", "known in advance"),
         ("SELECT day, age, ward, HISTOGRAM(cost, 9999) FROM visits GROUP BY 1, 2, 3", f"{MOST_GROUPS:,}"),
-        ("SELECT AVG(cost, contribution_bounds_per_group => (0, 1)) FROM visits", "SUM and COUNT"),
     ],
 )
 def test_refusals(sql: str, words: str) -> None:

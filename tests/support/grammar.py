@@ -43,7 +43,7 @@ TABLES = (
     "visits TABLESAMPLE 10%",
     "(SELECT * FROM visits UNION ALL SELECT * FROM visits) t",
 )
-ENDINGS = (" LIMIT 5%", " QUALIFY 1 = 1", " FOR UPDATE", "; SELECT 1", " UNION SELECT 1", " OFFSET -1")
+ENDINGS = (" LIMIT 5%", " FOR UPDATE", "; SELECT 1", " UNION SELECT 1", " OFFSET -1")
 AGGREGATES = (
     "COUNT(*)",
     "COUNT({})",
@@ -194,9 +194,7 @@ class _Writer:
         )
         limit = f" LIMIT {self.draw(st.integers(0, 100))}" if self.chance(4) else ""
         if self.forbid and self.chance(10):
-            limit = self.one(
-                " LIMIT 5%", " QUALIFY 1 = 1", " FOR UPDATE", "; SELECT 1", " UNION SELECT 1", " OFFSET -1"
-            )
+            limit = self.one(" LIMIT 5%", " FOR UPDATE", "; SELECT 1", " UNION SELECT 1", " OFFSET -1")
         return f"SELECT {', '.join(named)} FROM {source}{where}{group}{having}{order}{limit}"
 
 

@@ -218,10 +218,15 @@ def totals(value: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     return weights.astype(np.int64)
 
 
+BEYOND = 2**1000  # of noise: doubles end at 2^1024
+
+
 @lru_cache(maxsize=64)
 def least_threshold(norm: str, scale: Fraction, most: Fraction, delta: Fraction) -> int:
     """The least T ≥ 1 at which keys that one unit alone has are all hidden with probability at least 1 − δ, whatever
     vector of whole numbers with a norm of at most `most` it has on them."""
+    if max(scale, most) >= BEYOND:
+        raise InputError("this much noise is beyond what can be computed with, and hides every key: offer more for it")
     allowed = -log1p(-float(delta)) * (1 - ROUNDING)
     return max(1, least_whole(lambda threshold: exposure(norm, scale, most, threshold) <= allowed))
 

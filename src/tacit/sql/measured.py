@@ -14,6 +14,7 @@ from tacit.plan.operation import call
 from tacit.plan.question import Aggregate, LoweredQuestion
 from tacit.plan.work import check_work
 from tacit.sql.aggregates import asked, is_aggregate
+from tacit.sql.allow import MISPLACED
 from tacit.sql.constants import literal
 from tacit.sql.grouped import Aggregates, Grouped, group_by, items_of, key_node, uses_rows
 from tacit.sql.grouping import grouping_sets
@@ -147,7 +148,7 @@ class Measured:
         parts = [*(item for _, item in items), *(node for node in others if node is not None)]
         grouped = self.select.args.get("group") is not None or self.select.args.get("distinct") is not None
         if not grouped and not any(map(uses_aggregate, parts)):
-            raise refused(*NO_AGGREGATE, at=self.select)
+            raise refused(*(MISPLACED["Window"] if any(map(has_window, parts)) else NO_AGGREGATE), at=self.select)
 
     def _key(self, node: exp.Expr) -> None:
         if self.scope.unit(node):

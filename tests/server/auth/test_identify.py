@@ -71,6 +71,8 @@ MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("GET", "/v1/datasets/{dataset}/running", None, GOVERNORS),
     ("DELETE", "/v1/datasets/{dataset}/running/{question}", None, GOVERNORS),
     ("GET", "/v1/datasets/{dataset}/saved-jobs", None, GOVERNORS),
+    ("GET", "/v1/datasets/{dataset}/profiles", None, WATCHERS),
+    ("POST", "/v1/datasets/{dataset}/profile", {"table": "visits"}, GOVERNORS),
     ("DELETE", "/v1/datasets/{dataset}/saved-jobs/{entry}", None, GOVERNORS),
     ("POST", "/v1/datasets/{dataset}/requests", {"reason": "to know"}, ASKERS),
     ("GET", "/v1/requests", None, EVERYBODY),

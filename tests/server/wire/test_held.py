@@ -71,7 +71,7 @@ def test_they_end_with_the_transaction_unless_they_are_held(served: Served) -> N
 def test_a_question_that_is_refused_is_refused_when_it_is_declared(served: Served) -> None:
     with served.connect() as connection:
         connection.execute("BEGIN")
-        with pytest.raises(psycopg.errors.FeatureNotSupported):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("DECLARE c CURSOR FOR SELECT age FROM visits")
         connection.execute("ROLLBACK")
 

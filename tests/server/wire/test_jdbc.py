@@ -31,7 +31,7 @@ WANTED = {
     "savepoint": "back",
     "timeout": "east west null",
     "copy": "3 ward,n",
-    "refused": "0A000",
+    "refused": "42501",
     "keywords": "null",
     **dict.fromkeys(EMPTY.split(), ""),
 }

@@ -188,7 +188,7 @@ SELECT w.city, n FROM wards w JOIN (SELECT ward, COUNT(*) AS n FROM visits GROUP
 
 -- name: a window over rows
 SELECT cost, RANK() OVER (ORDER BY cost) FROM visits;
--- > refused: line 1, column 8: a query without an aggregate is refused, since it would release rows as they are: select COUNT(*), AVG(x) …, with GROUP BY, or DISTINCT values
+-- > refused: line 1, column 8: a window function is refused, since its value on one row depends on other people's rows: use it over aggregates, as in RANK() OVER (ORDER BY COUNT(*)), or aggregate by unit in a subquery
 
 -- name: a window over rows beside a group
 SELECT ward, SUM(cost) OVER () FROM visits GROUP BY ward;

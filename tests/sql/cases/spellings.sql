@@ -241,4 +241,18 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_rows_contributed = 3)
 
 -- name: qualify
 SELECT ward, COUNT(*) FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (ORDER BY ward) = 1;
--- > refused: line 1, column 8: QUALIFY is refused, since it chooses by rank before noise is added: use ORDER BY and LIMIT
+-- > from scan "visits" (unit unit_1)
+-- >     ward_1 [text of 3?]
+-- > key key1 = ward_1 [text of 3?]
+-- > aggregate count1 = count(*)
+-- > output "key1" = key1
+-- > output "count1" = count1
+-- > after project
+-- >     ward = key1 [text of 3?]
+-- >     count(*) = count1 [integer]
+-- >     filter (window1 = 1)
+-- >       windows
+-- >         window1 = row_number() [order key1 ascending, nulls last]
+-- >         answer 1
+-- >           key1 = "key1"
+-- >           count1 = "count1"
