@@ -226,4 +226,4 @@ def test_what_is_refused() -> None:
 
 def test_noise_beyond_doubles_is_refused() -> None:
     with pytest.raises(InputError, match="hides every key"):
-        KeySelection.from_loss(ZCDP(Fraction(1, 10**700), delta=Fraction(1, 10**6)), one=64).threshold()
+        KeySelection.from_loss(Approx(Fraction(1, 10**320), Fraction(1, 10**6)), one=64).threshold()
