@@ -6,11 +6,19 @@ import torch
 from torch import Tensor, nn
 
 from tacit.base import InputError
+from tacit.learn.gradient import rules
+from tacit.learn.gradient.check import Method, choose
 from tacit.learn.gradient.clipping import Clipping
 from tacit.learn.gradient.each import LossOf, by_vmap
+from tacit.learn.gradient.layout import Unplaced
+from tacit.learn.gradient.part import Dense, Part
 from tacit.learn.gradient.shapes import InputShape
+from tacit.learn.gradient.tape import Tape, Untaped
+from tacit.learn.gradient.units import chunks
 
 __all__ = ["Gradients"]
+
+assert rules.__all__  # importing them registers them
 
 
 class Gradients:
@@ -21,9 +29,15 @@ class Gradients:
     """
 
     def __init__(
-        self, model: nn.Module, loss: LossOf, *, clipping: Clipping, shapes: Sequence[InputShape | tuple[int, ...]]
+        self,
+        model: nn.Module,
+        loss: LossOf,
+        *,
+        clipping: Clipping,
+        shapes: Sequence[InputShape | tuple[int, ...]],
+        chunk: int = 256,
     ) -> None:
-        self.model, self.loss, self.clipping = model, loss, clipping
+        self.model, self.loss, self.clipping, self.chunk = model, loss, clipping, chunk
         self.shapes = tuple(each if isinstance(each, InputShape) else InputShape(each) for each in shapes)
         self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
         if not self.parameters:
@@ -31,45 +45,101 @@ class Gradients:
         owners = [name.rpartition(".")[0] for name in self.parameters]
         self.layers = tuple(dict.fromkeys(owners))
         self._layer_of = [self.layers.index(each) for each in owners]
+        self._method: Method | None = None
         clipping.fits(self.layers)
 
     def check(self) -> None:
         """Raise an InputError that names the layer unless this model can be trained; looks at made-up inputs only."""
+        self._method = choose(self.model, self.loss, self.shapes)
+
+    @property
+    def method(self) -> Method:
+        """How the gradients are found; the model is checked first if it has not been."""
+        if self._method is None:
+            self.check()
+        assert self._method is not None
+        return self._method
 
     def close(self) -> None:
-        """Leave the model as it was."""
+        """Forget what was learned of the model, which was never changed."""
+        self._method = None
 
-    def clipped_sum(self, *inputs: Tensor, weights: Tensor | None = None) -> tuple[Tensor, ...]:
+    def clipped_sum(
+        self, *inputs: Tensor, weights: Tensor | None = None, unit: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
         """Σ_i w_i · g_i · min(1, C/‖g_i‖), a tensor for each trainable parameter. No example: zeros.
 
-        An example whose gradient is NaN or infinite adds nothing. `weights` are between 0 and 1.
+        An example whose gradient is NaN or infinite adds nothing, nor does one with a number out of its declared range.
+        `weights` are between 0 and 1. With `unit`, a whole number for each example, the examples of one unit are added
+        up and clipped once.
         """
-        sums = [torch.zeros_like(each, dtype=_wide(each)) for each in self.parameters.values()]
-        start = 0
-        for part in self._each(inputs):
-            factors = self.clipping.scale(self._squares(part), self.layers)
-            if weights is not None:
-                factors = factors * weights[start : start + factors.shape[1]]
-            start += factors.shape[1]
-            for total, each, layer in zip(sums, part, self._layer_of, strict=True):
-                factor = factors[layer].to(total.dtype)
-                safe = each.flatten(1).to(total.dtype).masked_fill((factor == 0)[:, None], 0.0)
-                total += (factor @ safe).view_as(total)
+        sums = [torch.zeros_like(each, dtype=_wide(each)).contiguous() for each in self.parameters.values()]
+        for parts, squares, weight in self._batches(inputs, unit, weights):
+            factors = self.clipping.scale(squares, self.layers)
+            bad = (factors == 0).any(0)
+            if weight is not None:
+                factors = factors * weight
+            spoilt = bool(bad.any())
+            for number, part in parts.items():
+                total, factor = sums[number], factors[self._layer_of[number]].to(sums[number].dtype)
+                (part.without(bad) if spoilt else part).add_to(total, factor)
         return tuple(sums)
 
-    def norms(self, *inputs: Tensor) -> Tensor:
+    def norms(self, *inputs: Tensor, unit: Tensor | None = None) -> Tensor:
         """The length of each example's gradient, before clipping. Private: for tests, never to be shown."""
-        found = [self._squares(part).sum(0).sqrt() for part in self._each(inputs)]
+        found = [squares.sum(0).sqrt() for _, squares, _ in self._batches(inputs, unit, None)]
         return torch.cat(found) if found else torch.zeros(0)
 
-    def _each(self, inputs: tuple[Tensor, ...]) -> Iterator[tuple[Tensor, ...]]:
-        if len(inputs[0]):
-            yield from by_vmap(self.model, self.loss, inputs, names=self.parameters)
+    def _batches(
+        self, inputs: tuple[Tensor, ...], unit: Tensor | None, weights: Tensor | None
+    ) -> Iterator[tuple[dict[int, Part], Tensor, Tensor | None]]:
+        """A chunk at a time: gradients by parameter, squared lengths (layer, example), weights."""
+        if len(inputs) != len(self.shapes):
+            raise InputError(f"{len(inputs)} inputs were given, but {len(self.shapes)} shapes were declared")
+        for number, (each, shape) in enumerate(zip(inputs, self.shapes, strict=True)):
+            shape.accepts(each, f"input {number}")
+            if len(each) != len(inputs[0]):
+                raise InputError(f"input {number} has {len(each)} examples, the first has {len(inputs[0])}")
+        if weights is not None and (unit is not None or weights.shape != (len(inputs[0]),)):
+            raise InputError("weights must hold one number for each example, and do not go with unit")
+        if weights is not None and not bool(((weights >= 0) & (weights <= 1)).all()):
+            raise InputError("weights must be between 0 and 1: a larger one would pass the clip")
+        for rows, index in chunks(len(inputs[0]), unit, self.chunk):
+            part = tuple(each[rows] for each in inputs)
+            outside = torch.stack([shape.outside(each) for shape, each in zip(self.shapes, part, strict=True)]).any(0)
+            if outside.any():
+                part = tuple(each.masked_fill(outside.view(-1, *[1] * (each.dim() - 1)), 0) for each in part)
+            parts = self._parts(part)
+            if outside.any():
+                parts = {number: each.without(outside) for number, each in parts.items()}
+            if index is not None:
+                parts = {number: each.grouped(index) for number, each in parts.items()}
+            count = len(part[0]) if index is None else len(index)
+            yield parts, self._squares(parts, count), None if weights is None else weights[rows]
 
-    def _squares(self, part: tuple[Tensor, ...]) -> Tensor:
-        squares = torch.zeros(len(self.layers), len(part[0]), dtype=_wide(part[0]))
-        for each, layer in zip(part, self._layer_of, strict=True):
-            squares[layer] += each.flatten(1).to(squares.dtype).square().sum(1)
+    def _parts(self, inputs: tuple[Tensor, ...]) -> dict[int, Part]:
+        layouts = self.method.layouts
+        if layouts is not None:
+            try:
+                tape = Tape(self.parameters.values(), rows=len(inputs[0]), layouts=layouts)
+                with torch.enable_grad(), tape:
+                    losses = self.loss(self.model, *inputs)
+                if losses.shape != (len(inputs[0]),):
+                    raise InputError("the loss must return one number for each example")
+                return tape.read(losses)
+            except (Untaped, Unplaced):
+                pass  # this batch takes a way that the made-up ones did not
+        found: dict[int, list[Part]] = {number: [] for number in range(len(self.parameters))}
+        for part in by_vmap(self.model, self.loss, inputs, names=self.parameters):
+            for number, each in enumerate(part):
+                found[number].append(Dense(each.flatten(1).to(_wide(each))))
+        return {number: Dense(torch.cat([each.dense() for each in parts])) for number, parts in found.items()}
+
+    def _squares(self, parts: dict[int, Part], count: int) -> Tensor:
+        first = next(iter(self.parameters.values()))
+        squares = torch.zeros(len(self.layers), count, dtype=_wide(first), device=first.device)
+        for number, part in parts.items():
+            squares[self._layer_of[number]] += part.squares()
         return squares
 
 

@@ -16,11 +16,12 @@ SEED = 18  # of made-up inputs, which hold nothing to hide
 class InputShape:
     """One input of the loss, of one example: `InputShape((28, 28))` is a picture, `InputShape((), below=10)` a label.
 
-    With `below` the input holds whole numbers from 0 up to that (labels, tokens); without it, reals.
+    With `below` the input holds whole numbers from 0 up to that (labels, tokens), or `ignored`; without it, reals.
     """
 
     size: tuple[int, ...] = ()
     below: int | None = None
+    ignored: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", tuple(whole(each, "size", least=1) for each in self.size))
@@ -45,3 +46,12 @@ class InputShape:
         if (self.below is None) != tensor.is_floating_point():
             kind = "reals" if self.below is None else "whole numbers"
             raise InputError(f"{name} is of {tensor.dtype}, but {kind} were declared: convert it, or mend its InputShape")
+
+    def outside(self, batch: Tensor) -> Tensor:
+        """The examples that hold a whole number out of the declared range: they count as if they were not there."""
+        if self.below is None:
+            return torch.zeros(len(batch), dtype=torch.bool, device=batch.device)
+        wrong = (batch < 0) | (batch >= self.below)
+        if self.ignored is not None:
+            wrong &= batch != self.ignored
+        return wrong.reshape(len(batch), -1).any(1)
