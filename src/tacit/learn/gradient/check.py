@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tacit.base import InputError
-from tacit.learn.gradient.each import LossOf, by_definition, by_vmap
+from tacit.learn.gradient.each import ROOM, LossOf, by_definition, by_vmap
 from tacit.learn.gradient.layout import Layout, Unplaced, place
 from tacit.learn.gradient.made_up import Stillness, named, trial
 from tacit.learn.gradient.shapes import InputShape
@@ -22,6 +22,8 @@ __all__ = ["Method", "choose"]
 
 SIZES = (3, 5)
 EQUAL = 1e-10
+CHUNKS = (64, 1024)  # examples taken at a time, at least and at most
+CACHE = 2**22  # numbers that flow back in one chunk, about what a core's cache holds
 Batch = tuple[Tensor, ...]
 
 
@@ -30,6 +32,7 @@ class Method:
     """How the gradients of a model are found: by book-keeping with these layouts, or by vmap, and why."""
 
     layouts: dict[Key, Layout] | None
+    chunk: int  # how many examples are taken at a time
     reason: str = ""
 
 
@@ -45,11 +48,11 @@ def choose(model: nn.Module, loss: LossOf, shapes: Sequence[InputShape]) -> Meth
         if not torch.isfinite(wanted).all() or not wanted.any():
             raise InputError("the gradients of made-up inputs are all zero or not finite: nothing can be checked or learned")
         try:
-            layouts = _layouts(copied, loss, batches)
+            layouts, size = _layouts(copied, loss, batches)
             found = _taped(copied, loss, batches[1], layouts)
             if _differ(found, wanted):
                 raise Untaped("its lengths by book-keeping differ from the definition")
-            return Method(layouts)
+            return Method(layouts, min(CHUNKS[1], max(CHUNKS[0], CACHE // size)))
         except (Untaped, Unplaced) as error:
             reason = str(error) or "a parameter is used in a way that book-keeping does not know"
         names = {name: each for name, each in copied.named_parameters() if each.requires_grad}
@@ -57,7 +60,7 @@ def choose(model: nn.Module, loss: LossOf, shapes: Sequence[InputShape]) -> Meth
             parts = list(by_vmap(copied, loss, batches[1], names=names))
         if _differ(_lengths(row for part in parts for row in zip(*part, strict=True)), wanted):
             raise InputError("the lengths of its gradients differ from the definition, by book-keeping and by vmap")
-        return Method(None, reason)
+        return Method(None, max(1, ROOM // sum(each.numel() for each in names.values())), reason)
 
 
 def _refuse_known(model: nn.Module) -> None:
@@ -129,13 +132,15 @@ def _culprit(model: nn.Module, loss: LossOf, batch: Batch) -> str:
     return "the loss"
 
 
-def _layouts(model: nn.Module, loss: LossOf, batches: Sequence[Batch]) -> dict[Key, Layout]:
+def _layouts(model: nn.Module, loss: LossOf, batches: Sequence[Batch]) -> tuple[dict[Key, Layout], int]:
+    """Where each use has its examples, and how many numbers flow back for each of them."""
     few, many = batches
     noted = [_noted(model, loss, few, row) for row in range(len(few[0]))]
     other = _noted(model, loss, many, 0)
     if any(each.keys() != other.keys() for each in noted):
         raise Unplaced("what is done with a batch depends on its size")
-    return {key: place([each[key] for each in noted], other[key], SIZES) for key in other}
+    size = sum(each.numel() for uses in other.values() for each in uses) // SIZES[1]
+    return {key: place([each[key] for each in noted], other[key], SIZES) for key in other}, max(1, size)
 
 
 def _noted(model: nn.Module, loss: LossOf, batch: Batch, row: int) -> dict[Key, list[Tensor]]:

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["LossOf", "by_definition", "by_vmap"]
+__all__ = ["ROOM", "LossOf", "by_definition", "by_vmap"]
 
 LossOf = Callable[..., Tensor]
-ROOM = 2**25  # numbers that per-example gradients may take at a time
+ROOM = 2**24  # numbers that per-example gradients may take at a time
 
 
 class ModelLoss(nn.Module):

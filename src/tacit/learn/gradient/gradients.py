@@ -35,7 +35,7 @@ class Gradients:
         *,
         clipping: Clipping,
         shapes: Sequence[InputShape | tuple[int, ...]],
-        chunk: int = 256,
+        chunk: int | None = None,
     ) -> None:
         self.model, self.loss, self.clipping, self.chunk = model, loss, clipping, chunk
         self.shapes = tuple(each if isinstance(each, InputShape) else InputShape(each) for each in shapes)
@@ -73,7 +73,10 @@ class Gradients:
         `weights` are between 0 and 1. With `unit`, a whole number for each example, the examples of one unit are added
         up and clipped once.
         """
-        sums = [torch.zeros_like(each, dtype=_wide(each)).contiguous() for each in self.parameters.values()]
+        sums: list[Tensor] = [
+            torch.empty(each.shape, dtype=_wide(each), device=each.device) for each in self.parameters.values()
+        ]
+        unset = set(range(len(sums)))
         for parts, squares, weight in self._batches(inputs, unit, weights):
             factors = self.clipping.scale(squares, self.layers)
             bad = (factors == 0).any(0)
@@ -82,7 +85,10 @@ class Gradients:
             spoilt = bool(bad.any())
             for number, part in parts.items():
                 total, factor = sums[number], factors[self._layer_of[number]].to(sums[number].dtype)
-                (part.without(bad) if spoilt else part).add_to(total, factor)
+                (part.without(bad) if spoilt else part).add_to(total, factor, first=number in unset)
+                unset.discard(number)
+        for number in unset:
+            sums[number].zero_()
         return tuple(sums)
 
     def norms(self, *inputs: Tensor, unit: Tensor | None = None) -> Tensor:
@@ -104,7 +110,7 @@ class Gradients:
             raise InputError("weights must hold one number for each example, and do not go with unit")
         if weights is not None and not bool(((weights >= 0) & (weights <= 1)).all()):
             raise InputError("weights must be between 0 and 1: a larger one would pass the clip")
-        for rows, index in chunks(len(inputs[0]), unit, self.chunk):
+        for rows, index in chunks(len(inputs[0]), unit, self.chunk or self.method.chunk):
             part = tuple(each[rows] for each in inputs)
             outside = torch.stack([shape.outside(each) for shape, each in zip(self.shapes, part, strict=True)]).any(0)
             if outside.any():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["Dense", "Lookup", "Outer", "Part", "merge", "wide"]
+__all__ = ["Dense", "Lookup", "Outer", "Part", "merge", "put", "wide"]
 
 ROOM = 2**21  # numbers that a slice of a product may take: about what a core's cache holds
 
@@ -29,8 +29,8 @@ class Part(ABC):
         """The squared length of each gradient, never too small by more than rounding."""
 
     @abstractmethod
-    def add_to(self, total: Tensor, factors: Tensor) -> None:
-        """Add Σ_i factors_i · gradient_i to `total`, which has the parameter's shape."""
+    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
+        """Add Σ_i factors_i · gradient_i to `total`, which has the parameter's shape and is unset when `first`."""
 
     @abstractmethod
     def dense(self) -> Tensor:
@@ -54,8 +54,8 @@ class Dense(Part):
     def squares(self) -> Tensor:
         return torch.linalg.vector_norm(self.value, dim=1).square()
 
-    def add_to(self, total: Tensor, factors: Tensor) -> None:
-        total.view(-1).addmv_(self.value.to(total.dtype).t(), factors)
+    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
+        total.view(1, -1).addmm_(factors[None], self.value.to(total.dtype), beta=0 if first else 1)
 
     def dense(self) -> Tensor:
         return self.value
@@ -95,14 +95,14 @@ class Outer(Part):
         lost = count * torch.finfo(terms.dtype).eps / 2
         return terms.sum(2).sum(1).clamp(min=0.0) + lost * most.square()
 
-    def add_to(self, total: Tensor, factors: Tensor) -> None:
+    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
         left, right = self.left.to(total.dtype), self.right.to(total.dtype)
         factor = factors[:, None, None]
         if left.shape[2] < right.shape[2]:
             left = left * factor
         else:
             right = right * factor
-        total.addmm_(left.flatten(0, 1).t(), right.flatten(0, 1))
+        total.addmm_(left.flatten(0, 1).t(), right.flatten(0, 1), beta=0 if first else 1)
 
     def dense(self) -> Tensor:
         return _products(self.left, self.right)
@@ -137,9 +137,10 @@ class Lookup(Part):
         example, _, values = self._compact()
         return self.value.new_zeros(len(self.rows)).index_add_(0, example, values.square().sum(1))
 
-    def add_to(self, total: Tensor, factors: Tensor) -> None:
-        scaled = (self.value * factors[:, None, None].to(self.value.dtype)).flatten(0, 1)
-        total.index_add_(0, self.rows.flatten(), scaled.to(total.dtype))
+    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
+        scaled = self.value.to(total.dtype) * factors[:, None, None]
+        found = torch.ops.aten.embedding_dense_backward(scaled, self.rows, self.size, -1, False)
+        put(total, found, first=first)
 
     def dense(self) -> Tensor:
         example, row, values = self._compact()
@@ -171,8 +172,8 @@ class Tied(Part):
         count = self.matrix.right.shape[2] + self.matrix.left.shape[1] + self.table.rows.shape[1] + 16
         return both.clamp(min=0.0) + count * torch.finfo(both.dtype).eps / 2 * most.square()
 
-    def add_to(self, total: Tensor, factors: Tensor) -> None:
-        self.matrix.add_to(total, factors)
+    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
+        self.matrix.add_to(total, factors, first=first)
         self.table.add_to(total, factors)
 
     def dense(self) -> Tensor:
@@ -203,6 +204,14 @@ def merge(parts: Sequence[Part]) -> Part:
 def _stack(outers: Sequence[Outer]) -> Outer:
     """Uses as further positions of one."""
     return Outer(torch.cat([each.left for each in outers], 1), torch.cat([each.right for each in outers], 1))
+
+
+def put(total: Tensor, found: Tensor, *, first: bool) -> None:
+    """Set or add."""
+    if first:
+        total.copy_(found)
+    else:
+        total += found
 
 
 def _products(left: Tensor, right: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 from torch import Tensor
 
 from tacit.learn.gradient.layout import Layout, Unplaced
-from tacit.learn.gradient.part import ROOM, Dense, Outer, Part, wide
+from tacit.learn.gradient.part import ROOM, Dense, Outer, Part, put, wide
 from tacit.learn.gradient.tape import Tape, rule
 
 __all__ = ["convolution"]
@@ -57,16 +57,11 @@ class Patches(Part):
     window: Window
 
     def _slices(self) -> Any:
-        images = len(self.x) // self.examples()
         places = tuple(self.back.shape[2:])
-        one = self.window.groups * prod(self.window.size) * self.x.shape[1] * prod(places) * images
-        step = max(1, ROOM // one) * images
+        step = max(1, ROOM // (prod(self.window.size) * self.x.shape[1] * prod(places)))
         for x, back in zip(self.x.split(step), self.back.split(step), strict=True):
             seen = self.window.patches(x, places)
             yield back.reshape(len(back), self.window.groups, -1, prod(places)), seen
-
-    def examples(self) -> int:
-        return len(self.x)
 
     def squares(self) -> Tensor:
         groups = self.window.groups
@@ -76,9 +71,10 @@ class Patches(Part):
             found.append(outer.squares().view(-1, groups).sum(1))
         return torch.cat(found)
 
-    def add_to(self, total: Tensor, factors: Tensor) -> None:
+    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
         scaled = self.back * factors.view(-1, *[1] * (self.back.dim() - 1)).to(self.back.dtype)
-        total += self.window.back(scaled, self.x, self.weight, [False, True, False])[1]
+        found = self.window.back(scaled, self.x, self.weight, [False, True, False])[1]
+        put(total, found, first=first)
 
     def dense(self) -> Tensor:
         return torch.cat([(back @ seen.mT).flatten(1) for back, seen in self._slices()])

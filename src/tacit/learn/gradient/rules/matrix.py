@@ -22,10 +22,10 @@ def _positions(tensor: Tensor, layout: Layout, rows: int) -> Tensor:
 
 
 def _matrix(left: Tensor, right: Tensor) -> Part:
-    """As products of vectors; as it is where that takes no more room than they do."""
+    """As products of vectors; as it is where that takes no more than twice the room, since it is found only once then."""
     found = Outer(left, right)
     positions, rows, columns = left.shape[1], left.shape[2], right.shape[2]
-    return Dense(found.dense()) if positions > 1 and rows * columns <= positions * (rows + columns) else found
+    return Dense(found.dense()) if positions > 1 and rows * columns <= 2 * positions * (rows + columns) else found
 
 
 class TapedLinear(torch.autograd.Function):
