@@ -79,7 +79,9 @@ def lora() -> nn.Module:
 
 def tied() -> nn.Module:
     table = nn.Embedding(11, 6)
-    return Given(lambda m, x: F.linear(torch.tanh(m.inner(m.table(x))), m.table.weight), table=table, inner=nn.Linear(6, 6))
+    return Given(
+        lambda m, x: F.linear(torch.tanh(m.inner(m.table(x))), m.table.weight), table=table, inner=nn.Linear(6, 6)
+    )
 
 
 def weird_positions(m: Any, x: Tensor) -> Tensor:
@@ -102,7 +104,12 @@ def in_place(m: Any, x: Tensor) -> Tensor:
 
 def text_model() -> nn.Module:
     layer = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.1, batch_first=True)
-    parts = {"table": nn.Embedding(13, 8), "pos": nn.Parameter(torch.randn(1, 5, 8)), "layer": layer, "out": nn.Linear(8, 4)}
+    parts = {
+        "table": nn.Embedding(13, 8),
+        "pos": nn.Parameter(torch.randn(1, 5, 8)),
+        "layer": layer,
+        "out": nn.Linear(8, 4),
+    }
     return Given(lambda m, x: m.out(m.layer(m.table(x) + m.pos).mean(1)), **parts)
 
 
@@ -137,52 +144,184 @@ ROW = (REALS,)
 ZOO = (
     Case("mlp", mlp, (REALS, LABEL), cross_entropy),
     Case("mlp with dropout", lambda: mlp(nn.Dropout(0.4)), (REALS, LABEL), cross_entropy),
-    Case("linear over positions", lambda: nn.Sequential(nn.Linear(8, 3), nn.Tanh(), nn.Linear(3, 40)), (SEQUENCE,), squared),
-    Case("linear by Gram", lambda: nn.Sequential(nn.Linear(8, 60), nn.Tanh(), nn.Linear(60, 30)), (InputShape((2, 8)),), squared),
-    Case("no bias, frozen weight", lambda: nn.Sequential(nn.Linear(6, 5, bias=False), frozen(nn.Linear(5, 5), "weight"), nn.Tanh(), nn.Linear(5, 2)), ROW, squared),
+    Case(
+        "linear over positions",
+        lambda: nn.Sequential(nn.Linear(8, 3), nn.Tanh(), nn.Linear(3, 40)),
+        (SEQUENCE,),
+        squared,
+    ),
+    Case(
+        "linear by Gram",
+        lambda: nn.Sequential(nn.Linear(8, 60), nn.Tanh(), nn.Linear(60, 30)),
+        (InputShape((2, 8)),),
+        squared,
+    ),
+    Case(
+        "no bias, frozen weight",
+        lambda: nn.Sequential(
+            nn.Linear(6, 5, bias=False), frozen(nn.Linear(5, 5), "weight"), nn.Tanh(), nn.Linear(5, 2)
+        ),
+        ROW,
+        squared,
+    ),
     Case("lora", lora, ROW, squared),
-    Case("repeated module", lambda: Given(lambda m, x: m.a(torch.tanh(m.a(torch.tanh(m.a(x))))), a=nn.Linear(6, 6)), ROW, squared),
+    Case(
+        "repeated module",
+        lambda: Given(lambda m, x: m.a(torch.tanh(m.a(torch.tanh(m.a(x))))), a=nn.Linear(6, 6)),
+        ROW,
+        squared,
+    ),
     Case("shared weight, two modules", lambda: _shared(), ROW, squared),
-    Case("weight used functionally too", lambda: Given(lambda m, x: F.linear(torch.tanh(m.a(x)), m.a.weight), a=nn.Linear(6, 6)), ROW, squared),
-    Case("weight transposed by hand", lambda: Given(lambda m, x: torch.tanh(m.a(x)) @ m.a.weight.t(), a=nn.Linear(6, 6)), ROW, squared, VMAP),
-    Case("plain matmul", lambda: Given(lambda m, x: torch.tanh(x @ m.a) @ m.b, a=nn.Parameter(torch.randn(6, 5)), b=nn.Parameter(torch.randn(5, 3))), ROW, squared),
-    Case("scale and shift by hand", lambda: Given(lambda m, x: torch.tanh(x * m.a + m.b) * m.a, a=nn.Parameter(torch.randn(6)), b=nn.Parameter(torch.randn(6))), ROW, squared),
-    Case("in place", lambda: Given(in_place, a=nn.Linear(6, 6), b=nn.Linear(6, 3), shift=nn.Parameter(torch.randn(6))), ROW, squared),
+    Case(
+        "weight used functionally too",
+        lambda: Given(lambda m, x: F.linear(torch.tanh(m.a(x)), m.a.weight), a=nn.Linear(6, 6)),
+        ROW,
+        squared,
+    ),
+    Case(
+        "weight transposed by hand",
+        lambda: Given(lambda m, x: torch.tanh(m.a(x)) @ m.a.weight.t(), a=nn.Linear(6, 6)),
+        ROW,
+        squared,
+        VMAP,
+    ),
+    Case(
+        "plain matmul",
+        lambda: Given(
+            lambda m, x: torch.tanh(x @ m.a) @ m.b, a=nn.Parameter(torch.randn(6, 5)), b=nn.Parameter(torch.randn(5, 3))
+        ),
+        ROW,
+        squared,
+    ),
+    Case(
+        "scale and shift by hand",
+        lambda: Given(
+            lambda m, x: torch.tanh(x * m.a + m.b) * m.a, a=nn.Parameter(torch.randn(6)), b=nn.Parameter(torch.randn(6))
+        ),
+        ROW,
+        squared,
+    ),
+    Case(
+        "in place",
+        lambda: Given(in_place, a=nn.Linear(6, 6), b=nn.Linear(6, 3), shift=nn.Parameter(torch.randn(6))),
+        ROW,
+        squared,
+    ),
     Case("prelu", lambda: nn.Sequential(nn.Linear(6, 5), nn.PReLU(5), nn.Linear(5, 2)), ROW, squared, VMAP),
-    Case("odd positions", lambda: Given(weird_positions, a=nn.Linear(8, 7), b=nn.Linear(7, 6), c=nn.Linear(6, 3)), (SEQUENCE,), squared),
-    Case("checkpoint", lambda: Given(checkpointed, first=nn.Linear(6, 6), body=mlp(), last=nn.Linear(4, 2)), ROW, squared),
+    Case(
+        "odd positions",
+        lambda: Given(weird_positions, a=nn.Linear(8, 7), b=nn.Linear(7, 6), c=nn.Linear(6, 3)),
+        (SEQUENCE,),
+        squared,
+    ),
+    Case(
+        "checkpoint", lambda: Given(checkpointed, first=nn.Linear(6, 6), body=mlp(), last=nn.Linear(4, 2)), ROW, squared
+    ),
     Case("conv1d", conv(nn.Conv1d, 4, 6, 3, stride=2, padding=1), (LINE,), squared),
     Case("conv1d, same and even", conv(nn.Conv1d, 4, 3, 4, padding="same", dilation=2), (LINE,), squared),
     Case("conv2d", conv(nn.Conv2d, 4, 6, 3, padding=1), ONE, squared),
-    Case("conv2d, groups, stride, dilation", conv(nn.Conv2d, 4, 6, (3, 2), groups=2, stride=(2, 1), dilation=(1, 2)), ONE, squared),
+    Case(
+        "conv2d, groups, stride, dilation",
+        conv(nn.Conv2d, 4, 6, (3, 2), groups=2, stride=(2, 1), dilation=(1, 2)),
+        ONE,
+        squared,
+    ),
     Case("conv2d, depthwise", conv(nn.Conv2d, 4, 8, 3, groups=4, bias=False), ONE, squared),
     Case("conv2d, large kernel", conv(nn.Conv2d, 4, 40, (7, 5)), ONE, squared),
     Case("conv2d, large kernel, groups", conv(nn.Conv2d, 4, 40, (7, 5), groups=2), ONE, squared),
-    *(Case(f"conv2d, {mode}", conv(nn.Conv2d, 4, 5, 3, padding=1, padding_mode=mode), ONE, squared) for mode in ("reflect", "replicate", "circular")),
+    *(
+        Case(f"conv2d, {mode}", conv(nn.Conv2d, 4, 5, 3, padding=1, padding_mode=mode), ONE, squared)
+        for mode in ("reflect", "replicate", "circular")
+    ),
     Case("conv3d", conv(nn.Conv3d, 2, 3, (2, 3, 2), padding=(1, 0, 1)), (SOLID,), squared),
-    Case("conv used twice", lambda: Given(lambda m, x: m.a(torch.tanh(m.a(x))), a=nn.Conv2d(4, 4, 3, padding=1)), ONE, squared),
-    Case("frames", lambda: Given(lambda m, x: m.a(x.flatten(0, 1)).view(len(x), -1), a=nn.Conv2d(2, 3, 3)), (InputShape((3, 2, 5, 5)),), squared),
+    Case(
+        "conv used twice",
+        lambda: Given(lambda m, x: m.a(torch.tanh(m.a(x))), a=nn.Conv2d(4, 4, 3, padding=1)),
+        ONE,
+        squared,
+    ),
+    Case(
+        "frames",
+        lambda: Given(lambda m, x: m.a(x.flatten(0, 1)).view(len(x), -1), a=nn.Conv2d(2, 3, 3)),
+        (InputShape((3, 2, 5, 5)),),
+        squared,
+    ),
     Case("transposed conv", conv(nn.ConvTranspose2d, 4, 3, 3), ONE, squared, VMAP),
-    Case("cnn", lambda: nn.Sequential(nn.Conv2d(4, 5, 3), nn.GroupNorm(1, 5), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(20, 4)), (PICTURE, LABEL), cross_entropy),
-    Case("embedding", lambda: nn.Sequential(nn.Embedding(13, 4, padding_idx=2), nn.Flatten(), nn.Linear(20, 4)), (TOKENS, LABEL), cross_entropy),
-    Case("embedding twice", lambda: Given(lambda m, x: torch.tanh(m.a(x)) * m.a((x + 1) % 13), a=nn.Embedding(13, 4)), (TOKENS,), squared),
-    *(Case(f"bag, {mode}", lambda mode=mode: nn.Sequential(nn.EmbeddingBag(13, 6, mode=mode, padding_idx=3), nn.Linear(6, 4)), (TOKENS, LABEL), cross_entropy) for mode in ("sum", "mean", "max")),  # type: ignore[misc]
+    Case(
+        "cnn",
+        lambda: nn.Sequential(
+            nn.Conv2d(4, 5, 3),
+            nn.GroupNorm(1, 5),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(20, 4),
+        ),
+        (PICTURE, LABEL),
+        cross_entropy,
+    ),
+    Case(
+        "embedding",
+        lambda: nn.Sequential(nn.Embedding(13, 4, padding_idx=2), nn.Flatten(), nn.Linear(20, 4)),
+        (TOKENS, LABEL),
+        cross_entropy,
+    ),
+    Case(
+        "embedding twice",
+        lambda: Given(lambda m, x: torch.tanh(m.a(x)) * m.a((x + 1) % 13), a=nn.Embedding(13, 4)),
+        (TOKENS,),
+        squared,
+    ),
+    *(
+        Case(
+            f"bag, {mode}",
+            lambda mode=mode: nn.Sequential(nn.EmbeddingBag(13, 6, mode=mode, padding_idx=3), nn.Linear(6, 4)),
+            (TOKENS, LABEL),
+            cross_entropy,
+        )
+        for mode in ("sum", "mean", "max")
+    ),  # type: ignore[misc]
     Case("tied embedding and output", tied, (InputShape((5,), below=11), InputShape((5,), below=11)), cross_entropy),
     Case("layer norm", lambda: nn.Sequential(nn.Linear(8, 6), nn.LayerNorm(6), nn.Tanh()), (SEQUENCE,), squared),
     Case("layer norm of two axes", lambda: nn.LayerNorm((5, 8)), (SEQUENCE,), squared),
     Case("rms norm", lambda: nn.Sequential(nn.Linear(8, 6), nn.RMSNorm(6)), (SEQUENCE,), squared),
     Case("group norm", lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.GroupNorm(3, 6), nn.Tanh()), ONE, squared),
-    Case("instance norm", lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.InstanceNorm2d(6, affine=True), nn.Tanh()), ONE, squared),
-    Case("batch norm at rest", lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6).eval(), nn.Tanh()), ONE, squared),
+    Case(
+        "instance norm",
+        lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.InstanceNorm2d(6, affine=True), nn.Tanh()),
+        ONE,
+        squared,
+    ),
+    Case(
+        "batch norm at rest",
+        lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6).eval(), nn.Tanh()),
+        ONE,
+        squared,
+    ),
     Case("attention", attention, (SEQUENCE,), squared),
     Case("attention to another", crossed, (SEQUENCE,), squared, VMAP),
     Case("encoder layer", lambda: nn.TransformerEncoderLayer(8, 2, 12, batch_first=True), (SEQUENCE,), squared),
     Case("text model", text_model, (TOKENS, LABEL), cross_entropy),
-    Case("first token", lambda: Given(class_token, token=nn.Parameter(torch.randn(1, 1, 8)), attention=nn.MultiheadAttention(8, 2, batch_first=True), out=nn.Linear(8, 2)), (SEQUENCE,), squared),
+    Case(
+        "first token",
+        lambda: Given(
+            class_token,
+            token=nn.Parameter(torch.randn(1, 1, 8)),
+            attention=nn.MultiheadAttention(8, 2, batch_first=True),
+            out=nn.Linear(8, 2),
+        ),
+        (SEQUENCE,),
+        squared,
+    ),
     Case("lstm", lambda: nn.LSTM(8, 5, 2, batch_first=True, bidirectional=True, dropout=0.2), (SEQUENCE,), squared),
     Case("gru", lambda: nn.GRU(8, 5, 2, batch_first=True), (SEQUENCE,), squared),
     Case("rnn", lambda: nn.RNN(8, 5, batch_first=True, bias=False), (SEQUENCE,), squared),
-    Case("lstm, time first", lambda: Given(lambda m, x: m.a(x.transpose(0, 1))[0].transpose(0, 1), a=nn.LSTM(8, 5)), (SEQUENCE,), squared),
+    Case(
+        "lstm, time first",
+        lambda: Given(lambda m, x: m.a(x.transpose(0, 1))[0].transpose(0, 1), a=nn.LSTM(8, 5)),
+        (SEQUENCE,),
+        squared,
+    ),
 )
 
 

@@ -41,19 +41,23 @@ def choose(model: nn.Module, loss: LossOf, shapes: Sequence[InputShape]) -> Meth
     _refuse_known(model)
     device = next(model.parameters()).device
     batches = [tuple(each.invent(rows, torch.float64).to(device) for each in shapes) for rows in SIZES]
-    with torch.random.fork_rng(devices=[]), Stillness():
+    with torch.enable_grad(), torch.random.fork_rng(devices=[]), Stillness():
         copied = trial(model)
         _independent(copied, loss, batches[1], shapes)
+        _refuse_reentrant(loss(copied, *batches[0]))
         wanted = _lengths(by_definition(copied, loss, batches[1]))
         if not torch.isfinite(wanted).all() or not wanted.any():
-            raise InputError("the gradients of made-up inputs are all zero or not finite: nothing can be checked or learned")
+            raise InputError(
+                "the gradients of made-up inputs are all zero or not finite: nothing can be checked or learned"
+            )
         try:
-            layouts, size = _layouts(copied, loss, batches)
-            found = _taped(copied, loss, batches[1], layouts)
+            with named(copied):
+                layouts, size = _layouts(copied, loss, batches)
+                found = _taped(copied, loss, batches[1], layouts)
             if _differ(found, wanted):
                 raise Untaped("its lengths by book-keeping differ from the definition")
             return Method(layouts, min(CHUNKS[1], max(CHUNKS[0], CACHE // size)))
-        except (Untaped, Unplaced) as error:
+        except (Untaped, Unplaced, RuntimeError) as error:
             reason = str(error) or "a parameter is used in a way that book-keeping does not know"
         names = {name: each for name, each in copied.named_parameters() if each.requires_grad}
         with named(copied, "be differentiated for each example apart, by book-keeping or by torch.func.vmap"):
@@ -67,9 +71,13 @@ def _refuse_known(model: nn.Module) -> None:
     for name, module in model.named_modules():
         where = f"{name or 'the model'} ({type(module).__name__})"
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and (module.training or module.running_mean is None):
-            raise InputError(f"{where} mixes the examples of a batch: use GroupNorm or LayerNorm instead, or put it in eval mode")
+            raise InputError(
+                f"{where} mixes the examples of a batch: use GroupNorm or LayerNorm instead, or put it in eval mode"
+            )
         if isinstance(module, nn.modules.instancenorm._InstanceNorm) and module.track_running_stats and module.training:
-            raise InputError(f"{where} keeps statistics of the data in buffers, without noise: set track_running_stats=False")
+            raise InputError(
+                f"{where} keeps statistics of the data in buffers, without noise: set track_running_stats=False"
+            )
 
 
 def _independent(model: nn.Module, loss: LossOf, batch: Batch, shapes: Sequence[InputShape]) -> None:
@@ -78,25 +86,45 @@ def _independent(model: nn.Module, loss: LossOf, batch: Batch, shapes: Sequence[
     with named(model, "run on made-up inputs of the declared shapes in double precision"), torch.no_grad():
         together, again = loss(model, *batch), loss(model, *batch)
         alone = [loss(model, *(each[row : row + 1] for each in batch)) for row in range(rows)]
-        other = tuple(each.invent(rows, torch.float64, turn=1).to(had.device) for each, had in zip(shapes, batch, strict=True))
+        other = tuple(
+            each.invent(rows, torch.float64, turn=1).to(had.device) for each, had in zip(shapes, batch, strict=True)
+        )
         moved = [loss(model, *(_swapped(a, b, row) for a, b in zip(batch, other, strict=True))) for row in range(rows)]
     for found, size in ((together, rows), *((each, 1) for each in alone)):
         if not isinstance(found, Tensor) or found.shape != (size,):
             shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
-            raise InputError(f"the loss of {size} examples has shape {shape}, not ({size},): return one number each, reduction='none'")
+            raise InputError(
+                f"the loss of {size} examples has shape {shape}, not ({size},): return one number each, reduction='none'"
+            )
     for name, each in model.named_buffers():
         if not torch.equal(each, buffers[name].to(each.dtype)):
-            raise InputError(f"the buffer {name!r} changes with the data, without noise: keep no statistics in the model")
+            raise InputError(
+                f"the buffer {name!r} changes with the data, without noise: keep no statistics in the model"
+            )
     if not torch.equal(together, again) and not torch.isnan(together).any():
         raise InputError("the loss draws random numbers other than dropout: hand them in as an input")
     if not torch.isfinite(together).all():
         raise InputError("the losses of made-up inputs are not finite: mend the loss, or declare other shapes")
     if _differ(torch.cat(alone), together):
-        raise InputError(f"{_culprit(model, loss, batch)} gives an example another loss alone than in a batch: examples are mixed")
+        raise InputError(
+            f"{_culprit(model, loss, batch)} gives an example another loss alone than in a batch: examples are mixed"
+        )
     for row, each in enumerate(moved):
         rest = torch.arange(rows) != row
         if _differ(each[rest], together[rest]):
             raise InputError(f"{_culprit(model, loss, batch)} lets one example move another's loss")
+
+
+def _refuse_reentrant(losses: Tensor) -> None:
+    """Such a checkpoint hides its parameters from autograd's graph, and they would never learn."""
+    waiting, seen = [losses.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            waiting += [each for each, _ in node.next_functions]
+            if node.name().startswith("CheckpointFunction"):
+                raise InputError("a checkpoint with use_reentrant=True hides its parameters: write use_reentrant=False")
 
 
 def _swapped(batch: Tensor, other: Tensor, row: int) -> Tensor:

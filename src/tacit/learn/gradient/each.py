@@ -29,7 +29,8 @@ def by_definition(model: nn.Module, loss: LossOf, inputs: tuple[Tensor, ...]) ->
     for row in range(len(inputs[0])):
         with torch.enable_grad():
             value = loss(model, *(each[row : row + 1] for each in inputs)).sum()
-            found = torch.autograd.grad(value, parameters, allow_unused=True)
+            nothing = (None,) * len(parameters)
+            found = torch.autograd.grad(value, parameters, allow_unused=True) if value.requires_grad else nothing
         yield tuple(torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True))
 
 

@@ -64,6 +64,7 @@ class Gradients:
         """Forget what was learned of the model, which was never changed."""
         self._method = None
 
+    @torch.no_grad()
     def clipped_sum(
         self, *inputs: Tensor, weights: Tensor | None = None, unit: Tensor | None = None
     ) -> tuple[Tensor, ...]:
@@ -91,6 +92,7 @@ class Gradients:
             sums[number].zero_()
         return tuple(sums)
 
+    @torch.no_grad()
     def norms(self, *inputs: Tensor, unit: Tensor | None = None) -> Tensor:
         """The length of each example's gradient, before clipping. Private: for tests, never to be shown."""
         found = [squares.sum(0).sqrt() for _, squares, _ in self._batches(inputs, unit, None)]

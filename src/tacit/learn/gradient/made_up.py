@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from tacit.base import InputError
 
-__all__ = ["Stillness", "named", "trial"]
+__all__ = ["Stillness", "named", "still", "trial"]
 
 DROPOUTS = {
     torch.dropout,
@@ -52,17 +52,22 @@ def trial(model: nn.Module) -> nn.Module:
         for each in made.parameters():
             if each.requires_grad:
                 each += SHAKE * torch.randn(each.shape, generator=source, dtype=torch.float64).to(each.device)
-    for module in made.modules():
+    still(made)
+    return made
+
+
+def still(model: nn.Module) -> None:
+    """Switch the dropout of its modules off."""
+    for module in model.modules():
         if isinstance(module, nn.modules.dropout._DropoutNd):
             module.p = 0.0
         elif isinstance(module, nn.MultiheadAttention | nn.RNNBase):
             module.dropout = 0.0
-    return made
 
 
 @contextmanager
-def named(model: nn.Module, action: str) -> Iterator[None]:
-    """Errors inside name the module that was entered last and not left."""
+def named(model: nn.Module, action: str = "") -> Iterator[None]:
+    """Errors inside name the module that was entered last and not left; with no `action`, only those of tacit."""
     entered: list[str] = []
     hooks = []
     for name, module in model.named_modules():
@@ -75,6 +80,8 @@ def named(model: nn.Module, action: str) -> Iterator[None]:
         where = f"{entered[-1]}: " if entered else ""
         raise InputError(f"{where}{error}") from error
     except Exception as error:
+        if not action:
+            raise
         where = entered[-1] if entered else "the loss"
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"{where} cannot {action}: {first}") from error

@@ -168,7 +168,9 @@ class Tied(Part):
         index = self.table.rows[:, None, :].expand(-1, self.matrix.left.shape[1], -1)
         met = self.matrix.left.gather(2, index) * (self.matrix.right @ self.table.value.mT)
         both = matrix + table + 2 * met.sum(2).sum(1)
-        most = (self.matrix.left.norm(dim=2) * self.matrix.right.norm(dim=2)).sum(1) + self.table.value.norm(dim=2).sum(1)
+        most = (self.matrix.left.norm(dim=2) * self.matrix.right.norm(dim=2)).sum(1) + self.table.value.norm(dim=2).sum(
+            1
+        )
         count = self.matrix.right.shape[2] + self.matrix.left.shape[1] + self.table.rows.shape[1] + 16
         return both.clamp(min=0.0) + count * torch.finfo(both.dtype).eps / 2 * most.square()
 

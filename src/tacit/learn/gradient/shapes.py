@@ -45,7 +45,9 @@ class InputShape:
             )
         if (self.below is None) != tensor.is_floating_point():
             kind = "reals" if self.below is None else "whole numbers"
-            raise InputError(f"{name} is of {tensor.dtype}, but {kind} were declared: convert it, or mend its InputShape")
+            raise InputError(
+                f"{name} is of {tensor.dtype}, but {kind} were declared: convert it, or mend its InputShape"
+            )
 
     def outside(self, batch: Tensor) -> Tensor:
         """The examples that hold a whole number out of the declared range: they count as if they were not there."""

@@ -15,7 +15,6 @@ from tacit.learn.gradient.tape import Tape, rule
 __all__ = ["convolution"]
 
 
-
 @dataclass(frozen=True)
 class Window:
     """How a kernel walks: one number for each axis, and the number of groups."""
@@ -28,7 +27,9 @@ class Window:
 
     def patches(self, x: Tensor, places: tuple[int, ...]) -> Tensor:
         """(example, group, kernel numbers of the group, position): what the kernel sees at each position."""
-        padded = F.pad(x, [each for size in reversed(self.padding) for each in (size, size)]) if any(self.padding) else x
+        padded = (
+            F.pad(x, [each for size in reversed(self.padding) for each in (size, size)]) if any(self.padding) else x
+        )
         step = padded.stride()
         axes = range(2, padded.dim())
         seen = padded.as_strided(

@@ -14,7 +14,6 @@ from tacit.learn.gradient.tape import Tape, rule
 __all__ = ["add", "add_into", "batch_norm", "expand", "group_norm", "instance_norm", "layer_norm", "mul", "rms_norm"]
 
 
-
 def _reduced(value: Tensor, shape: tuple[int, ...], layout: Layout, rows: int) -> Part:
     """`value` summed over the axes along which a parameter of this shape was repeated, for each example apart."""
     padded = (1,) * (value.dim() - len(shape)) + shape
@@ -76,7 +75,12 @@ def _learned(tape: Tape, *values: Any) -> bool:
 
 @rule(F.layer_norm)
 def layer_norm(
-    tape: Tape, input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5  # noqa: A002
+    tape: Tape,
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,  # noqa: A002
 ) -> Any:
     if not _learned(tape, weight, bias):
         return NotImplemented
@@ -92,7 +96,12 @@ def rms_norm(tape: Tape, input: Tensor, normalized_shape: Any, weight: Any = Non
 
 @rule(F.group_norm)
 def group_norm(
-    tape: Tape, input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5  # noqa: A002
+    tape: Tape,
+    input: Tensor,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,  # noqa: A002
 ) -> Any:
     if not _learned(tape, weight, bias):
         return NotImplemented

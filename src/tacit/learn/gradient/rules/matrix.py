@@ -14,7 +14,6 @@ from tacit.learn.gradient.tape import Tape, rule
 __all__ = ["embedding", "embedding_bag", "linear", "matmul"]
 
 
-
 def _positions(tensor: Tensor, layout: Layout, rows: int) -> Tensor:
     """(example, position, number)."""
     first = wide(layout.examples_first(tensor, rows))
@@ -42,7 +41,9 @@ class TapedLinear(torch.autograd.Function):
     def backward(ctx: Any, back: Tensor) -> Any:
         x, weight = ctx.saved_tensors
         ctx.use.keep(x, back)
-        given = back @ (weight.t() if ctx.use.transposed else weight).to(back.dtype) if ctx.needs_input_grad[1] else None
+        given = (
+            back @ (weight.t() if ctx.use.transposed else weight).to(back.dtype) if ctx.needs_input_grad[1] else None
+        )
         return None, given, None, None, None
 
 

@@ -12,7 +12,6 @@ from tacit.learn.gradient.tape import Tape, rule
 __all__ = ["STEPS"]
 
 
-
 def _lstm_step(enter: Tensor, state: tuple[Tensor, ...], weight: Tensor, bias: Any) -> tuple[Tensor, ...]:
     hidden, cell = state
     into, forget, new, out = (enter + F.linear(hidden, weight, bias)).chunk(4, 1)

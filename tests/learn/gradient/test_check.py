@@ -1,0 +1,153 @@
+"""Models that must be refused, each with its layer and what to use instead, and what the check would miss otherwise."""
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812  # torch's own name for it
+from torch import Tensor, nn
+
+from support.networks import ZOO, squared
+from tacit.base import InputError
+from tacit.learn.gradient import Flat, Gradients, InputShape
+from tacit.learn.gradient.part import Lookup, Outer
+from tacit.learn.gradient.tape import RULES
+
+PICTURE = (InputShape((4, 6, 6)),)
+
+
+def refused(model: nn.Module, loss: Any = squared, shapes: Any = PICTURE) -> str:
+    with pytest.raises(InputError) as caught:
+        Gradients(model, loss, clipping=Flat(1), shapes=shapes).check()
+    return str(caught.value)
+
+
+class Centred(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x - x.mean(0)
+
+
+class Counting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside = nn.Linear(6, 3)
+        self.register_buffer("seen", torch.zeros(6))
+
+    def forward(self, x: Tensor) -> Any:
+        self.seen = self.seen + x.mean(0).detach()
+        return self.inside(x)
+
+
+def test_batch_norm_is_refused_by_name() -> None:
+    text = refused(nn.Sequential(nn.Conv2d(4, 5, 3), nn.BatchNorm2d(5)))
+    assert text.startswith("1 (BatchNorm2d)")
+    assert "GroupNorm" in text
+
+
+def test_functional_batch_norm_is_refused_too() -> None:
+    class Hidden(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = nn.Linear(6, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return F.batch_norm(self.a(x), None, None, training=True)
+
+    assert "Hidden" in refused(Hidden(), shapes=[(6,)])
+
+
+def test_running_statistics_are_refused() -> None:
+    text = refused(nn.Sequential(nn.Conv2d(4, 5, 3), nn.InstanceNorm2d(5, track_running_stats=True)))
+    assert "track_running_stats=False" in text
+    assert "'seen'" in refused(Counting(), shapes=[(6,)])
+
+
+def test_who_mixes_examples_is_named() -> None:
+    text = refused(nn.Sequential(nn.Linear(6, 5), Centred(), nn.Linear(5, 2)), shapes=[(6,)])
+    assert text.startswith("1 (Centred)")
+
+
+def test_a_loss_that_mixes_examples_is_refused() -> None:
+    def loss(model: nn.Module, x: Tensor) -> Tensor:
+        found = squared(model, x)
+        return found / found.sum()
+
+    assert refused(nn.Linear(6, 3), loss, [(6,)]).startswith("the loss")
+
+
+@pytest.mark.parametrize("reduce", [torch.mean, torch.sum, lambda found: found[:, None], lambda found: 1.0])
+def test_a_loss_is_one_number_for_each_example(reduce: Any) -> None:
+    assert "reduction='none'" in refused(nn.Linear(6, 3), lambda model, x: reduce(squared(model, x)), [(6,)])
+
+
+def test_chance_beside_dropout_is_refused() -> None:
+    def loss(model: nn.Module, x: Tensor) -> Tensor:
+        return squared(model, x + torch.randn_like(x))
+
+    assert "hand them in as an input" in refused(nn.Linear(6, 3), loss, [(6,)])
+
+
+def test_embeddings_that_look_at_the_batch_are_refused() -> None:
+    tokens = [InputShape((5,), below=9)]
+    for options, word in ((dict(max_norm=1.0), "max_norm"), (dict(scale_grad_by_freq=True), "scale_grad_by_freq")):
+        made: Any = nn.Sequential(nn.Embedding(9, 4, **options), nn.Flatten())  # type: ignore[arg-type]
+        text = refused(made, shapes=tokens)
+        assert word in text
+        assert "0 (Embedding)" in text
+
+
+def test_wrong_shapes_and_losses_that_are_not_finite() -> None:
+    assert "0 (Linear)" in refused(nn.Sequential(nn.Linear(6, 3)), shapes=[(7,)])
+    assert "not finite" in refused(nn.Linear(6, 3), lambda model, x: squared(model, x) / 0, [(6,)])
+    assert "zero" in refused(nn.Linear(6, 3), lambda model, x: x.sum(1), [(6,)])
+
+
+def test_bags_by_offsets_are_refused_by_name() -> None:
+    class Bags(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bag = nn.EmbeddingBag(9, 4)
+
+        def forward(self, x: Tensor) -> Any:
+            return self.bag(x.flatten(), torch.arange(0, x.numel(), x.shape[1]))
+
+    assert "bag (EmbeddingBag)" in refused(Bags(), shapes=[InputShape((5,), below=9)])
+
+
+def _no_cross_terms(self: Outer) -> Tensor:
+    return (self.left.square().sum(2) * self.right.square().sum(2)).sum(1)
+
+
+def _no_equal_tokens(self: Lookup) -> Tensor:
+    return self.value.square().sum(2).sum(1)
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize(
+    ("kind", "wrong", "name"),
+    [
+        (Outer, _no_cross_terms, "linear by Gram"),
+        (Outer, _no_cross_terms, "repeated module"),
+        (Outer, _no_cross_terms, "conv2d, large kernel"),
+        (Lookup, _no_equal_tokens, "embedding twice"),
+    ],
+)
+def test_a_wrong_formula_is_caught_by_the_check(
+    kind: Any, wrong: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mutated book-keeping is not used: the model goes by vmap, whose lengths are right."""
+    (made,) = [each for each in ZOO if each.name == name]
+    monkeypatch.setattr(kind, "squares", wrong)
+    found = Gradients(made.model(), made.loss, clipping=Flat(1), shapes=made.shapes)
+    found.check()
+    assert found.method.layouts is None
+    assert "differ from the definition" in found.method.reason
+
+
+def test_a_rule_that_sees_half_of_the_uses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the rule for linear the parameter is found in autograd's graph, so that no use is missed."""
+    monkeypatch.delitem(RULES, F.linear)
+    made = ZOO[0]
+    found = Gradients(made.model(), made.loss, clipping=Flat(1), shapes=made.shapes)
+    found.check()
+    assert found.method.layouts is None
