@@ -17,6 +17,7 @@ from bench import (
     collector,
     coverage,
     hostile,
+    learn_gradient,
     ledger,
     ledger_postgres,
     ledger_verify,
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "accuracy": accuracy,
     "coverage": coverage,
     "anonymity": anonymity,
+    "learn_gradient": learn_gradient,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 

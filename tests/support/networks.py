@@ -40,7 +40,8 @@ def squared(model: nn.Module, x: Tensor) -> Tensor:
     """A loss of one input that any output will do for."""
     out: Any = model(x)
     out = out[0] if isinstance(out, tuple) else out
-    return (out.flatten(1) - 0.3).square().sum(1) + out.flatten(1).sin().sum(1)
+    found: Tensor = (out.flatten(1) - 0.3).square().sum(1) + out.flatten(1).sin().sum(1)
+    return found
 
 
 def cross_entropy(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
@@ -84,7 +85,7 @@ def tied() -> nn.Module:
     )
 
 
-def weird_positions(m: Any, x: Tensor) -> Tensor:
+def weird_positions(m: Any, x: Tensor) -> Any:
     """Positions first, and examples and positions in one axis, both ways round."""
     rows, length, width = x.shape
     here = m.a(x.reshape(rows * length, width)).view(rows, length, -1).transpose(0, 1)
@@ -96,7 +97,7 @@ def checkpointed(m: Any, x: Tensor) -> Any:
     return m.last(checkpoint(m.body, torch.tanh(m.first(x)), use_reentrant=False))
 
 
-def in_place(m: Any, x: Tensor) -> Tensor:
+def in_place(m: Any, x: Tensor) -> Any:
     here = m.a(x).mul_(2.0)
     here += m.shift
     return m.b(here.relu_())
@@ -122,8 +123,12 @@ def mlp(*extra: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Linear(6, 9), nn.ReLU(), *extra, nn.Linear(9, 4))
 
 
-def conv(kind: Any, *sizes: int, **options: Any) -> Callable[[], nn.Module]:
+def conv(kind: Any, *sizes: Any, **options: Any) -> Callable[[], nn.Module]:
     return lambda: nn.Sequential(kind(*sizes, **options), nn.Tanh(), nn.Flatten())
+
+
+def bag(mode: str) -> Callable[[], nn.Module]:
+    return lambda: nn.Sequential(nn.EmbeddingBag(13, 6, mode=mode, padding_idx=3), nn.Linear(6, 4))
 
 
 def attention() -> nn.Module:
@@ -272,15 +277,7 @@ ZOO = (
         (TOKENS,),
         squared,
     ),
-    *(
-        Case(
-            f"bag, {mode}",
-            lambda mode=mode: nn.Sequential(nn.EmbeddingBag(13, 6, mode=mode, padding_idx=3), nn.Linear(6, 4)),
-            (TOKENS, LABEL),
-            cross_entropy,
-        )
-        for mode in ("sum", "mean", "max")
-    ),  # type: ignore[misc]
+    *(Case(f"bag, {mode}", bag(mode), (TOKENS, LABEL), cross_entropy) for mode in ("sum", "mean", "max")),
     Case("tied embedding and output", tied, (InputShape((5,), below=11), InputShape((5,), below=11)), cross_entropy),
     Case("layer norm", lambda: nn.Sequential(nn.Linear(8, 6), nn.LayerNorm(6), nn.Tanh()), (SEQUENCE,), squared),
     Case("layer norm of two axes", lambda: nn.LayerNorm((5, 8)), (SEQUENCE,), squared),

@@ -28,6 +28,8 @@ class Centred(nn.Module):
 
 
 class Counting(nn.Module):
+    seen: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.inside = nn.Linear(6, 3)
@@ -89,8 +91,8 @@ def test_chance_beside_dropout_is_refused() -> None:
 
 def test_embeddings_that_look_at_the_batch_are_refused() -> None:
     tokens = [InputShape((5,), below=9)]
-    for options, word in ((dict(max_norm=1.0), "max_norm"), (dict(scale_grad_by_freq=True), "scale_grad_by_freq")):
-        made: Any = nn.Sequential(nn.Embedding(9, 4, **options), nn.Flatten())  # type: ignore[arg-type]
+    for options, word in (({"max_norm": 1.0}, "max_norm"), ({"scale_grad_by_freq": True}, "scale_grad_by_freq")):
+        made: Any = nn.Sequential(nn.Embedding(9, 4, **options), nn.Flatten())
         text = refused(made, shapes=tokens)
         assert word in text
         assert "0 (Embedding)" in text

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from tacit.base import InputError
 from tacit.learn.gradient.each import ROOM, LossOf, by_definition, by_vmap
-from tacit.learn.gradient.layout import Layout, Unplaced, place
+from tacit.learn.gradient.layout import Layout, UnplacedError, place
 from tacit.learn.gradient.made_up import Stillness, named, trial
 from tacit.learn.gradient.shapes import InputShape
-from tacit.learn.gradient.tape import Key, Tape, Untaped
+from tacit.learn.gradient.tape import Key, Tape, UntapedError
 
 __all__ = ["Method", "choose"]
 
@@ -55,9 +55,9 @@ def choose(model: nn.Module, loss: LossOf, shapes: Sequence[InputShape]) -> Meth
                 layouts, size = _layouts(copied, loss, batches)
                 found = _taped(copied, loss, batches[1], layouts)
             if _differ(found, wanted):
-                raise Untaped("its lengths by book-keeping differ from the definition")
+                raise UntapedError("its lengths by book-keeping differ from the definition")
             return Method(layouts, min(CHUNKS[1], max(CHUNKS[0], CACHE // size)))
-        except (Untaped, Unplaced, RuntimeError) as error:
+        except (UntapedError, UnplacedError, RuntimeError) as error:
             reason = str(error) or "a parameter is used in a way that book-keeping does not know"
         names = {name: each for name, each in copied.named_parameters() if each.requires_grad}
         with named(copied, "be differentiated for each example apart, by book-keeping or by torch.func.vmap"):
@@ -90,11 +90,13 @@ def _independent(model: nn.Module, loss: LossOf, batch: Batch, shapes: Sequence[
             each.invent(rows, torch.float64, turn=1).to(had.device) for each, had in zip(shapes, batch, strict=True)
         )
         moved = [loss(model, *(_swapped(a, b, row) for a, b in zip(batch, other, strict=True))) for row in range(rows)]
-    for found, size in ((together, rows), *((each, 1) for each in alone)):
+    made: list[tuple[object, int]] = [(together, rows), *((each, 1) for each in alone)]
+    for found, size in made:
         if not isinstance(found, Tensor) or found.shape != (size,):
             shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise InputError(
-                f"the loss of {size} examples has shape {shape}, not ({size},): return one number each, reduction='none'"
+                f"the loss of {size} examples has shape {shape}, not ({size},): return a number for each, "
+                "as with reduction='none'"
             )
     for name, each in model.named_buffers():
         if not torch.equal(each, buffers[name].to(each.dtype)):
@@ -166,7 +168,7 @@ def _layouts(model: nn.Module, loss: LossOf, batches: Sequence[Batch]) -> tuple[
     noted = [_noted(model, loss, few, row) for row in range(len(few[0]))]
     other = _noted(model, loss, many, 0)
     if any(each.keys() != other.keys() for each in noted):
-        raise Unplaced("what is done with a batch depends on its size")
+        raise UnplacedError("what is done with a batch depends on its size")
     size = sum(each.numel() for uses in other.values() for each in uses) // SIZES[1]
     return {key: place([each[key] for each in noted], other[key], SIZES) for key in other}, max(1, size)
 

@@ -57,18 +57,18 @@ class Flat(Clipping):
         object.__setattr__(self, "clip", positive(self.clip, "clip"))
 
     def length(self) -> Fraction:
-        return Fraction(self.clip)
+        return positive(self.clip, "clip")
 
     def factors(self, squares: Tensor, layers: Sequence[str]) -> Tensor:
-        return _limited(squares.sum(0), Fraction(self.clip)).expand_as(squares)
+        return _limited(squares.sum(0), self.length()).expand_as(squares)
 
 
 @dataclass(frozen=True)
 class PerLayer(Clipping):
     """Each layer's gradient is at most C_l long, so the whole at most C with C² = Σ C_l².
 
-    `clips` maps the names of the layers (of the modules that own trainable parameters) to their lengths; `PerLayer.even`
-    gives each layer C/√L. Names that the model does not have, or layers without a length, are refused by `fits`.
+    `clips` maps the names of layers (modules that own trainable parameters) to their lengths; `PerLayer.even` gives
+    each layer C/√L. Names that the model does not have, or layers without a length, are refused by `fits`.
     """
 
     clips: Mapping[str, Number] = field(hash=False)
@@ -88,7 +88,7 @@ class PerLayer(Clipping):
         return cls(dict.fromkeys(layers, each))
 
     def length(self) -> Fraction:
-        square = sum((Fraction(clip) ** 2 for clip in self.clips.values()), Fraction(0))
+        square = sum((positive(clip, "clip") ** 2 for clip in self.clips.values()), Fraction(0))
         return Fraction(isqrt(int(square * FINE**2)) + 1, FINE)
 
     def fits(self, layers: Sequence[str]) -> None:
@@ -98,13 +98,13 @@ class PerLayer(Clipping):
             raise InputError(f"clips names {unknown[0]!r}, but the model's trainable layers are {', '.join(layers)}")
 
     def factors(self, squares: Tensor, layers: Sequence[str]) -> Tensor:
-        rows = [_limited(row, Fraction(self.clips[name])) for row, name in zip(squares, layers, strict=True)]
+        rows = [_limited(row, positive(self.clips[name], name)) for row, name in zip(squares, layers, strict=True)]
         return torch.stack(rows)
 
 
 @dataclass(frozen=True)
 class Normalised(Clipping):
-    """g / (‖g‖ + γ): shorter than 1 whatever the gradient is, so there is no length to choose (Bu et al. 2022, AUTO-S)."""
+    """g / (‖g‖ + γ): shorter than 1 whatever the gradient is, so no length is chosen (Bu et al. 2022, AUTO-S)."""
 
     gamma: Number = Fraction(1, 100)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 __all__ = ["ROOM", "LossOf", "by_definition", "by_vmap"]
 
 LossOf = Callable[..., Tensor]
-ROOM = 2**24  # numbers that per-example gradients may take at a time
+ROOM = 2**23  # numbers that per-example gradients may take at a time
 
 
 class ModelLoss(nn.Module):

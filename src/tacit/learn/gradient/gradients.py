@@ -10,10 +10,10 @@ from tacit.learn.gradient import rules
 from tacit.learn.gradient.check import Method, choose
 from tacit.learn.gradient.clipping import Clipping
 from tacit.learn.gradient.each import LossOf, by_vmap
-from tacit.learn.gradient.layout import Unplaced
+from tacit.learn.gradient.layout import UnplacedError
 from tacit.learn.gradient.part import Dense, Part
 from tacit.learn.gradient.shapes import InputShape
-from tacit.learn.gradient.tape import Tape, Untaped
+from tacit.learn.gradient.tape import Tape, UntapedError
 from tacit.learn.gradient.units import chunks
 
 __all__ = ["Gradients"]
@@ -135,7 +135,7 @@ class Gradients:
                 if losses.shape != (len(inputs[0]),):
                     raise InputError("the loss must return one number for each example")
                 return tape.read(losses)
-            except (Untaped, Unplaced):
+            except (UntapedError, UnplacedError):
                 pass  # this batch takes a way that the made-up ones did not
         found: dict[int, list[Part]] = {number: [] for number in range(len(self.parameters))}
         for part in by_vmap(self.model, self.loss, inputs, names=self.parameters):

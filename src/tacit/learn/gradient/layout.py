@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-__all__ = ["Layout", "Unplaced", "place"]
+__all__ = ["Layout", "UnplacedError", "place"]
 
 
-class Unplaced(Exception):
+class UnplacedError(Exception):
     """A tensor whose examples cannot be told apart: the model goes by vmap instead."""
 
 
@@ -25,10 +25,12 @@ class Layout:
         if size == rows:
             return tensor.movedim(self.axis, 0)
         if size < rows or size % rows:
-            raise Unplaced(f"an axis of {size} numbers for {rows} examples")
+            raise UnplacedError(f"an axis of {size} numbers for {rows} examples")
         if self.together:
-            return tensor.unflatten(self.axis, (rows, size // rows)).movedim(self.axis, 0)
-        return tensor.unflatten(self.axis, (size // rows, rows)).movedim(self.axis + 1, 0)
+            found: Tensor = tensor.unflatten(self.axis, (rows, size // rows)).movedim(self.axis, 0)
+        else:
+            found = tensor.unflatten(self.axis, (size // rows, rows)).movedim(self.axis + 1, 0)
+        return found
 
 
 def place(few: Sequence[Sequence[Tensor]], many: Sequence[Tensor], sizes: tuple[int, int]) -> Layout:
@@ -40,7 +42,7 @@ def place(few: Sequence[Sequence[Tensor]], many: Sequence[Tensor], sizes: tuple[
     uses = zip(zip(*few, strict=True), many, strict=True)
     layouts = {_one(parts, other, sizes) for parts, other in uses}
     if len(layouts) != 1:
-        raise Unplaced("uses of one parameter hold their examples in different places")
+        raise UnplacedError("uses of one parameter hold their examples in different places")
     return layouts.pop()
 
 
@@ -48,16 +50,16 @@ def _one(few: Sequence[Tensor], many: Tensor, sizes: tuple[int, int]) -> Layout:
     shape = few[0].shape
     axes = [axis for axis in range(len(shape)) if shape[axis] != many.shape[axis]]
     if len(axes) != 1:
-        raise Unplaced("no axis, or more than one, grows with the batch")
+        raise UnplacedError("no axis, or more than one, grows with the batch")
     axis = axes[0]
     size, rest = divmod(shape[axis], sizes[0])
     if rest or size * sizes[1] != many.shape[axis]:
-        raise Unplaced("an axis does not grow in step with the batch")
+        raise UnplacedError("an axis does not grow in step with the batch")
     touched = [each.movedim(axis, 0).flatten(1).ne(0).any(1).nonzero().flatten().tolist() for each in few]
     together = all(row // size == example for example, rows in enumerate(touched) for row in rows)
     apart = all(row % sizes[0] == example for example, rows in enumerate(touched) for row in rows)
     if size > 1 and together == apart:
-        raise Unplaced("examples lie neither side by side nor a fixed step apart")
+        raise UnplacedError("examples lie neither side by side nor a fixed step apart")
     if not together and not apart:
-        raise Unplaced("what flows back to one example comes from another")
+        raise UnplacedError("what flows back to one example comes from another")
     return Layout(axis, together=together)

@@ -51,7 +51,7 @@ def trial(model: nn.Module) -> nn.Module:
     with torch.no_grad():
         for each in made.parameters():
             if each.requires_grad:
-                each += SHAKE * torch.randn(each.shape, generator=source, dtype=torch.float64).to(each.device)
+                each.add_(SHAKE * torch.randn(each.shape, generator=source, dtype=torch.float64).to(each.device))
     still(made)
     return made
 

@@ -52,7 +52,8 @@ class Dense(Part):
     value: Tensor
 
     def squares(self) -> Tensor:
-        return torch.linalg.vector_norm(self.value, dim=1).square()
+        found: Tensor = torch.linalg.vector_norm(self.value, dim=1).square()
+        return found
 
     def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
         total.view(1, -1).addmm_(factors[None], self.value.to(total.dtype), beta=0 if first else 1)
@@ -93,7 +94,8 @@ class Outer(Part):
         most = (self.left.norm(dim=2) * self.right.norm(dim=2)).sum(1)
         count = self.left.shape[2] + self.right.shape[2] + 2 * self.left.shape[1] + 16
         lost = count * torch.finfo(terms.dtype).eps / 2
-        return terms.sum(2).sum(1).clamp(min=0.0) + lost * most.square()
+        found: Tensor = terms.sum(2).sum(1).clamp(min=0.0) + lost * most.square()
+        return found
 
     def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
         left, right = self.left.to(total.dtype), self.right.to(total.dtype)
@@ -172,7 +174,8 @@ class Tied(Part):
             1
         )
         count = self.matrix.right.shape[2] + self.matrix.left.shape[1] + self.table.rows.shape[1] + 16
-        return both.clamp(min=0.0) + count * torch.finfo(both.dtype).eps / 2 * most.square()
+        found: Tensor = both.clamp(min=0.0) + count * torch.finfo(both.dtype).eps / 2 * most.square()
+        return found
 
     def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
         self.matrix.add_to(total, factors, first=first)
@@ -222,7 +225,8 @@ def _products(left: Tensor, right: Tensor) -> Tensor:
 
 def _square(vectors: Tensor) -> Tensor:
     """‖·‖² of each row, floored so that a product of two is not lost where one of them underflows."""
-    return torch.linalg.vector_norm(vectors, dim=1).square().clamp(min=1e-36)
+    found: Tensor = torch.linalg.vector_norm(vectors, dim=1).square().clamp(min=1e-36)
+    return found
 
 
 def _take(tensor: Tensor, index: Tensor) -> Tensor:

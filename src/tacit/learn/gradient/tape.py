@@ -15,17 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from tacit.learn.gradient.layout import Layout, Unplaced
+from tacit.learn.gradient.layout import Layout, UnplacedError
 from tacit.learn.gradient.part import Part, merge
 
-__all__ = ["RULES", "Key", "Tape", "Untaped", "rule", "unguarded"]
+__all__ = ["RULES", "Key", "Tape", "UntapedError", "rule", "taped", "unguarded"]
 
 Key = tuple[int, str, int]  # parameter, rule, axes of the output
 Rule = Callable[..., Any]
 RULES: dict[Any, Rule] = {}
 
 
-def unguarded(function: FunctionType) -> FunctionType:
+def unguarded(function: Any) -> FunctionType:
     """The same function, but that it does not hand itself over to a tape: what it calls inside is seen."""
     known = {**function.__globals__, "has_torch_function": lambda _: False}
     made = FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
@@ -36,7 +36,12 @@ def unguarded(function: FunctionType) -> FunctionType:
 GRAD = unguarded(torch.autograd.grad)
 
 
-class Untaped(Exception):
+def taped(function: Any, *values: Any) -> Any:
+    """`function.apply`, which torch does not type."""
+    return function.apply(*values)
+
+
+class UntapedError(Exception):
     """A parameter was used in a way that no rule knows: the model goes by vmap instead."""
 
 
@@ -89,17 +94,17 @@ class Tape(TorchFunctionMode):
                 found = GRAD(losses, wanted, asked, allow_unused=True)
             self._reading = False
             if any(each is not None for each in found[1:]):
-                raise Untaped
+                raise UntapedError
         return {number: merge(parts) for number, parts in self._parts.items()}
 
     def keep(self, number: int, kind: str, back: Tensor, make: Callable[[Layout], Part]) -> None:
         """A use of a parameter was walked: `back` is the gradient at its output, `make` what the parameter gets."""
         if not self._reading:
-            raise Untaped  # a loss that takes gradients itself
+            raise UntapedError  # a loss that takes gradients itself
         key = (number, kind, back.dim())
         if self.layouts is None:
             self.noted[key].append(back)
         elif (layout := self.layouts.get(key)) is None:
-            raise Unplaced("a use that the check did not see")
+            raise UnplacedError("a use that the check did not see")
         else:
             self._parts[number].append(make(layout))

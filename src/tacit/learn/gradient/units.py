@@ -1,6 +1,7 @@
 """Which examples are taken together: a few at a time, and all of one unit at once."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ def chunks(count: int, unit: Tensor | None, most: int) -> Iterator[tuple[Rows, T
         # of even size: a small last chunk costs nearly as much as a full one
         parts = max(1, -(-count // most))
         ends = [count * number // parts for number in range(parts + 1)]
-        yield from ((slice(a, b), None) for a, b in zip(ends, ends[1:], strict=False) if a < b)
+        yield from ((slice(a, b), None) for a, b in pairwise(ends) if a < b)
         return
     if unit.shape != (count,) or unit.is_floating_point():
         raise InputError("unit must hold one whole number for each example")

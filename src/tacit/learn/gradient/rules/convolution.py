@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 from torch import Tensor
 
-from tacit.learn.gradient.layout import Layout, Unplaced
+from tacit.learn.gradient.layout import Layout, UnplacedError
 from tacit.learn.gradient.part import ROOM, Dense, Outer, Part, put, wide
-from tacit.learn.gradient.tape import Tape, rule
+from tacit.learn.gradient.tape import Tape, rule, taped
 
 __all__ = ["convolution"]
 
@@ -123,7 +123,7 @@ class ConvolutionUse:
 
         def kernel(layout: Layout) -> Part:
             if layout.axis != 0:
-                raise Unplaced("a convolution whose first axis is not that of the examples")
+                raise UnplacedError("a convolution whose first axis is not that of the examples")
             made = Patches(wide(x), wide(back), wide(weight), self.window)
             places = prod(back.shape[2:])
             room = places * (x.shape[1] + back.shape[1])
@@ -144,7 +144,7 @@ class ConvolutionUse:
 @rule(torch.conv1d, torch.conv2d, torch.conv3d)
 def convolution(
     tape: Tape,
-    input: Tensor,  # noqa: A002
+    input: Tensor,  # noqa: A002  # torch's name
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Any = 1,
@@ -159,11 +159,11 @@ def convolution(
     dilation = _each(dilation, size)
     if padding == "same":
         spare = [step * (width - 1) for step, width in zip(dilation, size, strict=True)]
-        input = F.pad(input, [part for each in reversed(spare) for part in (each // 2, each - each // 2)])  # noqa: A001
+        input = F.pad(input, [part for each in reversed(spare) for part in (each // 2, each - each // 2)])  # noqa: A001  # torch's name
     padding = _each(0 if isinstance(padding, str) else padding, size)
     use = ConvolutionUse(tape, *numbers, Window(size, _each(stride, size), padding, dilation, groups))
     plain = None if bias is None else bias.detach()
-    return TapedConvolution.apply(tape.anchor, input, weight.detach(), plain, use)
+    return taped(TapedConvolution, tape.anchor, input, weight.detach(), plain, use)
 
 
 def _each(value: Any, size: tuple[int, ...]) -> tuple[int, ...]:

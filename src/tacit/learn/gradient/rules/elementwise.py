@@ -7,9 +7,9 @@ import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 from torch import Tensor
 
 from tacit.base import InputError
-from tacit.learn.gradient.layout import Layout, Unplaced
+from tacit.learn.gradient.layout import Layout, UnplacedError
 from tacit.learn.gradient.part import Dense, Part, wide
-from tacit.learn.gradient.tape import Tape, rule
+from tacit.learn.gradient.tape import Tape, rule, taped
 
 __all__ = ["add", "add_into", "batch_norm", "expand", "group_norm", "instance_norm", "layer_norm", "mul", "rms_norm"]
 
@@ -18,7 +18,7 @@ def _reduced(value: Tensor, shape: tuple[int, ...], layout: Layout, rows: int) -
     """`value` summed over the axes along which a parameter of this shape was repeated, for each example apart."""
     padded = (1,) * (value.dim() - len(shape)) + shape
     if len(padded) != value.dim() or padded[layout.axis] != 1:
-        raise Unplaced("a parameter with numbers for each place in the batch")
+        raise UnplacedError("a parameter with numbers for each place in the batch")
     first = layout.examples_first(value, rows)
     spread = first.dim() - value.dim()  # one more axis where examples lie with their positions
     kept = [1] * spread + [size for axis, size in enumerate(padded) if axis != layout.axis]
@@ -34,8 +34,10 @@ class TapedAffine(torch.autograd.Function):
         ctx.save_for_backward(x if weight is not None else None, weight)
         ctx.use, ctx.shape = use, x.shape
         if weight is None:
-            return x + bias
-        return x * weight if bias is None else torch.addcmul(bias, x, weight)
+            found: Tensor = x + bias
+        else:
+            found = x * weight if bias is None else torch.addcmul(bias, x, weight)
+        return found
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -66,7 +68,8 @@ def _affine(tape: Tape, x: Tensor, weight: Any, bias: Any, shape: tuple[int, ...
     values = [None if each is None else each.detach().reshape(shape or each.shape) for each in (weight, bias)]
     shapes = [None if each is None else tuple(each.shape) for each in values]
     use = AffineUse(tape, tape.number(weight), tape.number(bias), shapes)
-    return TapedAffine.apply(tape.anchor, x, *values, use)  # type: ignore[no-any-return]  # torch does not type it
+    found: Tensor = taped(TapedAffine, tape.anchor, x, *values, use)
+    return found
 
 
 def _learned(tape: Tape, *values: Any) -> bool:
@@ -76,11 +79,11 @@ def _learned(tape: Tape, *values: Any) -> bool:
 @rule(F.layer_norm)
 def layer_norm(
     tape: Tape,
-    input: Tensor,
+    input: Tensor,  # noqa: A002  # torch's name
     normalized_shape: Any,
     weight: Any = None,
     bias: Any = None,
-    eps: float = 1e-5,  # noqa: A002
+    eps: float = 1e-5,
 ) -> Any:
     if not _learned(tape, weight, bias):
         return NotImplemented
@@ -88,7 +91,7 @@ def layer_norm(
 
 
 @rule(F.rms_norm)
-def rms_norm(tape: Tape, input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:  # noqa: A002
+def rms_norm(tape: Tape, input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:  # noqa: A002  # torch's name
     if not _learned(tape, weight):
         return NotImplemented
     return _affine(tape, F.rms_norm(input, normalized_shape, None, eps), weight, None)
@@ -97,11 +100,11 @@ def rms_norm(tape: Tape, input: Tensor, normalized_shape: Any, weight: Any = Non
 @rule(F.group_norm)
 def group_norm(
     tape: Tape,
-    input: Tensor,
+    input: Tensor,  # noqa: A002  # torch's name
     num_groups: int,
     weight: Any = None,
     bias: Any = None,
-    eps: float = 1e-5,  # noqa: A002
+    eps: float = 1e-5,
 ) -> Any:
     if not _learned(tape, weight, bias):
         return NotImplemented
@@ -111,7 +114,7 @@ def group_norm(
 @rule(F.instance_norm)
 def instance_norm(
     tape: Tape,
-    input: Tensor,  # noqa: A002
+    input: Tensor,  # noqa: A002  # torch's name
     running_mean: Any = None,
     running_var: Any = None,
     weight: Any = None,
@@ -133,7 +136,7 @@ def _channels(tensor: Tensor) -> tuple[int, ...]:
 @rule(F.batch_norm)
 def batch_norm(
     tape: Tape,
-    input: Tensor,  # noqa: A002
+    input: Tensor,  # noqa: A002  # torch's name
     running_mean: Any,
     running_var: Any,
     weight: Any = None,
@@ -152,18 +155,18 @@ def batch_norm(
 
 
 @rule(torch.add, torch.Tensor.add, torch.Tensor.__add__, torch.Tensor.__radd__)
-def add(tape: Tape, input: Any, other: Any, **rest: Any) -> Any:  # noqa: A002
+def add(tape: Tape, input: Any, other: Any, **rest: Any) -> Any:  # noqa: A002  # torch's name
     return _two(tape, input, other, rest, factor=False)
 
 
 @rule(torch.Tensor.add_, torch.Tensor.__iadd__)
-def add_into(tape: Tape, input: Any, other: Any, **rest: Any) -> Any:  # noqa: A002
+def add_into(tape: Tape, input: Any, other: Any, **rest: Any) -> Any:  # noqa: A002  # torch's name
     found = _two(tape, input, other, rest, factor=False)
     return found if found is NotImplemented else input.copy_(found)
 
 
 @rule(torch.mul, torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__)
-def mul(tape: Tape, input: Any, other: Any, **rest: Any) -> Any:  # noqa: A002
+def mul(tape: Tape, input: Any, other: Any, **rest: Any) -> Any:  # noqa: A002  # torch's name
     return _two(tape, input, other, rest, factor=True)
 
 
@@ -177,7 +180,7 @@ def _two(tape: Tape, first: Any, second: Any, rest: dict[str, Any], *, factor: b
 
 
 @rule(torch.Tensor.expand)
-def expand(tape: Tape, input: Tensor, *sizes: Any) -> Any:  # noqa: A002
+def expand(tape: Tape, input: Tensor, *sizes: Any) -> Any:  # noqa: A002  # torch's name
     """A parameter repeated for each example, as a first token is: the same as adding it to zeros."""
     if tape.number(input) is None:
         return NotImplemented

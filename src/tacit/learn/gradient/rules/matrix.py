@@ -9,7 +9,7 @@ from torch import Tensor
 from tacit.base import InputError
 from tacit.learn.gradient.layout import Layout
 from tacit.learn.gradient.part import Dense, Lookup, Outer, Part, wide
-from tacit.learn.gradient.tape import Tape, rule
+from tacit.learn.gradient.tape import Tape, rule, taped
 
 __all__ = ["embedding", "embedding_bag", "linear", "matmul"]
 
@@ -21,7 +21,7 @@ def _positions(tensor: Tensor, layout: Layout, rows: int) -> Tensor:
 
 
 def _matrix(left: Tensor, right: Tensor) -> Part:
-    """As products of vectors; as it is where that takes no more than twice the room, since it is found only once then."""
+    """As products of vectors; as it is where that takes at most twice the room, since it is found only once then."""
     found = Outer(left, right)
     positions, rows, columns = left.shape[1], left.shape[2], right.shape[2]
     return Dense(found.dense()) if positions > 1 and rows * columns <= 2 * positions * (rows + columns) else found
@@ -75,7 +75,7 @@ def linear(tape: Tape, input: Tensor, weight: Tensor, bias: Tensor | None = None
     if numbers == (None, None) or input.dim() < 2:
         return NotImplemented
     plain = None if bias is None else bias.detach()
-    return TapedLinear.apply(tape.anchor, input, weight.detach(), plain, LinearUse(tape, *numbers))
+    return taped(TapedLinear, tape.anchor, input, weight.detach(), plain, LinearUse(tape, *numbers))
 
 
 @rule(torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.mm, torch.Tensor.mm)
@@ -83,7 +83,7 @@ def matmul(tape: Tape, input: Tensor, other: Tensor) -> Any:  # noqa: A002  # to
     number = tape.number(other)
     if number is None or input.dim() < 2 or other.dim() != 2:
         return NotImplemented
-    return TapedLinear.apply(tape.anchor, input, other.detach(), None, LinearUse(tape, number, None, transposed=True))
+    return taped(TapedLinear, tape.anchor, input, other.detach(), None, LinearUse(tape, number, None, transposed=True))
 
 
 class TapedLookup(torch.autograd.Function):
@@ -140,7 +140,9 @@ def embedding(
         raise InputError("an embedding with scale_grad_by_freq divides by counts over the batch: leave it out")
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
-    return TapedLookup.apply(tape.anchor, input, weight.detach(), LookupUse(tape, number, weight.shape[0], padding_idx))
+    return taped(
+        TapedLookup, tape.anchor, input, weight.detach(), LookupUse(tape, number, weight.shape[0], padding_idx)
+    )
 
 
 @rule(F.embedding_bag)
