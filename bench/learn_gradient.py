@@ -1,6 +1,6 @@
 """How much clipping costs: a step with per-example clipping over a plain one, tacit beside Opacus, one thread.
 
-Each cell runs in a process of its own. A step is forward, backward and SGD; noise is measured elsewhere, and neither side
+Each cell runs in a process of its own. A step is forward, backward and SGD; noise is measured elsewhere, and no side
 has any here. Time is processor time, the median of steps that alternate with plain ones in the same process. Memory is
 how far the peak of the process grew over what it held before its first step. Opacus is looked for in this Python, then
 in the one that TACIT_PEERS names, in both its modes; the better one is shown.
@@ -29,7 +29,7 @@ WAYS = ("plain", "tacit", "hooks", "ghost")
 NETWORKS = ("mlp", "cnn", "text")
 BATCHES = (64, 512, 4096)
 COUNT = len(NETWORKS) * len(BATCHES)
-SECONDS = 3.0  # of steps in each cell, at least three of them
+SECONDS = 2.0  # of steps in each cell, at least three of them
 TARGETS = {64: 2.0, 512: 1.25, 4096: 1.25}
 MEMORY = 1.2
 
@@ -99,9 +99,8 @@ def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
 def opacus_step(model: nn.Module, x: Tensor, y: Tensor, mode: str) -> Callable[[], None]:
     """Opacus with noise multiplier 0, so that only clipping is measured."""
     import opacus
-    from torch.utils.data import DataLoader, TensorDataset
-
     from opacus.validators import ModuleValidator
+    from torch.utils.data import DataLoader, TensorDataset
 
     model = ModuleValidator.fix(model)
     engine = opacus.PrivacyEngine()
@@ -197,7 +196,8 @@ def run(tick: Callable[[str], None]) -> tuple[list[Table], bool]:
             ratio, grown = ours["step"] / ours["plain"], ours["memory"] / plain["memory"]
             met = ratio <= TARGETS[rows] and grown <= MEMORY
             good &= met
-            table.add_row(name, f"{rows:,}", f"{1e3 * ours['plain']:.1f} ms", f"{1e3 * ours['step']:.1f} ms", f"{ratio:.2f}×", f"{grown:.2f}×", *_best(peers, plain), "yes" if met else "NO")  # fmt: skip
+            times = f"{1e3 * ours['plain']:.1f} ms", f"{1e3 * ours['step']:.1f} ms", f"{ratio:.2f}×", f"{grown:.2f}×"
+            table.add_row(name, f"{rows:,}", *times, *_best(peers, plain), "yes" if met else "NO")
     table.caption = f"targets: ≤ 2× plain at 64, ≤ 1.25× at 512 and above, memory ≤ {MEMORY}×"
     return [table], good
 
