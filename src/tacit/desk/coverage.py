@@ -16,7 +16,8 @@ class Coverage:
     end.
 
     `missing` is between what clipping took: of the one number, or of all groups together where it is `grouped`. `noise`
-    is the half-width of the noise alone. Both hold if no unit counts more than `given`.
+    is the half-width of the noise alone. Both hold if units who count more than `given` are as rare as the profile's
+    counts up to there let one expect.
     """
 
     of: Literal["truth", "least", "noise"]
@@ -30,12 +31,12 @@ class Coverage:
         if self.missing is None:
             return None
         low, high = self.missing
-        told = f"if no {unit} counts more than {number(self.given or 0)}"
+        told = f"if {unit}s who count more than {number(self.given or 0)} go on getting rarer as they do up to there"
         if self.grouped:
             took = f"clipping takes up to {margin(high)} from all groups together"
             return f"{column}: {took}, {told}; from which is not known"
-        if high <= 0 and low >= 0:
-            return f"{column}: clipping takes nothing, {told}"
+        if max(high, -low) <= (self.noise or 0) / 100:
+            return f"{column}: clipping takes next to nothing, {told}"
         part = "" if self.noise is None else f"noise is ± {margin(self.noise)} of it, and "
         return f"{column}: the interval covers the truth: {part}clipping takes {number(low)} to {number(high)}, {told}"
 

@@ -4,32 +4,36 @@ A histogram of the units' sizes (their rows, or the sum of a column's absolute v
 a unit of size x loses at most x − C under the bound C, whatever is grouped or filtered, since the norm of its vector
 is at most its size. Of the whole table's count, and of a sum of what is not negative, it loses just that.
 
-No histogram shows a handful of units far out: what it says holds if no unit is larger than its last `resolved` edge.
-See docs/theory/profile.md.
+No histogram shows a handful of units far out: what it says holds if numbers beyond its last `resolved` edge go on
+falling as they do there (plan/tail.py). See docs/theory/profile.md.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import log2, sqrt
+from math import hypot, sqrt
 from typing import Any, Literal
 
-from tacit.base import InputError, cached_property
+import numpy as np
 
-__all__ = ["BINS", "ROWS", "ClippingLoss", "Kind", "Shape", "SizeHistogram", "TableProfile"]
+from tacit.base import InputError, cached_property
+from tacit.plan.tail import TailWays, tail_ways
+
+__all__ = ["BINS", "CONFIDENCE", "ROWS", "STRICT", "ClippingLoss", "Kind", "Shape", "SizeHistogram", "TableProfile"]
 
 ROWS = "*"  # what the histogram of rows is called; the others are called as their columns
 NEAR = 4.0  # noise sizes: two bins below it, one after the other, end what is resolved
 FAR = 12.0  # noise sizes that a bin beyond such a gap must have to be there all the same
 POOLED = 16.0  # noise sizes that an octave of bins must have together
-DECAY = (0.02, 0.85)  # how fast the numbers of units fall from one bin to the next, beyond what is resolved
 BINS = 4  # between a size and twice it
-STEEP = 16  # times fewer in an octave than in the one before: they end
-FEWEST = 1.0  # units that are expected beyond a size: fewer are none
-POWERS = (1.0, 8.0)  # of the size, with which the numbers of larger units fall
-LEAST = 0.5  # units: fewer are none
+SEEN = 40  # a part of all units that must be seen wherever it lies, before an interval speaks of the truth
+CONFIDENCE = 0.95
+RISK = (0.03, 1.5)  # of ways to go on that are left out as too heavy, and the standard deviations within one
+STRICT = (0.01, 2.5)  # the same where nothing is said about widths
+FURTHER = Fraction(3, 2)  # times the best bound that is paid for an interval of the truth
+USUAL = (0.05, 1.0)  # the same when a bound is chosen
 GAUSSIAN, LAPLACE = 1.96, 2.12  # standard deviations in the half of a 95 % interval
 DOUBT = 1.3  # by how much a square of a loss counts more than a square of noise
 
@@ -41,7 +45,8 @@ Shape = Literal["exact", "part", "either"]
 @dataclass(frozen=True, kw_only=True)
 class ClippingLoss:
     """What a clip takes from a total lies between `low` and `high`, each of them uncertain by independent noises of the
-    sizes beside it, if no unit is larger than `given`. All of it is in the units of the answer."""
+    sizes beside it, if numbers beyond `given` go on falling as they do there; `beyond` is the part of `high` that is
+    of units there, and the `likely` loss lies between. All of it is in the units of the answer."""
 
     low: float
     high: float
@@ -49,6 +54,13 @@ class ClippingLoss:
     high_noise: tuple[float, ...]
     kind: Kind
     given: float
+    likely: float
+    beyond: float = 0.0
+
+    def carried(self, far: float, confidence: float = CONFIDENCE) -> bool:
+        """Whether an interval may speak of the truth whose noise reaches so far: what may lie beyond what is resolved
+        widens it by a half at most. It was measured at 95 %; for more it has to be next to nothing."""
+        return self.beyond <= (far if confidence <= CONFIDENCE else far / 10)
 
     def scaled(self, by: float) -> "ClippingLoss":
         """The same of something that is at most `by` times as large."""
@@ -61,6 +73,8 @@ class ClippingLoss:
             high_noise=high_noise,
             kind=self.kind,
             given=self.given,
+            likely=self.likely * by,
+            beyond=self.beyond * by,
         )
 
     def json(self) -> dict[str, Any]:
@@ -72,12 +86,15 @@ class ClippingLoss:
             "high_noise": list(self.high_noise),
             "kind": self.kind,
             "given": self.given,
+            "likely": self.likely,
+            "beyond": self.beyond,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "ClippingLoss":
         """The inverse of `json`."""
-        return cls(**{**data, "low_noise": tuple(data["low_noise"]), "high_noise": tuple(data["high_noise"])})
+        noises = {name: tuple(data[name]) for name in ("low_noise", "high_noise")}
+        return cls(**{"likely": (data["low"] + data["high"]) / 2, **data, **noises})  # which answers once did without
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,71 +141,31 @@ class SizeHistogram:
             start = beyond[-1]
 
     @property
-    def complete(self) -> bool:
-        """Whether no units are seen above all edges, of whom nothing more is known."""
-        return self.counts[-1] < NEAR * self.size
-
-    @cached_property
-    def established(self) -> bool:
-        """Whether it is seen how units become fewer beyond what is resolved: they go on falling, or clearly end."""
-        last = self.resolved
-        inside = sum(self.counts[max(0, last - BINS + 1) : last + 1])
-        after = sum(self.counts[last + 1 : min(last + 1 + BINS, len(self.edges))])
-        return self._fall is not None or after + self._doubt < inside / STEEP
+    def usable(self) -> bool:
+        """Whether no units are seen above all edges, of whom nothing more is known, and the fullest bin is no noise:
+        else no bound is worth choosing by it."""
+        return self.counts[-1] < NEAR * self.size and max(self.counts[:-1]) >= FAR * self.size
 
     @property
-    def _doubt(self) -> float:
-        """Two standard deviations of the noise in an octave of bins."""
-        return 2 * self.size * sqrt(BINS * (2 if self.kind == "laplace" else 1))
+    def established(self) -> bool:
+        """Whether a small part of all units would be seen wherever it lies, so that few can be beyond by surprise."""
+        return SEEN * POOLED * self.size <= self.units
 
     @property
     def furthest(self) -> Fraction:
-        """The size that no unit is assumed to pass."""
+        """The size up to which units are told from noise."""
         return self.edges[self.resolved]
 
-    @cached_property
-    def thinning(self) -> tuple[float, ...]:
-        """How many units may be in each bin beyond what is resolved, if numbers go on falling as they did.
-
-        Those in the last three octaves give a power of the size, and how it grows. Where the octave after them has
-        clearly fewer units than that, they end there, and the rest falls as steeply as it began to.
-        """
-        last, noise = self.resolved, self.size
-        fall = self._fall
-        if fall is not None:
-            ahead = [log2(edge / self.furthest) for edge in self.edges[last:]]
-            found = [fall(start) - fall(stop) if fall(start) > FEWEST else 0.0 for start, stop in pairwise(ahead)]
-            return tuple(min(count, NEAR * noise) for count in found)
-        inside = max(float(sum(self.counts[max(last - 1, 0) : last + 1])), noise)
-        after = max(float(sum(self.counts[last + 1 : last + 3])), noise)
-        decay = min(max(sqrt(after / inside), DECAY[0]), DECAY[1])
-        falling = (min(inside / 2 * decay**ahead, NEAR * noise) for ahead in range(1, len(self.edges) - last))
-        return tuple(count if count >= LEAST else 0.0 for count in falling)
+    @property
+    def _spread(self) -> float:
+        """The standard deviation of a noise of size one."""
+        return sqrt(2) if self.kind == "laplace" else 1.0
 
     @cached_property
-    def _fall(self) -> Callable[[float], float] | None:
-        """How many units may be so many octaves and more beyond the furthest; None if numbers do not go on falling."""
-        first, before, inside = (self._octave(number) for number in (-3, -2, -1))
-        if not before > inside > NEAR * self.size:
-            return None
-        power = min(max(log2(before / inside), POWERS[0]), POWERS[1])
-        grown = power - log2(first / before) if first > NEAR * self.size else 0.0
-        bend = min(max(grown, 0.0), POWERS[1]) / 2  # of what is uncertain, half
-        steep = power + bend  # where what is resolved ends
-        whole = inside / (2 ** (steep - bend / 2) - 1)
-
-        def fall(octaves: float) -> float:
-            return float(whole * 2.0 ** -(steep * octaves + bend * octaves**2 / 2))
-
-        return None if self._octave(0) + self._doubt < (fall(0) - fall(1)) / 2 else fall
-
-    def _octave(self, number: int) -> float:
-        """About how many units are in the octave that starts so many of them after the furthest: by its bins, which are
-        fewer and wider where sizes are small whole numbers."""
-        start = max(self.resolved + BINS * number, 0)
-        stop = min(self.resolved + BINS * (number + 1), len(self.edges) - 1)
-        width = log2(self.edges[stop] / self.edges[start]) if stop > start else 0.0
-        return float(sum(self.counts[start + 1 : stop + 1])) / width if width else 0.0
+    def tail(self) -> TailWays:
+        """How many units may be beyond what is resolved."""
+        edges, counts = (np.array(found, dtype=np.float64) for found in (self.edges, self.counts[: len(self.edges)]))
+        return tail_ways(edges, counts, self.resolved, (self._spread * self.size) ** 2)
 
     @cached_property
     def units(self) -> float:
@@ -205,63 +182,63 @@ class SizeHistogram:
         """The least and the largest size in each bin but the last."""
         return [(float(low + self.grain), float(high)) for low, high in pairwise((Fraction(0), *self.edges))]
 
-    def loss(self, bound: Fraction, shape: Shape, step: Fraction = Fraction(0)) -> ClippingLoss:
+    def loss(
+        self, bound: Fraction, shape: Shape, step: Fraction = Fraction(0), risk: tuple[float, float] = RISK
+    ) -> ClippingLoss:
         """What the bound takes from all units together. Clipping rounds toward zero, by less than `step` a unit."""
         low = high = 0.0
         low_noise, high_noise = [], []
         clip, rounding = float(bound), float(step)
-        for place in range(bisect_right(self.edges, bound), len(self.edges)):
+        for place in range(bisect_right(self.edges, bound), self.resolved + 1):
             least, edge = self._bins[place]
             most = edge - clip + rounding
-            if place > self.resolved:
-                high += self.thinning[place - self.resolved - 1] * most
-                continue
             high += self.counts[place] * most
             high_noise.append(most * self.size)
             if least > clip:
                 low += self.counts[place] * (least - clip)
                 low_noise.append((least - clip) * self.size)
+        likely, beyond = max((low + high) / 2, 0.0) + self.tail.most(clip, 0.5), self.tail.most(clip, *risk)
+        high = max(high, low, 0.0) + beyond
         if shape != "exact":  # at least nothing, or as much in the other direction
-            low, low_noise = (0.0, []) if shape == "part" else (-max(high, 0.0), high_noise)
+            low, low_noise = (0.0, []) if shape == "part" else (-high, high_noise)
         return ClippingLoss(
             low=low,
-            high=max(high, low, 0.0),
+            high=high,
             low_noise=tuple(low_noise),
             high_noise=tuple(high_noise),
             kind=self.kind,
-            given=float(max(self.furthest, bound)),
+            given=float(self.furthest),
+            likely=min(max(likely, low), high),
+            beyond=beyond,
         )
 
     # --- bounds
 
     def for_total(self, noise: float, kind: Kind, shape: Shape) -> Fraction:
         """The bound of one number with the narrowest interval, where noise has `noise` times the bound as standard
-        deviation."""
-        return min(self._totals(noise, kind, shape))[1]
-
-    def _totals(self, noise: float, kind: Kind, shape: Shape) -> Iterator[tuple[float, Fraction]]:
-        """Half of the interval for each edge."""
+        deviation; or one a little larger, if only that lets the interval speak of the truth."""
         by = GAUSSIAN if kind == "gaussian" else LAPLACE
-        spread = sqrt(2) if self.kind == "laplace" else 1.0  # standard deviations in a size
-        for edge in self.edges:
-            lost, own = self.loss(edge, shape), noise * float(edge)
-            below, above = (
-                by * sqrt(own**2 + sum((spread * size) ** 2 for size in sizes))
-                for sizes in (lost.low_noise, lost.high_noise)
-            )
-            yield (lost.high - lost.low + below + above) / 2, edge
+        losses = {edge: self.loss(edge, shape) for edge in self.edges}
+        best = min(self.edges, key=lambda edge: self._half(losses[edge], float(edge), noise, by))
+        near = (edge for edge in self.edges if self.established and best <= edge <= best * FURTHER)
+        return next((edge for edge in near if losses[edge].carried(by * noise * float(edge))), best)
+
+    def _half(self, lost: ClippingLoss, bound: float, noise: float, by: float) -> float:
+        """Half of the interval with a bound, `by` standard deviations of all that is noise."""
+        below, above = (
+            by * hypot(noise * bound, *(self._spread * size for size in sizes))
+            for sizes in (lost.low_noise, lost.high_noise)
+        )
+        usual = lost.high - lost.beyond + self.tail.most(bound, *USUAL)
+        return (usual - lost.low + below + above) / 2
 
     def for_groups(self, noise: float, groups: int) -> Fraction:
         """The bound of many numbers with the least error: what is lost in a group, and its noise. In l1, in which a
         unit's norm is its size however its rows are spread."""
         squares = (
-            (DOUBT * (self._middle(edge) / groups) ** 2 + (noise * float(edge)) ** 2, edge) for edge in self.edges
+            (DOUBT * (self.loss(edge, "exact").likely / groups) ** 2 + (noise * float(edge)) ** 2, edge) for edge in self.edges
         )
         return min(squares)[1]
-
-    def _middle(self, edge: Fraction) -> float:
-        lost = self.loss(edge, "exact")
-        return (lost.low + lost.high) / 2
 
     def for_ratio(self, target: float) -> Fraction:
         """The bound that about so many units are larger than."""

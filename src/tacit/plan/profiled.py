@@ -13,7 +13,7 @@ from typing import Any
 from tacit.plan.bounded import LARGEST, Bounded, BoundedQuestion, Clip, Measure, Recipe
 from tacit.plan.moments import PAIRS, VARIANCES, column_of, range_of
 from tacit.plan.node import Filter, Join, Node, Project, Scan
-from tacit.plan.profile import ClippingLoss, Kind, Shape, SizeHistogram, TableProfile
+from tacit.plan.profile import STRICT, ClippingLoss, Kind, Shape, SizeHistogram, TableProfile
 
 __all__ = ["MANY", "RELATIVE", "Missing", "group_count", "lowest", "missing_of", "with_profiles"]
 
@@ -119,13 +119,13 @@ def _known(part: Bounded, clip: Clip, profiles: Profiles) -> _Known | None:
     if scan is None or profile is None:
         return None
     if clip.by_rows:
-        return _Known(profile, profile.rows, clip.row, every) if profile.rows.complete else None
+        return _Known(profile, profile.rows, clip.row, every) if profile.rows.usable else None
     measure = next((measure for measure in part.measures if measure.name in clip.names), None)
     if len(clip.names) != 1 or measure is None or measure.kind != "sum" or measure.value is None:
         return None
     column = column_of(measure.value, part.source)
     histogram = None if column is None else profile.histograms.get(column)
-    if histogram is None or not histogram.complete:
+    if histogram is None or not histogram.usable:
         return None
     return _Known(profile, histogram, 1 / measure.step, every)
 
@@ -180,7 +180,8 @@ def _missing(recipe: Recipe, part: Bounded, clip: Clip, known: _Known) -> Missin
     shape = _shape(recipe, part, clip, known)
     assert clip.bound is not None
     size = clip.bound / known.steps
-    loss = known.histogram.loss(size, shape, 1 / known.steps)
+    risk = {"risk": STRICT} if part.keys else {}
+    loss = known.histogram.loss(size, shape, 1 / known.steps, **risk)
     if recipe.function == "sum" and clip.by_rows:  # so many rows, each as large as one can be
         loss = loss.scaled(float(_largest(recipe, part)))
     return Missing(

@@ -82,8 +82,11 @@ class Frame:
         missing = self.missing.get(recipe.name)
         clip = next(clip for clip in part.clips if recipe.inputs[0] in clip.names)
         if missing is not None and not missing.grouped:
-            found, self.coverage[recipe.name] = with_loss(recipe, measures, missing, self.confidence)
-            return found
+            whole = with_loss(recipe, measures, missing, self.confidence)
+            if whole is not None:
+                self.coverage[recipe.name] = whole[1]
+                return whole[0]
+            missing = None
         low = lowest(recipe, part) if recipe.function in ("count", "sum") else None
         if clip.exempt:
             covers = Coverage(of="truth")

@@ -6,7 +6,7 @@ How wide that will be is told before anything is paid for, by the same rules.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tacit.mechanism import BinnedQuantiles
 from tacit.plan.bounded import Recipe
 from tacit.plan.expression import Column
 from tacit.plan.price import PricedPlan
+from tacit.plan.profile import CONFIDENCE
 from tacit.plan.profiled import Missing
 from tacit.sql.stored import Array, Noisy
 from tacit.sql.threshold import ROUNDS, depth, edge
@@ -60,8 +61,9 @@ def estimate(recipe: Recipe, measures: Mapping[str, Noisy], *, confidence: float
 
 def with_loss(
     recipe: Recipe, measures: Mapping[str, Noisy], missing: Missing, confidence: float
-) -> tuple[NoisyEstimate, Coverage]:
+) -> tuple[NoisyEstimate, Coverage] | None:
     """A total and an interval that covers it also without clipping: its noise, what clipping took, and its uncertainty.
+    None where what may lie beyond the profile is more than such an interval can carry.
 
     The truth is the clipped total and a loss between two linear forms of the profile's counts, which are independent
     of the noise. Each end is off by the noise and by that of its own form.
@@ -69,12 +71,15 @@ def with_loss(
     inputs = [measures[name] for name in recipe.inputs]
     raw, loss = value_of(recipe, [noisy.values for noisy in inputs]), missing.loss
     slopes = _slopes(recipe, inputs)
+    least = float(np.min(width(slopes, inputs[0].kind, max(confidence, CONFIDENCE)), initial=inf))
+    if not loss.carried(least, confidence):
+        return None
 
     def far(noise: tuple[float, ...]) -> Array:
         return _together(slopes, inputs[0].kind, noise, loss.kind, confidence)
 
     below, above = raw + loss.low - far(loss.low_noise), raw + loss.high + far(loss.high_noise)
-    shown = raw + (loss.low + loss.high) / 2 if missing.shape == "exact" else raw
+    shown = raw + loss.likely if missing.shape == "exact" else raw
     room = 0.5 if recipe.whole else 0.0  # what is shown is rounded, and the truth is whole
     own = float(np.max(width(slopes, inputs[0].kind, confidence), initial=0.0))
     covers = Coverage(of="truth", missing=(loss.low, loss.high), noise=own, given=loss.given)
