@@ -112,8 +112,9 @@ class Clip:
 
     @property
     def edges(self) -> tuple[int, ...]:
-        """The bounds to choose from when none is given, by √2: from one row, or less where rows differ, to 65,536."""
-        found = (round(float(self.row) * 2 ** (j / 2)) for j in range(0 if self.by_rows else -12, 33))
+        """The bounds to choose from when none is given, four in an octave: from one row, or less where rows differ, to
+        65,536."""
+        found = (round(float(self.row) * 2 ** (j / 4)) for j in range(0 if self.by_rows else -24, 65))
         return tuple(sorted({edge for edge in found if 1 <= edge <= LARGEST}))
 
 

@@ -30,12 +30,11 @@ BLOCK = 2**23  # cells of quantiles at once
 
 
 def choose_bound(priced: PricedPlan, step: Step, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
-    """The bound for the clip that this step of the program chooses: an edge with about `target` units above it, or
-    half of them. One unit that comes, goes or changes moves the number above by one, and half the difference between
-    above and below by one at most.
+    """The bound for the clip that this step of the program chooses: the smallest edge with about `target` units above
+    it or fewer, or with half of all. See docs/theory/clip-choice.md.
 
-    Larger edges have less weight from the start, an eighth for each: the many that nobody reaches look all alike, and
-    each of them doubles the variance of the noise. Such a weight knows nothing of the data, so it costs nothing.
+    Larger edges have less weight from the start: the many that nobody reaches look all alike, and each adds to the
+    noise. Such a weight knows nothing of the data, so it costs nothing.
     """
     return drawn_edge(step, bounded, open_exact(units, priced.program, receipt))
 
@@ -46,13 +45,16 @@ def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     assert isinstance(mechanism, Exponential)
     assert task is not None
     assert task.clip is not None  # as of every task to choose
-    above = np.cumsum(between[::-1])[::-1][1:]
-    later = ceil(3 * mechanism.scale * log(2))
+    above = [int(n) for n in np.cumsum(between[::-1])[::-1][1:]]
+    relative = any(centre.clip == task.clip for centre in bounded.centres)
+    halved = 2 if bounded.keys or relative else 1  # how often the weight of an edge is halved, beside the one before
+    later = ceil(halved * mechanism.scale * log(2))
     everybody = int(between.sum())
-    twice = everybody if task.target is None else min(2 * task.target, everybody)
-    # one more unit moves 2n by 2 and `twice` by 1 at most, in the same direction: half of the distance by 1
-    scores = [-(abs(2 * int(n) - twice) // 2) - later * place for place, n in enumerate(above)]
-    return bounded.clips[task.clip].edges[mechanism.sample(scores)]
+    if task.target is None:  # one more unit moves 2n by 2 and everybody by 1, in one direction: half of it by 1
+        scores = [-(abs(2 * n - everybody) // 2) for n in above]
+    else:
+        scores = [-max(0, n - task.target) for n in above]
+    return bounded.clips[task.clip].edges[mechanism.sample([s - later * place for place, s in enumerate(scores)])]
 
 
 def centre_steps(priced: PricedPlan, number: int) -> list[tuple[Step, Centre]]:
