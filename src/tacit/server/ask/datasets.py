@@ -15,7 +15,7 @@ from time import monotonic, sleep
 from typing import Unpack
 
 from tacit.base import Denied, InputError, PolicyError, TacitError
-from tacit.desk import IdempotencyKey
+from tacit.desk import IdempotencyKey, Job
 from tacit.engine import Limits, Stopped, Watch, open_engine
 from tacit.ledger import Ledger, Standing
 from tacit.loss import Cost
@@ -288,17 +288,29 @@ class Datasets:
     def answer(self, question: PricedQuestion, *, key: str | None = None, watch: Watch | None = None) -> TableRelease:
         """The answer, after it is paid for, under the rules as they are now. `watch` can stop it, and is told how far
         it is."""
-        began, watch, who = monotonic(), watch or Watch(), question.who
-        watch.owner = who.name
-        name = question.opened.policy.dataset.name
+        who, name = question.who, question.opened.policy.dataset.name
         if self.find(who, name) is not question.opened:  # it was planned under other rules
             question = self.question(who, name, question.sql, **question.terms)
-        padding = 0.0 if question.opened.policy.privacy.deadline is not None else self.padding
+        return self._spent(question.session, question.job, who, question.sql, key, watch or Watch())
+
+    def profile(self, who: Identity, dataset: str, table: str, *, watch: Watch | None = None) -> TableRelease:
+        """The profile of a table, after the dataset paid for it; of the same data it is made once."""
+        session = self.find(who, dataset).session(who)
+        job = session.profile_job(table)
+        return self._spent(session, job, who, f"the profile of {table}", None, watch or Watch())
+
+    def _spent(
+        self, session: Session, job: Job, who: Identity, told: str, key: str | None, watch: Watch
+    ) -> TableRelease:
+        """What a job releases, at a time that tells nothing where data were read. `told` is what the list of those that
+        run says of it."""
+        began, policy, watch.owner = monotonic(), session.policy, who.name
+        padding = 0.0 if policy.privacy.deadline is not None else self.padding
         release = None
         try:
             if not watch.stopped:
-                with self._inside(who, name, question.sql, watch):
-                    release = question.session.spend(question.job, idempotency_key=key, watch=watch)
+                with self._inside(who, policy.dataset.name, told, watch):
+                    release = session.spend(job, idempotency_key=key, watch=watch)
         except Stopped:
             pass
         finally:
@@ -307,6 +319,7 @@ class Datasets:
                 sleep(max(0.0, ceil(spent / padding) * padding - spent))
         # a stop that comes while an answer waits for the grid counts: else it would tell when the answer was ready
         if release is not None and not (watch.stopped and watch.ran and padding):
+            assert isinstance(release, TableRelease)
             return release
         raise Cancelled(
             "this question was stopped: what was charged stays charged, and under the same key is not again"
