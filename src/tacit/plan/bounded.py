@@ -26,6 +26,7 @@ __all__ = [
     "Presence",
     "Ranks",
     "Recipe",
+    "per_row_target",
 ]
 
 Norm = Literal["l1", "l2"]
@@ -155,6 +156,14 @@ class Bounded:
     presence: Presence | None = None  # when some key has no domain,
     counted: str | None = field(default=None, metadata=IF_GIVEN)  # unless the noise of this measure decides on keys
     centres: tuple[Centre, ...] = field(default=(), metadata=IF_GIVEN)  # of averages
+
+
+def per_row_target(part: Bounded, clip: Clip) -> bool:
+    """Whether a private bound of this clip may leave out the more units the larger it is: that of quantiles over all
+    rows, if it serves nothing else."""
+    served = [other for other in part.clips if other.by_rows and other.bound is None] if clip.by_rows else [clip]
+    ranks = {rank.name for rank in part.ranks}
+    return not part.keys and all(name in ranks for other in served for name in other.names)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from tacit.loss import ZCDP, Approx, Pure
 from tacit.mechanism import BinnedQuantiles, DiscreteGaussian, DiscreteLaplace, Exponential, KeyedCounts, KeySelection
 from tacit.mechanism.additive import Additive
 from tacit.plan.bound import bound
-from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm, Recipe
+from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm, Recipe, per_row_target
 from tacit.plan.centre import centre_step
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
@@ -35,6 +35,7 @@ SELECT = Fraction(1, 2)  # shares beside 1 for a clip's noise and 1 for a quanti
 ENDS = Fraction(1, 3)  # of intervals round a quantile
 CONFIDENCE = Fraction(95, 100)
 ONE = Fraction(1)
+LEFT_OUT = 16  # times the square of a quantile's noise for one row: as many rows left out move it as far
 IN_UNITS = ", in units of the chosen bound"
 
 
@@ -340,18 +341,22 @@ def _choose(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
 
     Averages and quantiles lose little when units weigh less than their rows, and gain all of the noise: half of the
     units are above the bound there, which is not monotone. Not so for averages from a private centre, where rows are
-    small: as few as for totals, since whoever has unusual values is above it first.
+    small: as few as for totals, since whoever has unusual values is above it first. Nor for quantiles over everything:
+    rows that are left out move a quantile as rows do that were never drawn, so `target` is for each row of the bound.
     """
     moved = Sensitivity.scalar(1)
     groups = group_count(bounded.parts[task.part])
     noise = float(share / _choice(groups, bounded.norm))
-    relative = _relative(bounded, task)
+    by_row = per_row_target(bounded.parts[task.part], bounded.clip_of(task))
+    relative = _relative(bounded, task) and not by_row
     loss, wanted = (
         (ZCDP(share), 2 * groups / (3 * sqrt(2 * noise)))
         if bounded.norm == "l2"
         else (Pure(share), sqrt(2) * groups / noise)
     )
     mechanism = Exponential.from_loss(loss, sensitivity=moved, monotone=not relative)
+    if by_row:
+        wanted = LEFT_OUT / (noise**2 if bounded.norm == "l1" else 8 * noise)
     target = None if relative else ceil(max(wanted, float(mechanism.scale) / 2))
     return Step(
         name="how much one unit may count",

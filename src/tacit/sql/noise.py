@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, log
+from math import ceil, floor, log
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from tacit.desk.job import open_exact
 from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, Exponential, KeyedCounts, KeySelection, Mechanism
-from tacit.plan.bounded import LARGEST, Bounded, Centre, Clip
+from tacit.plan.bounded import LARGEST, Bounded, Centre, Clip, per_row_target
 from tacit.plan.facts import Value
 from tacit.plan.price import PricedPlan
 from tacit.program import Step, Task
@@ -53,7 +53,10 @@ def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     if task.target is None:  # one more unit moves 2n by 2 and everybody by 1, in one direction: half of it by 1
         scores = [-(abs(2 * n - everybody) // 2) for n in above]
     else:
-        scores = [-max(0, n - task.target) for n in above]
+        clip = bounded.clips[task.clip]
+        by_row = per_row_target(bounded, clip)
+        targets = [floor(task.target * (edge / clip.row if by_row else 1)) for edge in clip.edges]
+        scores = [-max(0, n - target) for n, target in zip(above, targets, strict=True)]
     return bounded.clips[task.clip].edges[mechanism.sample([s - later * place for place, s in enumerate(scores)])]
 
 
