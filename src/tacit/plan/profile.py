@@ -28,6 +28,7 @@ NEAR = 4.0  # noise sizes: two bins below it, one after the other, end what is r
 FAR = 12.0  # noise sizes that a bin beyond such a gap must have to be there all the same
 POOLED = 16.0  # noise sizes that an octave of bins must have together
 BINS = 4  # between a size and twice it
+WORTH = 30  # a part of all units that must be seen wherever it lies, to choose bounds by
 SEEN = 40  # a part of all units that must be seen wherever it lies, before an interval speaks of the truth
 CONFIDENCE = 0.95
 RISK = (0.03, 1.5)  # of ways to go on that are left out as too heavy, and the standard deviations within one
@@ -142,9 +143,9 @@ class SizeHistogram:
 
     @property
     def usable(self) -> bool:
-        """Whether no units are seen above all edges, of whom nothing more is known, and the fullest bin is no noise:
-        else no bound is worth choosing by it."""
-        return self.counts[-1] < NEAR * self.size and max(self.counts[:-1]) >= FAR * self.size
+        """Whether it is worth choosing a bound by: no units are seen above all edges, of whom nothing more is known,
+        and a thirtieth of all would be seen wherever it lies. Else a choice of the question's own is nearer."""
+        return self.counts[-1] < NEAR * self.size and WORTH * POOLED * self.size <= self.units
 
     @property
     def established(self) -> bool:
@@ -236,7 +237,8 @@ class SizeHistogram:
         """The bound of many numbers with the least error: what is lost in a group, and its noise. In l1, in which a
         unit's norm is its size however its rows are spread."""
         squares = (
-            (DOUBT * (self.loss(edge, "exact").likely / groups) ** 2 + (noise * float(edge)) ** 2, edge) for edge in self.edges
+            (DOUBT * (self.loss(edge, "exact").likely / groups) ** 2 + (noise * float(edge)) ** 2, edge)
+            for edge in self.edges
         )
         return min(squares)[1]
 

@@ -19,7 +19,16 @@ __all__ = ["TailWays", "tail_ways"]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 INSIDE = (-200.0, -50.0, -20.0, -8.0, -4.0, -3.0, -2.0, *(step / 4 for step in range(-6, 16)), 4.0, 5.0, 6.0, 9.0)
-BEYOND = (2.0, 3.0, 5.0, 8.0, 15.0, 30.0, 100.0, 400.0)  # powers of the size with which numbers fall, where they do not go on
+BEYOND = (
+    2.0,
+    3.0,
+    5.0,
+    8.0,
+    15.0,
+    30.0,
+    100.0,
+    400.0,
+)  # powers of the size with which numbers fall, where they do not go on
 GENTLEST = 1.2  # power beyond: with less, a few would have everything
 BENDS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.1, 1.6, 2.4, 3.6)  # growth of the power in an octave
 GOES_ON = 0.8  # of the weight of all ways before counts are looked at: of those that bend only
@@ -59,7 +68,9 @@ class TailWays:
         there happen to be, and of how many are expected."""
         middle = np.maximum((np.maximum(self.lows, bound) + self.highs) / 2 - bound, 0.0)
         most = np.maximum(self.highs - bound, 0.0)
-        share = np.where(self.highs > bound, (self.highs - np.maximum(self.lows, bound)) / (self.highs - self.lows), 0.0)
+        share = np.where(
+            self.highs > bound, (self.highs - np.maximum(self.lows, bound)) / (self.highs - self.lows), 0.0
+        )
         mean = self.units @ (share * middle)
         spread = np.sqrt(self.units @ (share * most**2) + (mean * self.doubt) ** 2)
         return mean, spread
@@ -87,7 +98,9 @@ def tail_ways(edges: Floats, counts: Floats, last: int, variance: float) -> Tail
     rough = ROUGH[0] + ROUGH[1] * np.abs(middles[first:stop])
     weight = 1 / (variance + found + (rough * found) ** 2)
     inner = last + 1 - first
-    misfits = float(np.min(_fit(density[:, first : last + 1], counts[first : last + 1], weight[:inner])[1])) / max(1, inner - 3)
+    misfits = float(np.min(_fit(density[:, first : last + 1], counts[first : last + 1], weight[:inner])[1])) / max(
+        1, inner - 3
+    )
     weight[:inner] /= max(1.0, misfits)  # where no way fits what is inside, it says little of what is beyond
     size, misfit, square = _fit(density[:, first:stop], counts[first:stop], weight)
     weights = prior * np.exp(-(misfit - np.min(misfit)) / 2)
