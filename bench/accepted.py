@@ -1,9 +1,9 @@
-"""How much of ordinary SQL is accepted: queries in the style of public documentation, each marked with what it should be.
+"""How much of ordinary SQL is accepted: queries in the style of public documentation, each marked with its fate.
 
 The files are `tests/sql/public_queries/*.sql`, over the tables that `policy.toml` there declares. A query has a comment
-above it: `accept` where it has a private answer, else the kind of its refusal. Comments below it name a dialect, what it
-`waits` for, or the kind of refusal that it meets until that feature is there. `python -m bench.accepted` prints the share
-accepted of what has a private answer, and the refusals by reason; with -v each query that is not as marked.
+above it: `accept` where it has a private answer, else the kind of its refusal. Comments below it name a dialect, what
+it `waits` for, or the kind of refusal that it meets until that feature is there. `python -m bench.accepted` prints the
+share accepted of what has a private answer, and the refusals by reason; with -v each query that is not as marked.
 """
 
 import sys

@@ -128,6 +128,12 @@ WORDS: list[Value | float] = ["", "a", "é", "b", "!", "%", "\\", "c ", "12"]
 PATTERNS: list[Value | float] = [
     "%", "_", "a%", "%b%", "", "__", "100!%", "%\\%", "!_%", "%é%", "ABC%", "a!!b", "a\\\\b",
 ]  # fmt: skip
+EXPRESSIONS: list[Value | float] = [
+    "a", "^a", "c$", "^(abc|ABC)", "[0-9]+", "^[^0-9]*$", "^.$", "^..$", "é|日", "[[:alpha:]]{3}", "\\d{2,4}", "\\s",
+    "\\\\", "^$", "x{100}", "(a|ab)(c|bcd)?$", "^(x*)*$", "[\\w.%]+$", "\\W", "'", "(?i)abc", "[^\n]\n$", "[a-é]",
+    "[^x]$", "😀.", "a*?b",
+]  # fmt: skip
+WHOLE_EXPRESSIONS: list[Value | float] = ["", "a", "[a-c]+", "(abc|12)?", ".*", "[+-]?\\d+", "x{2,}", "(?:a%|b).*"]
 UNITS: list[Value | float] = ["year", "quarter", "month", "week", "day"]
 SHAPES: dict[str, list[Shape]] = {
     **{name: [(NUMERIC, NUMERIC)] for name in ("add", "subtract", "multiply", "divide", "power")},
@@ -144,6 +150,10 @@ SHAPES: dict[str, list[Shape]] = {
     "between": [(tuple(Type), "same", "same")],
     "in": [(tuple(Type), "match", "match"), (tuple(Type), "match", [None])],
     **{name: [((Type.TEXT,), PATTERNS), ((Type.TEXT,), PATTERNS, ["!"])] for name in ("like", "ilike")},
+    "regex": [
+        ((Type.TEXT,), EXPRESSIONS, ["search", "search folded"]),
+        ((Type.TEXT,), WHOLE_EXPRESSIONS, ["whole", "whole folded"]),
+    ],
     **{name: [((Type.BOOLEAN,),) * n for n in (1, 2, 3)] for name in ("and", "or")},
     **{name: [((Type.BOOLEAN,),)] for name in ("not", "is_true", "is_false")},
     "case": [
@@ -160,11 +170,13 @@ SHAPES: dict[str, list[Shape]] = {
     **{name: [((Type.TEXT,), [0, 1, 2, 100])] for name in ("left", "right")},
     "concat": [((Type.TEXT,),), ((Type.TEXT,), (Type.TEXT,)), ((Type.TEXT,), WORDS, (Type.TEXT,))],
     "replace": [((Type.TEXT,), ["a", "é", " ", "\\", "x"], ["", "bb", "'"])],
+    "position": [((Type.TEXT,), ["a", "é", " ", "\\", "x", "語", "bc"])],
+    "split_part": [((Type.TEXT,), ["a", "é", " ", "\\", "%", "-", "x"], [1, 2, 3])],
     **{name: [((Type.TEXT,), WORDS)] for name in ("starts_with", "ends_with", "contains")},
     "date_trunc": [(UNITS, TEMPORAL), (["hour", "minute", "second"], (Type.TIMESTAMP,))],
     "extract": [
         (["year", "quarter", "month", "week", "day", "dow", "isodow", "doy"], TEMPORAL),
-        (["hour", "minute", "second"], (Type.TIMESTAMP,)),
+        (["hour", "minute", "second", "microsecond"], (Type.TIMESTAMP,)),
     ],
     "date_add": [
         (TEMPORAL, [0, 1, -1, 13, -40, 5000, 200000, -200000], UNITS),

@@ -221,7 +221,7 @@ class _Postgres(Dialect):
         return super().trunc(unit, f"CAST({sql} AS TIMESTAMP)" if kind is Type.DATE else sql, kind)
 
     def extract(self, field: str, sql: str) -> str:
-        found = f"EXTRACT({field} FROM {sql})"
+        found = f"EXTRACT({'microseconds' if field == 'microsecond' else field} FROM {sql})"
         return self.to_double(f"FLOOR({found})" if field == "second" else found)
 
 
@@ -247,12 +247,14 @@ class _Spark(Dialect):
     stored_decimal = "CAST({} AS STRING)"
     stored_pointed = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST({} AS STRING)))"
     fields: Mapping[str, str] = {
-        "dow": "(DAYOFWEEK({}) - 1)", "isodow": "(WEEKDAY({}) + 1)", "doy": "DAYOFYEAR({})", "week": "WEEKOFYEAR({})"
+        "dow": "(DAYOFWEEK({}) - 1)", "isodow": "(WEEKDAY({}) + 1)", "doy": "DAYOFYEAR({})", "week": "WEEKOFYEAR({})",
+        "microsecond": "(EXTRACT(SECOND FROM {}) * 1000000)",
     }  # fmt: skip
     templates: Mapping[str, str] = {
         "floor": CUT.replace("?", "FLOOR({x})"),
         "ceil": CUT.replace("?", "CEIL({x})"),
         "trunc": CUT.replace("?", "CASE WHEN {x} < {n[0]} THEN CEIL({x}) ELSE FLOOR({x}) END"),
+        "position": "CAST(INSTR({x}, {y}) AS DOUBLE)",
         "starts_with": "STARTSWITH({x}, {y})",
         "ends_with": "ENDSWITH({x}, {y})",
         "date_diff": "CAST(DATEDIFF(CAST({x} AS DATE), CAST({y} AS DATE)) AS DOUBLE)",

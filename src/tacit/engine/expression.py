@@ -12,6 +12,7 @@ from math import exp, inf
 
 from tacit.base import InputError
 from tacit.engine.dialect import Dialect
+from tacit.engine.pattern import regex_sql
 from tacit.engine.writer import Render, Writer
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import WHOLE, Facts, Type, domain_of
@@ -61,6 +62,11 @@ def _like(w: Writer, call: Call, arguments: list[str]) -> str:
     text = w.operation("lower", arguments[:1]) if folded else arguments[0]
     ending = f" ESCAPE '{MARK}'" if marked else ""
     return f"({w.dialect.bytewise.format(text)} LIKE {w.dialect.text(written)}{ending})"
+
+
+def _regex(w: Writer, call: Call, arguments: list[str]) -> str:
+    pattern, mode = map(text_constant, call.arguments[1:])
+    return regex_sql(arguments[0], pattern, mode, w.dialect)
 
 
 def _case(w: Writer, call: Call, arguments: list[str]) -> str:
@@ -360,5 +366,5 @@ RENDERS: dict[str, Render] = {
     "power": _power, "like": _like, "ilike": _like, "case": _case, "switch": _switch, "least": _extreme,
     "greatest": _extreme, "substr": _substr, "concat": _concat, "replace": _replace, "date_trunc": _date_trunc,
     "extract": _extract, "date_add": _date_add, "to_integer": _read, "to_number": _read, "to_text": _to_text,
-    "to_boolean": _to_boolean, "to_date": _to_date,
+    "to_boolean": _to_boolean, "to_date": _to_date, "regex": _regex,
 }  # fmt: skip

@@ -69,7 +69,7 @@ def grid_of(value: Expression, what: str, *, half: int | None = None, least: int
         raise Refused(
             f"{what} needs a number, and this is a {facts.type}: turn it into one, as in DATE_DIFF('day', DATE "
             "'2000-01-01', x) or LENGTH(x), or count its values with GROUP BY",
-            kind=RefusalKind.MISTAKE,
+            kind=RefusalKind.UNSUPPORTED,
         )
     if not facts.bounded:
         raise PolicyError(

@@ -7,9 +7,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.base import RefusalKind, Refused
+from tacit.sql.clause import NAMED
 from tacit.sql.constants import literal, number, whole
 from tacit.sql.mistake import WITH_ARGUMENTS, place, refused, shown
-from tacit.sql.parse import NAMED
 
 __all__ = ["AggregateCall", "asked", "has_aggregate", "is_aggregate"]
 
@@ -274,7 +274,7 @@ def _with_arguments(node: exp.Expr) -> AggregateCall:
             continue
         if ends[0] >= ends[1]:
             raise Refused(f"{place(node)}{name} must have the lower end first", kind=MISTAKE)
-        per_group = name == "contribution_bounds_per_group"
+        per_group = name == "contribution_bounds_per_group" and found.function in ("sum", "count")
         found = (
             replace(found, group_bounds=(ends[0], ends[1]))
             if per_group

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from tacit.base import Mistake, RefusalKind, Refused
-from tacit.sql.mistake import place, refused, shown
+from tacit.sql.mistake import WITH_ARGUMENTS, place, quoted, refused, shown
 
-__all__ = ["ALLOWED", "CLASSES", "FUNCTIONS", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "Reason", "check"]
+__all__ = ["ALLOWED", "CALLED", "CLASSES", "FUNCTIONS", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "Reason", "check"]
 
 MOST_NODES = 10_000
 MOST_DEEP = 100
@@ -61,16 +61,22 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.Like: {"this", "expression", "negate"},
     exp.ILike: {"this", "expression", "negate"},
     exp.Escape: TWO,
+    exp.RegexpLike: {"this", "expression", "flag"}, exp.RegexpILike: {"this", "expression", "flag"},
+    exp.RegexpFullMatch: {"this", "expression", "options"}, exp.SimilarTo: TWO,
     exp.StartsWith: TWO, exp.EndsWith: TWO, exp.Contains: TWO,
     exp.Case: {"this", "ifs", "default"},
     exp.If: {"this", "true", "false"},
     exp.Coalesce: {"this", "expressions"},
     exp.Nullif: TWO,
+    exp.Nvl2: {"this", "true", "false"},
+    exp.DecodeCase: {"expressions"},
     # arithmetic
     exp.Add: TWO, exp.Sub: TWO, exp.Mul: TWO, exp.Mod: TWO, exp.IntDiv: TWO, exp.SafeDivide: TWO,
     exp.Div: {"this", "expression", "typed", "safe"},
     exp.Neg: ONE, exp.Abs: ONE, exp.Sign: ONE, exp.Sqrt: ONE, exp.Ln: ONE, exp.Exp: ONE,
-    exp.Floor: ONE, exp.Ceil: ONE, exp.Trunc: ONE,
+    exp.Floor: ONE, exp.Ceil: ONE, exp.Trunc: {"this", "decimals", "fractions_supported"},
+    exp.Cbrt: ONE, exp.Degrees: ONE, exp.Radians: ONE, exp.Pi: set(),
+    exp.WidthBucket: {"this", "min_value", "max_value", "num_buckets"},
     exp.Round: {"this", "decimals"},
     exp.Log: TWO, exp.Pow: TWO,
     exp.Least: {"this", "expressions", "ignore_nulls"},
@@ -85,13 +91,25 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.Left: TWO, exp.Right: TWO,
     exp.Replace: {"this", "expression", "replacement"},
     exp.DPipe: {"this", "expression", "safe"},
+    exp.StrPosition: {"this", "substr", "clamp_position"},
+    exp.SplitPart: {"this", "delimiter", "part_index", "part_index_zero_as_one", "empty_delimiter_returns_whole"},
+    exp.ConcatWs: {"expressions", "safe", "coalesce", "flatten"},
+    exp.Pad: {"this", "expression", "fill_pattern", "is_left"},
     exp.Concat: {"expressions", "safe", "coalesce"},
     # dates
     exp.TimestampTrunc: {"this", "unit"},
     exp.DateTrunc: {"this", "unit"},
     exp.Extract: TWO,
     exp.Year: ONE, exp.Quarter: ONE, exp.Month: ONE, exp.Day: ONE, exp.Hour: ONE, exp.Minute: ONE, exp.Second: ONE,
-    exp.DateDiff: {"this", "expression", "unit", "date_part_boundary"},
+    exp.Week: ONE, exp.WeekOfYear: ONE, exp.DayOfYear: ONE, exp.DayOfMonth: ONE, exp.DayOfWeek: ONE,
+    exp.DayOfWeekIso: ONE, exp.Monthname: {"this", "abbreviated"}, exp.Dayname: {"this", "abbreviated"},
+    exp.LastDay: {"this", "unit"},
+    exp.Date: ONE, exp.TsOrDsToDate: {"this", "safe"}, exp.TimeStrToTime: ONE, exp.TimeToUnix: ONE,
+    exp.DateFromParts: {"year", "month", "day"},
+    exp.TimeToStr: {"this", "format"}, exp.ToChar: {"this", "format"},
+    exp.TimestampDiff: {"this", "expression", "unit"},
+    exp.DatetimeDiff: {"this", "expression", "unit", "date_part_boundary"},
+    exp.DateDiff: {"this", "expression", "unit", "date_part_boundary", "big_int"},
     exp.DateAdd: {"this", "expression", "unit"},
     exp.DateSub: {"this", "expression", "unit"},
     # aggregates
@@ -148,6 +166,8 @@ def _known(node: exp.Expr) -> None:
         text = shown(node)
         label = f"{what} ({text})" if what and len(text) <= 40 else what or text
         raise refused(label, why, instead, said, at=node)
+    if kind is exp.Anonymous:
+        _known_name(node)
     for name, needed in kind.arg_types.items():
         if needed and node.args.get(name) is None:
             raise Mistake(f"{place(node)}{shown(node)} is unfinished: complete it")
@@ -157,6 +177,18 @@ def _known(node: exp.Expr) -> None:
         found = ARGUMENTS.get((kind.__name__, name)) or ARGUMENTS.get(("", name)) or Reason("", UNKNOWN, "", MISSING)
         label = f"{name.strip('_').upper()} in {shown(node)}"
         raise refused(found.what or label, found.why, found.instead, found.kind, at=node)
+
+
+def _known_name(node: exp.Expr) -> None:
+    """A function that the parser knows by name only must be one that we know, whatever it stands in."""
+    name = node.this.lower() if isinstance(node.this, str) else ""
+    if name in FUNCTIONS:
+        what, why, instead, kind = FUNCTIONS[name]
+        raise refused(f"{what} ({name.upper()})", why, instead, kind, at=node)
+    if name not in CALLED and isinstance(node.this, str):
+        called = f"the function {quoted(name)}"
+        way = "see the SQL reference for those there are"
+        raise refused(called, "it is not among the known functions", way, MISSING, at=node)
 
 
 UNKNOWN, MISSING = "it is not among the known constructs", RefusalKind.UNSUPPORTED
@@ -203,7 +235,10 @@ UNNEST = Reason(
     MISSING,
 )
 REGEX = Reason(
-    "a regular expression", "engines read patterns differently and can fail on them", "use LIKE, or SUBSTRING", MISSING
+    "a regular expression",
+    "which of several matches it takes differs between engines",
+    "use REGEXP_LIKE(x, pattern) or SPLIT_PART",
+    MISSING,
 )
 COLLECT = Reason(
     "an aggregate that collects or picks single values",
@@ -228,6 +263,14 @@ GROUPING = Reason(
 ZONES = Reason("a time zone", "timestamps are without one", "convert the column before it is declared", MISSING)
 
 
+QUALIFIED = Reason(
+    "a column with more than its table's name", "tables are known by one name", "write table.column", MISSING
+)
+ELSEWHERE = Reason(
+    "a table of another schema or database", "only the tables of the policy exist", "use its name in the policy alone"
+)
+
+
 def _each(names: str, reason: Reason) -> dict[str, Reason]:
     return dict.fromkeys(names.split(), reason)
 
@@ -250,8 +293,7 @@ CLASSES: dict[str, Reason] = {
     **_each("ReadCSV ReadParquet TableFromRows Values GenerateSeries", READS),
     **_each("Unnest Lateral Explode ExplodeOuter Posexplode Inline", UNNEST),
     **_each(
-        "RegexpLike RegexpILike RegexpExtract RegexpReplace RegexpSplit SimilarTo Glob RegexpExtractAll "
-        "RegexpFullMatch RegexpCount RegexpInstr",
+        "RegexpExtract RegexpReplace RegexpSplit Glob RegexpExtractAll RegexpCount RegexpInstr",
         REGEX,
     ),
     **_each(
@@ -277,6 +319,7 @@ CLASSES: dict[str, Reason] = {
     "Columns": Reason("COLUMNS(…)", "which columns it means depends on the table", "name the columns", MISSING),
     "Kwarg": Reason("a named argument", "this function has none", "leave it out", MISSING),
     "TableSample": Reason("a sample of a table", "tacit accounts for all rows", "leave it out", MISSING),
+    "Fetch": Reason("FETCH in percent or WITH TIES", "it depends on the data", "write LIMIT 10", MISSING),
     "Collate": Reason("COLLATE", "texts are compared character by character in every engine", "leave it out", MISSING),
 }
 
@@ -287,7 +330,7 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
     ("Order", "this"): Reason(
         "ORDER BY inside an aggregate", "no aggregate here has an order", "leave it out", MISSING
     ),
-    ("", "qualify"): WINDOW,
+    ("", "qualify"): Reason("QUALIFY", "it chooses by rank before noise is added", "use ORDER BY and LIMIT"),
     ("", "windows"): WINDOW,
     ("", "pivots"): PIVOT,
     ("", "laterals"): UNNEST,
@@ -308,22 +351,8 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
         MISSING,
     ),
     ("Distinct", "on"): Reason("DISTINCT ON", "it picks single rows", "use MIN or MAX by unit in a subquery"),
-    ("Column", "db"): Reason(
-        "a column with more than its table's name", "tables are known by one name", "write table.column", MISSING
-    ),
-    ("Column", "catalog"): Reason(
-        "a column with more than its table's name", "tables are known by one name", "write table.column", MISSING
-    ),
-    ("Table", "db"): Reason(
-        "a table of another schema or database",
-        "only the tables of the policy exist",
-        "use its name in the policy alone",
-    ),
-    ("Table", "catalog"): Reason(
-        "a table of another schema or database",
-        "only the tables of the policy exist",
-        "use its name in the policy alone",
-    ),
+    **dict.fromkeys((("Column", "db"), ("Column", "catalog")), QUALIFIED),
+    **dict.fromkeys((("Table", "db"), ("Table", "catalog")), ELSEWHERE),
     ("Star", "except_"): Reason(
         "* EXCLUDE", "which columns it means depends on the table", "name the columns", MISSING
     ),
@@ -336,6 +365,12 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
     ),
     ("Limit", "expressions"): Reason("LIMIT BY", "it depends on the data", "write LIMIT 10", MISSING),
 }
+
+CALLED = {
+    WITH_ARGUMENTS, "clamp", "ends_with", "suffix", "prefix", "date_part", "square", "zeroifnull", "nullifzero",
+    "isnull", "div0", "mean", "histogram", "top_k", "quantile", "covariance",
+}  # fmt: skip
+"""Functions without a node of their own that have a meaning, in functions.py, expressions.py and aggregates.py."""
 
 FUNCTIONS: dict[str, Reason] = {
     **_each(

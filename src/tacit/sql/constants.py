@@ -10,13 +10,20 @@ from tacit.base import Mistake, RefusalKind, Refused
 from tacit.plan.expression import Constant, constant
 from tacit.sql.mistake import place, refused, shown
 
-__all__ = ["interval_amount", "interval_unit", "literal", "number", "to_date", "to_timestamp", "whole"]
+__all__ = [
+    "interval_amount", "interval_unit", "literal", "number", "query_number", "to_date", "to_timestamp", "whole",
+]  # fmt: skip
 
 NUMBER = re.compile(r"(?P<digits>\d*\.?\d*)(?:[eE](?P<power>[+-]?\d{1,4}))?", re.ASCII)
 MOST_DIGITS = 40
 MOST_POWER = 60
 MOST_UNITS = 10**9  # of an interval
-SPELLINGS = {"dayofyear": "doy", "isoweek": "week"}
+SPELLINGS = {
+    "dayofyear": "doy", "isoweek": "week", "weekiso": "week", "weekofyear": "week", "dayofweek": "dow",
+    "weekday": "dow", "dayofweekiso": "isodow", "dayofweek_iso": "isodow", "dayofmonth": "day", "mon": "month",
+    "yy": "year", "yyyy": "year", "qq": "quarter", "mm": "month", "dd": "day", "hh": "hour", "mi": "minute",
+    "ss": "second", "min": "minute", "sec": "second",
+}  # fmt: skip
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
 TIMESTAMP = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?", re.ASCII)
 
@@ -87,6 +94,14 @@ def literal(node: exp.Expr | None) -> Constant | None:
         case exp.Null():
             return constant(None)
     return None
+
+
+def query_number(node: exp.Expr, given: exp.Expr | None, what: str) -> int:
+    """A whole number that stands in the query itself, as an argument of `node`."""
+    known = literal(given)
+    if known is None or isinstance(known.value, bool) or not isinstance(known.value, int):
+        raise Mistake(f"{place(node)}{shown(node)} is refused: {what} is a whole number in the query")
+    return known.value
 
 
 def interval_unit(node: exp.Expr, unit: exp.Expr | None) -> str:

@@ -13,6 +13,8 @@ from tacit.plan.node import MOST_PARTS
 from tacit.plan.operation import canonical_call
 from tacit.sql.allow import FUNCTIONS, SUBQUERY, Reason
 from tacit.sql.constants import interval_amount, interval_unit, literal, to_date, to_timestamp
+from tacit.sql.dates import EPOCH, micros_between
+from tacit.sql.functions import FUNCTION_RULES, NAMED_FUNCTIONS, flag, written
 from tacit.sql.mistake import place, quoted, refused, shown
 from tacit.sql.scope import Scope
 
@@ -24,7 +26,7 @@ Special = Callable[[exp.Expr], Expression | None]
 # the operation of a construct, and the parts that are its arguments: those with a question mark may be missing
 CALLS: Mapping[type[exp.Expr], str] = {
     exp.Abs: "abs this", exp.Sign: "sign this", exp.Sqrt: "sqrt this", exp.Ln: "ln this", exp.Exp: "exp this",
-    exp.Floor: "floor this", exp.Ceil: "ceil this", exp.Trunc: "trunc this", exp.Round: "round this decimals?",
+    exp.Floor: "floor this", exp.Ceil: "ceil this", exp.Round: "round this decimals?",
     exp.Mul: "multiply this expression", exp.SafeDivide: "divide this expression", exp.IntDiv: "div this expression",
     exp.Mod: "modulo this expression", exp.Pow: "power this expression",
     exp.EQ: "eq this expression", exp.NEQ: "ne this expression", exp.LT: "lt this expression",
@@ -35,7 +37,7 @@ CALLS: Mapping[type[exp.Expr], str] = {
     exp.Substring: "substr this? start? length?", exp.Left: "left this? expression?",
     exp.Right: "right this? expression?", exp.Replace: "replace this? expression? replacement?",
     exp.StartsWith: "starts_with this? expression?", exp.EndsWith: "ends_with this? expression?",
-    exp.Contains: "contains this? expression?", exp.DateDiff: "date_diff this expression",
+    exp.Contains: "contains this? expression?",
 }  # fmt: skip
 MANY: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}
 NAMED = {"clamp": ("clamp", 3), "ends_with": ("ends_with", 2), "suffix": ("ends_with", 2), "prefix": ("starts_with", 2)}
@@ -52,6 +54,7 @@ TYPES = {
     "DATE": Type.DATE,
 }
 MOST_DIGITS = 15
+EQUALITIES = ("eq", "ne", "is_distinct", "is_not_distinct")
 MISTAKE, MISSING = RefusalKind.MISTAKE, RefusalKind.UNSUPPORTED
 REFUSED: Mapping[type[exp.Expr], Reason] = {
     exp.Star: Reason("* in an expression", "a value is one column", "name it", MISTAKE),
@@ -138,8 +141,10 @@ def _column(lower: Expressions, node: exp.Expr) -> Expression:
 def _call(lower: Expressions, node: exp.Expr) -> Expression:
     name, *parts = CALLS[type(node)].split()
     given: list[tuple[str, Any]] = [(part, node.args.get(part.rstrip("?"))) for part in parts]
-    asked = (value for part, value in given if value is not None or not part.endswith("?"))
-    return lower.call(node, name, *map(lower.lower, asked))
+    asked = [lower.lower(value) for part, value in given if value is not None or not part.endswith("?")]
+    if name in EQUALITIES:
+        asked = [flag(asked[0], asked[1]), flag(asked[1], asked[0])]
+    return lower.call(node, name, *asked)
 
 
 def _constant(lower: Expressions, node: exp.Expr) -> Expression:
@@ -183,7 +188,8 @@ def _is(lower: Expressions, node: exp.Expr) -> Expression:
 def _in(lower: Expressions, node: exp.Expr) -> Expression:
     if not node.expressions:
         raise Mistake(f"{place(node)}{shown(node)} is refused: its list is empty")
-    return lower.call(node, "in", lower.lower(node.this), *(lower.lower(part) for part in node.expressions))
+    value = lower.lower(node.this)
+    return lower.call(node, "in", value, *(flag(lower.lower(part), value) for part in node.expressions))
 
 
 def _case(lower: Expressions, node: exp.Expr) -> Expression:
@@ -251,6 +257,8 @@ def _named(lower: Expressions, node: exp.Expr) -> Expression:
     arguments = list(node.expressions)
     if name == "date_part" and len(arguments) == 2:
         return _extract(lower, node)
+    if name in NAMED_FUNCTIONS and len(arguments) in NAMED_FUNCTIONS[name][0]:
+        return NAMED_FUNCTIONS[name][1](lower, node)
     if name in NAMED and len(arguments) == NAMED[name][1]:
         return lower.call(node, NAMED[name][0], *(lower.lower(argument) for argument in arguments))
     if name in FUNCTIONS:
@@ -276,13 +284,13 @@ def _joined(lower: Expressions, node: exp.Expr) -> Expression:
         if type(at) is exp.DPipe:
             ahead += [at.args["expression"], at.args["this"]]
         else:
-            parts.append(lower.lower(at))
+            parts.append(written(lower, node, lower.lower(at)))
     return lower.call(node, "concat", *parts)
 
 
 def _concat(lower: Expressions, node: exp.Expr) -> Expression:
     """CONCAT, which in most dialects takes NULL for an empty text."""
-    parts = [lower.lower(part) for part in node.expressions]
+    parts = [written(lower, node, lower.lower(part)) for part in node.expressions]
     if node.args.get("coalesce"):
         parts = [lower.call(node, "coalesce", part, constant("")) if part.facts.nullable else part for part in parts]
     return lower.call(node, "concat", *parts)
@@ -340,6 +348,8 @@ def _trunc(lower: Expressions, node: exp.Expr) -> Expression:
 def _extract(lower: Expressions, node: exp.Expr) -> Expression:
     """EXTRACT(field FROM value), and DATE_PART(field, value)."""
     field, value = node.expressions if type(node) is exp.Anonymous else (node.this, node.args["expression"])
+    if interval_unit(node, field) == "epoch":
+        return _seconds(lower, node, value.unnest())
     return lower.call(node, "extract", constant(interval_unit(node, field)), lower.lower(value))
 
 
@@ -347,11 +357,11 @@ def _field(lower: Expressions, node: exp.Expr) -> Expression:
     return lower.call(node, "extract", constant(type(node).__name__.lower()), lower.lower(node.this))
 
 
-def _days(lower: Expressions, node: exp.Expr) -> Expression:
-    unit = node.args.get("unit")
-    if unit is not None and interval_unit(node, unit) != "day":
-        raise refused(shown(node), "differences are counted in days", "use 'day', and divide", at=node)
-    return _call(lower, node)
+def _seconds(lower: Expressions, node: exp.Expr, value: exp.Expr) -> Expression:
+    """EXTRACT(EPOCH FROM x), since 1970, and EXTRACT(EPOCH FROM (x - y)), between two timestamps."""
+    ends = (value.this, value.args["expression"]) if type(value) is exp.Sub else (value, None)
+    x, y = (EPOCH if end is None else lower.lower(end) for end in ends)
+    return lower.call(node, "divide", micros_between(lower, node, x, y), constant(10**6))
 
 
 def _moved(lower: Expressions, node: exp.Expr) -> Expression:
@@ -386,5 +396,5 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.DateAdd, exp.DateSub), _moved), **dict.fromkeys(REFUSED, _refused),
     exp.Column: _column, exp.Paren: _paren, exp.Not: _not, exp.Is: _is,
     exp.In: _in, exp.Case: _case, exp.If: _if, exp.Neg: _negate, exp.Div: _divide, exp.Log: _log, exp.Trim: _trim,
-    exp.DPipe: _joined, exp.Concat: _concat, exp.Anonymous: _named, exp.Extract: _extract, exp.DateDiff: _days,
+    exp.DPipe: _joined, exp.Concat: _concat, exp.Anonymous: _named, exp.Extract: _extract, **FUNCTION_RULES,
 }  # fmt: skip

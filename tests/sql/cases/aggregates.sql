@@ -239,7 +239,10 @@ SELECT BOOL_OR(urgent) FROM visits;
 
 -- name: a sketch
 SELECT APPROX_COUNT_DISTINCT(note) FROM visits;
--- > refused: line 1, column 30: APPROX_COUNT_DISTINCT (APPROX_DISTINCT(note)) is refused, since its sketch has no bounded sensitivity: use COUNT(DISTINCT x)
+-- > from scan "visits" (unit unit_1)
+-- >     note_1 [text?]
+-- > aggregate count_distinct1 = count_distinct(note_1)
+-- > output "count(distinct note)" = count_distinct1
 
 -- name: an ordered sum
 SELECT SUM(cost ORDER BY age) FROM visits;

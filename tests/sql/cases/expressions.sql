@@ -152,7 +152,11 @@ SELECT COUNT(*) FROM visits WHERE ward LIKE note;
 
 -- name: a regular expression
 SELECT COUNT(*) FROM visits WHERE note ~ 'a+';
--- > refused: line 1, column 35: a regular expression (REGEXP_LIKE(note, 'a+')) is refused, since engines read patterns differently and can fail on them: use LIKE, or SUBSTRING
+-- > from filter regex(note_1, 'a+', 'search')
+-- >     scan "visits" (unit unit_1)
+-- >       note_1 [text?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: time of the day of asking
 SELECT COUNT(*) FROM visits WHERE day = CURRENT_DATE;

@@ -54,7 +54,7 @@ SELECT /* SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 9) */ COUNT(*) AS 
 
 -- name: an unknown option
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (noise = 0) COUNT(*) FROM visits;
--- > refused: option noise of WITH DIFFERENTIAL_PRIVACY is refused, since it is not one of epsilon, rho, mu_squared, delta, max_groups_contributed, privacy_unit_column
+-- > refused: option noise of WITH DIFFERENTIAL_PRIVACY is refused, since it is not one of epsilon, rho, mu_squared, delta, max_groups_contributed, privacy_unit_column, group_selection_strategy: leave it out
 
 -- name: an option twice
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, epsilon = 2) COUNT(*) FROM visits;
@@ -82,7 +82,9 @@ SELECT COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COU
 
 -- name: without options
 SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM visits;
--- > refused: line 1, column 34: OPTIONS (epsilon = …) after WITH DIFFERENTIAL_PRIVACY was expected, not 'COUNT'
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: an unknown named argument
 SELECT SUM(cost, noise => 0) FROM visits;

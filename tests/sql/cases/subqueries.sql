@@ -217,7 +217,7 @@ SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id) AS n FR
 
 -- name: qualify
 SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1;
--- > refused: line 1, column 14: a window function is refused, since its value on one row depends on other people's rows: aggregate by unit in a subquery, or order and rank the released answer yourself
+-- > refused: line 1, column 14: QUALIFY is refused, since it chooses by rank before noise is added: use ORDER BY and LIMIT
 
 -- name: with the same name twice
 WITH a AS (SELECT * FROM visits), A AS (SELECT * FROM visits) SELECT COUNT(*) FROM a;

@@ -263,14 +263,13 @@ SELECT COUNT(*) FROM pums WHERE age IS NOT NULL AND income <> 0 AND NOT (sex = 1
 
 -- accept
 SELECT COUNT(*) FROM pums WHERE ISNULL(income, 0) > 10
--- dialect=tsql
 
 -- accept
 SELECT COUNT(*) FROM pums HAVING COUNT(*) > 5
 
 -- accept
 SELECT ANY_VALUE(sex) AS s, sex, COUNT(*) FROM pums GROUP BY sex
--- unsupported
+-- danger
 
 -- danger
 SELECT * FROM pums
@@ -326,7 +325,7 @@ DELETE FROM pums
 -- danger
 SELECT COUNT(*) FROM read_csv('/etc/passwd')
 
--- danger
+-- unsupported
 SELECT COUNT(*) FROM pums TABLESAMPLE BERNOULLI (10)
 
 -- mistake

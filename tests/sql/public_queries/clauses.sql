@@ -17,6 +17,7 @@ SELECT WITH DIFFERENTIAL_PRIVACY SUM(quantity) FROM professors
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, max_rows_contributed=3) COUNT(*) FROM professors
+-- unsupported
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, kappa=4) item, COUNT(*) FROM professors GROUP BY item
@@ -26,6 +27,7 @@ SELECT WITH ANONYMIZATION OPTIONS(epsilon=1, delta=1e-5, kappa=4) item, ANON_COU
 
 -- accept
 SELECT WITH ANONYMIZATION OPTIONS(epsilon=1, delta=1e-5) item, ANON_SUM(quantity CLAMPED BETWEEN 0 AND 50) AS q FROM professors GROUP BY item
+-- declaration
 
 -- accept
 SELECT WITH ANONYMIZATION OPTIONS(epsilon=10, delta=.01) item, ANON_AVG(quantity CLAMPED BETWEEN 0 AND 100) FROM professors GROUP BY item
@@ -50,6 +52,7 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) APPROX_QUAN
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, min_privacy_units_per_group = 50) item, COUNT(*) FROM professors GROUP BY item
+-- unsupported
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) item, COUNT(DISTINCT id) FROM professors WHERE quantity > 2 GROUP BY item
@@ -74,7 +77,6 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) item, quantity FROM profe
 
 -- accept
 SELECT DP_COUNT(*), DP_SUM(quantity), DP_AVG(quantity) FROM professors
--- unsupported
 
 -- accept
 SELECT item, COUNT(*) AS n, DP_INTERVAL_LOW(n), DP_INTERVAL_HIGH(n) FROM professors GROUP BY item
@@ -207,7 +209,6 @@ SELECT ROUND(fare, -1) AS band, COUNT(*) AS n FROM trips GROUP BY band ORDER BY 
 
 -- accept
 SELECT COUNT(*) AS n, SUM(fare) AS s, s / n AS mean FROM trips
--- unsupported
 
 -- danger
 SELECT driver_id, rider_id FROM trips
@@ -230,7 +231,7 @@ WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT COUNT(*
 -- danger
 SELECT COUNT(*) FROM trips WHERE pg_sleep(5) IS NULL
 
--- danger
+-- unsupported
 SELECT COUNT(*) FROM trips WHERE REGEXP_LIKE(status, fare)
 
 -- danger

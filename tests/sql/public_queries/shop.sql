@@ -97,7 +97,7 @@ SELECT region, segment, COUNT(*) AS customers FROM customers GROUP BY region, se
 -- accept
 SELECT c.region, SUM(o.amount) AS revenue FROM customers c JOIN orders o ON c.customer_id = o.customer_id GROUP BY c.region
 
--- accept
+-- accept waits=links
 SELECT c.region, SUM(o.amount) AS revenue FROM customers c JOIN orders o ON (c.customer_id = o.customer_id) GROUP BY c.region
 
 -- accept
@@ -279,7 +279,6 @@ SELECT COUNT(*) FROM orders WHERE REGEXP_MATCHES(coupon, '^[A-Z]{3}[0-9]{2,4}$')
 -- accept
 SELECT SUM(SAFE_CAST(coupon AS INT64)) FROM (SELECT CLAMP(SAFE_CAST(coupon AS INT64), 0, 9) AS coupon FROM (SELECT coupon FROM orders) AS a) AS b
 -- dialect=bigquery
--- declaration
 
 -- accept
 SELECT AVG(CLAMP(TRY_CAST(coupon AS INTEGER), 0, 100)) FROM orders
@@ -310,6 +309,7 @@ SELECT APPROX_MEDIAN(amount), MEDIAN(amount) FROM orders
 
 -- accept
 SELECT MODE(status), APPROX_TOP_K(city, 5) FROM orders
+-- declaration
 
 -- accept
 SELECT MODE() WITHIN GROUP (ORDER BY priority) FROM orders
@@ -343,6 +343,7 @@ SELECT status, AVG(amount) AS a FROM orders GROUP BY ALL
 
 -- accept
 SELECT MIN(order_date), MAX(order_date) FROM orders
+-- unsupported
 
 -- accept
 SELECT MIN(amount), MAX(amount), SUM(amount), AVG(amount), COUNT(amount), STDDEV(amount), VARIANCE(amount) FROM orders
@@ -372,7 +373,6 @@ SELECT DAYNAME(order_date) AS d, COUNT(*) FROM orders GROUP BY d
 -- accept
 SELECT TIME_TRUNC(ordered_at, HOUR) AS h, COUNT(*) FROM orders GROUP BY h
 -- dialect=bigquery
--- unsupported
 
 -- accept
 SELECT AGE(DATE '2024-12-31', signup_date) AS a, COUNT(*) FROM customers GROUP BY a

@@ -12,7 +12,7 @@ from math import isfinite, isnan, prod
 from tacit.base import InputError
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, Value, domain_of
-from tacit.plan.operation import logic, number, text, time
+from tacit.plan.operation import automaton, logic, number, text, time
 from tacit.plan.operation.kind import Held, Operation, held, shown
 
 __all__ = ["OPERATIONS", "Held", "Operation", "call", "canonical_call", "evaluate", "held"]
@@ -26,7 +26,7 @@ OPPOSITE = {
 }  # fmt: skip
 
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation for family in (number, logic, text, time) for operation in family.OPERATIONS
+    operation.name: operation for family in (number, logic, text, automaton, time) for operation in family.OPERATIONS
 }
 
 

@@ -58,13 +58,18 @@ def _text_facts(*arguments: Expression) -> Facts:
     return Facts(type=Type.TEXT, nullable=any_null(*arguments))
 
 
-def _length_facts(x: Expression) -> Facts:
+def _length_facts(x: Expression, *sought: Expression) -> Facts:
     why = "the length of a text has no bounds: use CLAMP"
     return number_facts(Fraction(0), inf, whole=True, nullable=x.facts.nullable, why=why)
 
 
 def _substr(text: str, start: float, length: float = MOST) -> str:
     return text[int(start) - 1 : int(start) - 1 + int(length)]
+
+
+def _split_part(text: str, mark: str, place: float) -> str:
+    parts = text.split(mark)
+    return parts[int(place) - 1] if place <= len(parts) else ""
 
 
 def _replace(text: str, sought: str, put: str) -> str:
@@ -175,6 +180,10 @@ OPERATIONS = (
     _text("trim", "without spaces at both ends", lambda x: x.strip(" "), "TRIM(BOTH ' ' FROM {x})"),
     _text("ltrim", "without spaces at the beginning", lambda x: x.lstrip(" "), "TRIM(LEADING ' ' FROM {x})"),
     _text("rtrim", "without spaces at the end", lambda x: x.rstrip(" "), "TRIM(TRAILING ' ' FROM {x})"),
+    Operation("position", "where a constant text first begins in x, from 1; 0 where it does not", takes(TEXT, SOUGHT),
+              _length_facts, lambda x, y: float(x.find(y) + 1), "CAST(STRPOS({c}, {y}) AS {double})"),
+    _text("split_part", "the piece of x with this number, from 1, between constant texts; empty where there is none",
+          _split_part, "SPLIT_PART({x}, {y}, {k[2]})", SOUGHT, START),
     _text("replace", f"one constant text in place of another; {LONGEST} characters where it grows", _replace, "",
           SOUGHT, PUT),
     _test("starts_with", "whether x begins with a constant text", str.startswith, "STARTS_WITH({c}, {y})"),

@@ -29,10 +29,11 @@ __all__ = ["FIRST", "LAST", "OPERATIONS", "later", "room_to_add"]
 MONTHS = {"year": 12, "quarter": 3, "month": 1}
 STEPS = {unit: timedelta(**{f"{unit}s": 1}) for unit in ("week", "day", "hour", "minute", "second")}
 UNITS = (*MONTHS, *STEPS)
-OF_HOURS = ("hour", "minute", "second")
+OF_HOURS = ("hour", "minute", "second", "microsecond")
 FIELDS: dict[str, tuple[int, int]] = {  # Sunday is 0 in dow, Monday 1 in isodow; seconds are whole
     "year": (1, 9999), "quarter": (1, 4), "month": (1, 12), "week": (1, 53), "day": (1, 31), "dow": (0, 6),
     "isodow": (1, 7), "doy": (1, 366), "hour": (0, 23), "minute": (0, 59), "second": (0, 59),
+    "microsecond": (0, 59_999_999),  # of the minute, as engines have it
 }  # fmt: skip
 MOST_LISTED = 100_000  # beginnings of a unit between two bounds
 MOST_ADDED = 10_000 * 366 * 86_400
@@ -119,6 +120,8 @@ def _extract(field: str, x: date) -> float:
             return float(x.isoweekday())
         case "doy":
             return float(x.timetuple().tm_yday)
+        case "microsecond" if isinstance(x, datetime):
+            return float(x.second * 1_000_000 + x.microsecond)
     return float(getattr(x, field, 0))
 
 
