@@ -34,6 +34,7 @@ bench: $(STAMP)-bench    ## measured beside the peers, in one run
 docs: $(STAMP)-test      ## rewrite what is generated: the list of mechanisms and the picture
 	$(BIN)/tacit account mechanisms --markdown > docs/reference/mechanisms.md
 	$(BIN)/tacit check --reference > docs/reference/policy.md
+	$(BIN)/python -m tacit.sql.reference > docs/reference/sql.md
 	$(BIN)/tacit survey new --reference > docs/reference/survey-file.md
 	$(BIN)/python -m tacit.survey.vectors docs/reference/survey-vectors.json
 	$(BIN)/tacit demo --plot docs/images/demo.svg

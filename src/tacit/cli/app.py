@@ -32,6 +32,7 @@ COMMANDS = {
     "init": ("data:init", "Write a first policy for your data"),
     "check": ("data:check", "Check a policy: what it promises, what is missing"),
     "profile": ("profile:profile", "Find how much people count, once, for better answers"),
+    "explain-sql": ("ask:explain_sql", "See how a question is understood, for free"),
     "quote": ("ask:quote", "See what a question would cost, for free"),
     "ask": ("ask:ask", "Ask a question in SQL"),
     "budget": ("budget:budget", "See what was spent and what is left"),

@@ -1,6 +1,7 @@
 """`tacit ask` and `tacit quote`: a question in SQL, about a dataset with a policy or about one file."""
 
 import os
+import re
 import sys
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ from tacit.ledger.checkpoint import Signer
 from tacit.policy import Currency
 from tacit.session import Session, TableRelease
 from tacit.session.single import OneTable
+from tacit.sql.parse import DIALECTS
 
-__all__ = ["ask", "quote"]
+__all__ = ["ask", "explain_sql", "quote"]
 
 ANALYST = "TACIT_ANALYST"
+EXPLAIN = re.compile(r"\s*explain\s+", re.I)
 
 Sql = Annotated[str, argument("SQL", "The question; - reads it from standard input.")]
 
@@ -148,6 +151,21 @@ def quote(sql: Sql, offer: OfferOptions, dataset: DatasetOptions, as_json: Json 
     with dataset.open(offer) as session:
         found = session.quote(_text(sql), **vars(offer))
     output(as_json, found.json(), found)
+
+
+def explain_sql(
+    sql: Sql,
+    dataset: DatasetOptions,
+    dialect: Annotated[str | None, option("NAME", f"How it is written: {', '.join(DIALECTS)}.")] = None,
+    as_json: Json = False,
+) -> None:
+    """How a question is understood: units, joins, clips, keys, and what is done after the release. Free.
+
+    Example: tacit explain-sql "SELECT ward, AVG(cost) FROM visits GROUP BY ward"
+    """
+    with dataset.open(OfferOptions()) as session:
+        found = session.explain(EXPLAIN.sub("", _text(sql), count=1), dialect=dialect)
+    output(as_json, found.json(), *found.lines)
 
 
 def _column_value(text: str, option: str) -> tuple[str, str]:

@@ -28,6 +28,7 @@ from tacit.policy.decide import holder_of, least_price, limits_of
 from tacit.policy.read import PolicyFile
 from tacit.program import Program
 from tacit.sql import Catalog
+from tacit.sql.explain import Explanation, explain
 from tacit.sql.job import Plans, Query
 from tacit.sql.offer import Offer, OfferTerms
 from tacit.sql.parse import sql_text
@@ -175,6 +176,13 @@ class Session:
             grant = job.grant(policy) or policy.decide(self.analyst, job.program)
             known = self._grants[id(job)] = (job, policy, grant)
         return known
+
+    def explain(self, sql: Any, *, dialect: str | None = None) -> Explanation:
+        """How a question would be understood: units, joins, clips, keys, and what is done after the release. Free, and
+        nothing has to be offered."""
+        policy, catalog = self._current()
+        profiles = profiles_in(self.ledger, self._profile_jobs) if self._profile_jobs else {}
+        return explain(sql_text(sql), dialect, policy, catalog, profiles)
 
     @overload
     def quote(self, what: Job) -> Quote: ...

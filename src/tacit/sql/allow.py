@@ -11,7 +11,18 @@ from sqlglot import exp
 from tacit.base import Mistake, RefusalKind, Refused
 from tacit.sql.mistake import WITH_ARGUMENTS, place, quoted, refused, shown
 
-__all__ = ["ALLOWED", "CALLED", "CLASSES", "FUNCTIONS", "MOST_DEEP", "MOST_NODES", "SUBQUERY", "Reason", "check"]
+__all__ = [
+    "ALLOWED",
+    "ARGUMENTS",
+    "CALLED",
+    "CLASSES",
+    "FUNCTIONS",
+    "MOST_DEEP",
+    "MOST_NODES",
+    "SUBQUERY",
+    "Reason",
+    "check",
+]
 
 MOST_NODES = 10_000
 MOST_DEEP = 100

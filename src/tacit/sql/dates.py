@@ -149,7 +149,7 @@ def _one_field(lower: "Expressions", node: exp.Expr) -> Expression:
 
 
 def _difference(lower: "Expressions", node: exp.Expr) -> Expression:
-    """DATE_DIFF and DATEDIFF: how many beginnings of a unit lie between, as DuckDB, Snowflake and SQL Server count."""
+    """DATE_DIFF and DATEDIFF: how many beginnings of a unit lie between, as Snowflake and SQL Server count."""
     given = node.args.get("unit")
     unit = "day" if given is None else interval_unit(node, given)
     x, y = _moments(lower, node)

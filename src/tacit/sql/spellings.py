@@ -105,8 +105,14 @@ def _truncated(node: exp.Expr, dialect: str) -> exp.Expr | None:
     return _days(exp.TimestampTrunc(this=_days(node.this, moved), unit=unit), -moved)
 
 
-def _weeks_between(node: exp.Expr, dialect: str) -> exp.Expr | None:
+def _difference(node: exp.Expr, dialect: str) -> exp.Expr | None:
+    """Most systems count beginnings of a unit between two dates. Spark counts complete units, and DuckDB complete
+    weeks; BigQuery's weeks begin on Sunday."""
     unit = node.args.get("unit")
+    named = unit.name.upper() if isinstance(unit, exp.Var) else ""
+    if (dialect == "duckdb" and named in ("WEEK", "WEEKS")) or (dialect == "spark" and named not in ("", "DAY")):
+        parts = [each.this if type(each) is exp.TsOrDsToDate else each for each in (node.this, node.args["expression"])]
+        return exp.TimestampDiff(this=parts[0], expression=parts[1], unit=unit)
     if type(unit) is not exp.WeekStart:
         return None
     moved = MONDAY_BEFORE.index(unit.this.name.upper())
@@ -262,6 +268,14 @@ def _raw(node: exp.Expr, dialect: str) -> exp.Expr | None:
     return exp.Literal.string(node.name)
 
 
+def _cast(node: exp.Expr, dialect: str) -> exp.Expr | None:
+    """BigQuery's and Spark's TIMESTAMP has a zone; timestamps here have none, and neither has a constant beside them."""
+    to = node.args["to"]
+    if dialect in ("bigquery", "spark") and type(to) is exp.DataType and to.this == exp.DataType.Type.TIMESTAMPTZ:
+        node.set("to", exp.DataType.build("timestamp"))
+    return None
+
+
 def _safe(node: exp.Expr, dialect: str) -> exp.Expr | None:
     return node.this if isinstance(node.this, exp.Expr) else None
 
@@ -276,7 +290,7 @@ RULES: Mapping[type[exp.Expr], Respelling] = {
     exp.Anonymous: _named, exp.Fetch: _fetch, exp.Between: _symmetric, exp.EQ: _one_of, exp.Like: _one_of,
     exp.ILike: _one_of, exp.Table: _of_table, exp.ApproxDistinct: _sketch, exp.Hll: _sketch, exp.Bracket: _first_piece,
     exp.SimilarTo: _similar, exp.Coalesce: _is_null, exp.SafeFunc: _safe, exp.Extract: _extracted,
-    exp.DayOfWeek: _weekday, exp.DateDiff: _weeks_between, exp.AddMonths: _rows_at,
+    exp.DayOfWeek: _weekday, exp.DateDiff: _difference, exp.Cast: _cast, exp.AddMonths: _rows_at,
     **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc, exp.DatetimeTrunc, exp.TimeTrunc), _truncated),
     **dict.fromkeys((exp.TimestampAdd, exp.DatetimeAdd, exp.TsOrDsAdd), partial(_plain, exp.DateAdd)),
     **dict.fromkeys((exp.TimestampSub, exp.DatetimeSub), partial(_plain, exp.DateSub)),

@@ -210,9 +210,9 @@ SELECT AVG(DATE_DIFF('month', day, DATE '2024-12-31')), AVG(DATEDIFF(week, day, 
 -- > from scan "visits" (unit unit_1)
 -- >     day_1 [date 2023-01-01..2024-12-31?]
 -- > aggregate avg1 = avg((((extract('year', 2024-12-31) - extract('year', day_1)) * 12) + (extract('month', 2024-12-31) - extract('month', day_1))))
--- > aggregate avg2 = avg(div(date_diff(date_trunc('week', to_date(2024-12-31)), date_trunc('week', to_date(day_1))), 7))
+-- > aggregate avg2 = avg(div((((((date_diff(to_timestamp(2024-12-31), to_timestamp(day_1)) * 1440) + ((extract('hour', to_timestamp(2024-12-31)) - extract('hour', to_timestamp(day_1))) * 60)) + (extract('minute', to_timestamp(2024-12-31)) - extract('minute', to_timestamp(day_1)))) * 60000000) + (extract('microsecond', to_timestamp(2024-12-31)) - extract('microsecond', to_timestamp(day_1)))), 604800000000))
 -- > output "avg(datediff(cast('2024-12-31' as date), day, month))" = avg1
--- > output "avg(datediff(cast('2024-12-31' as date), day, week))" = avg2
+-- > output "avg(timestampdiff(cast('2024-12-31' as date), day, week))" = avg2
 
 -- name: a bucket
 SELECT WIDTH_BUCKET(age, 0, 100, 10) AS b, COUNT(*) FROM visits GROUP BY b;

@@ -30,6 +30,7 @@ from tacit.server.curate.sources import Folder
 from tacit.server.db import Unavailable
 from tacit.session import Quote, Session, TableRelease
 from tacit.sql import Catalog, lower, parse
+from tacit.sql.explain import Explanation
 from tacit.sql.job import Query
 from tacit.sql.offer import OfferTerms
 
@@ -333,6 +334,11 @@ class Datasets:
         ends in `[]`."""
         _may_ask(who)
         return list(lower(parse(sql), self.find(who, dataset).catalog(who)).columns)
+
+    def explain(self, who: Identity, dataset: str, sql: str) -> Explanation:
+        """How a question is understood: nothing runs and nothing is charged."""
+        _may_ask(who)
+        return self.find(who, dataset).session(who).explain(sql)
 
     # --- what was spent
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.base import CorruptLedger, KeyUsed, LedgerError, TacitError
+from tacit.base import CorruptLedger, KeyUsed, LedgerError, TacitError, Unpriced
 from tacit.desk.show import spelled
 from tacit.engine import Watch
 from tacit.server.ask.datasets import Cancelled, Datasets, PricedQuestion
@@ -161,6 +161,19 @@ class WireDoor:
     def _priced(self, sql: str) -> PricedQuestion:
         return self.datasets.question(self.who, self.dataset, sql, **self.settings.offer())
 
+    def _explained(self, sql: str, as_json: bool) -> list[str]:
+        """What it costs, if something was offered for it, and how it is understood."""
+        found, quote = self.datasets.explain(self.who, self.dataset, sql), None
+        with suppress(Unpriced):
+            quote = self._priced(sql).quote()
+        if as_json:
+            return [json.dumps({**({} if quote is None else quote.json()), **found.json()}, indent=2)]
+        if quote is None:
+            return ["nothing is offered for it yet: SET tacit.epsilon = 0.5 to see its price", *found.lines]
+        after = f"{spelled(quote.left)} would be left" if quote.enough else "the budget does not allow it"
+        expected = [f"{each.column}: {each.words}" for each in quote.expected]
+        return [f"costs {spelled(quote.cost)}; {after}", *expected, *quote.notes, *found.lines]
+
     # --- running
 
     def run(self, statement: said.Statement, fields: Sequence[WireField] | None, watch: Watch) -> WireResult:
@@ -173,13 +186,7 @@ class WireDoor:
                 rows = look_up(tree, fields or (), policy, self.who, self.settings)
                 return WireResult(f"SELECT {len(rows)}", fields, rows)
             case said.Explain(sql, as_json):
-                quote = self._priced(unqualified(sql)).quote()
-                after = f"{spelled(quote.left)} would be left" if quote.enough else "the budget does not allow it"
-                expected = [f"{each.column}: {each.words}" for each in quote.expected]
-                lines = [f"costs {spelled(quote.cost)}; {after}", *expected, *quote.notes]
-                if as_json:
-                    lines = [json.dumps(quote.json(), indent=2)]
-                return WireResult("EXPLAIN", fields, [(line,) for line in lines])
+                return WireResult("EXPLAIN", fields, [(line,) for line in self._explained(unqualified(sql), as_json)])
             case said.Show("tacit.budget"):
                 return WireResult("SHOW", fields, self._budget())
             case said.Show("all"):
