@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from tacit.base import RefusalKind
 from tacit.plan.operation import OPERATIONS
-from tacit.sql.allow import ARGUMENTS, CLASSES, FUNCTIONS, Reason
 from tacit.sql.parse import DIALECTS, MOST_CHARACTERS, MOST_NESTED, MOST_TOKENS
+from tacit.sql.reasons import ARGUMENTS, CLASSES, FUNCTIONS, Reason
 from tacit.sql.rules import SqlSection, sections
 
 __all__ = ["as_markdown"]

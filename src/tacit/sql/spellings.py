@@ -269,9 +269,14 @@ def _raw(node: exp.Expr, dialect: str) -> exp.Expr | None:
 
 
 def _cast(node: exp.Expr, dialect: str) -> exp.Expr | None:
-    """BigQuery's and Spark's TIMESTAMP has a zone; timestamps here have none, and neither has a constant beside them."""
-    to = node.args["to"]
-    if dialect in ("bigquery", "spark") and type(to) is exp.DataType and to.this == exp.DataType.Type.TIMESTAMPTZ:
+    """A constant TIMESTAMP '…' has a zone in BigQuery and Spark; here it has none, like the columns beside it."""
+    to, plain = node.args["to"], type(node.this) is exp.Literal and node.this.is_string
+    if (
+        plain
+        and dialect in ("bigquery", "spark")
+        and type(to) is exp.DataType
+        and to.this == exp.DataType.Type.TIMESTAMPTZ
+    ):
         node.set("to", exp.DataType.build("timestamp"))
     return None
 
