@@ -60,7 +60,7 @@ def _formatted(lower: "Expressions", node: exp.Expr) -> Expression:
     if given is None or not isinstance(given.value, str) or not value.facts.type.temporal:
         why = "it writes a date or a timestamp in a format that is a text in the query"
         raise refused(shown(node), why, "", MISSING, at=node)
-    parts, text = [], _percents(node, given.value)
+    parts, text = list[Expression](), _percents(node, given.value)
     while text:
         before, sign, after = text.partition("%")
         parts += [constant(before)] if before else []

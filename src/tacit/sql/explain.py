@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.plan.bound import bound
-from tacit.plan.bounded import Bounded, BoundedQuestion, Clip
+from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm
 from tacit.plan.describe import show_aggregate, show_expression
 from tacit.plan.expression import Column
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
@@ -81,7 +81,7 @@ def explain(
 ) -> Explanation:
     """How a question would be understood; refused like the question itself."""
     question = lower(parse(sql, dialect), catalog)
-    norm = "l2" if policy.privacy.currency.concentrated else "l1"
+    norm: Norm = "l2" if policy.privacy.currency.concentrated else "l1"
     bounded = bound(question, norm=norm, contribution=contribution_of(policy, question, profiles or {}))
     return Explanation(findings=tuple(_findings(question, bounded, policy)), columns=question.columns)
 

@@ -7,6 +7,7 @@ of its SELECT; DECODE with many arguments is Oracle's.
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.base import Mistake, RefusalKind, Refused
@@ -22,9 +23,9 @@ class TolerantSql(DuckDB):
     class Tokenizer(DuckDB.Tokenizer):
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - as the class above has it
 
-    class Parser(DuckDB.Parser):
+    class Parser(DuckDBParser):
         FUNCTIONS = {  # noqa: RUF012 - as the class above has it
-            **DuckDB.Parser.FUNCTIONS,
+            **DuckDBParser.FUNCTIONS,
             "DECODE": lambda args: exp.DecodeCase(expressions=args),
             "TIMESTAMPDIFF": lambda args: exp.Anonymous(this="TIMESTAMPDIFF", expressions=args),
         }

@@ -104,7 +104,8 @@ def _times(factor: float) -> Rule:
 
 
 def _only(node: exp.Expr) -> exp.Expr:
-    return node.expressions[0] if type(node) is exp.Anonymous else node.this
+    found: exp.Expr = node.expressions[0] if type(node) is exp.Anonymous else node.this
+    return found
 
 
 def _square(lower: "Expressions", node: exp.Expr) -> Expression:

@@ -116,8 +116,8 @@ def _difference(node: exp.Expr, dialect: str) -> exp.Expr | None:
     if type(unit) is not exp.WeekStart:
         return None
     moved = MONDAY_BEFORE.index(unit.this.name.upper())
-    parts = (_days(node.this, moved), _days(node.args["expression"], moved))
-    return exp.DateDiff(this=parts[0], expression=parts[1], unit=exp.var("WEEK"))
+    first, second = _days(node.this, moved), _days(node.args["expression"], moved)
+    return exp.DateDiff(this=first, expression=second, unit=exp.var("WEEK"))
 
 
 def _extracted(node: exp.Expr, dialect: str) -> exp.Expr | None:

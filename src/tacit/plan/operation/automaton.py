@@ -47,8 +47,8 @@ class _Choices:
             case Choice(parts):
                 ends = [self.add(each, self._after(begin)) for each in parts]
                 end = self.state()
-                for each in ends:
-                    self.free[each].append(end)
+                for last in ends:
+                    self.free[last].append(end)
                 return end
             case Repeat(inner, least, most):
                 return self._repeated(inner, least, most, begin)

@@ -28,6 +28,7 @@ ESCAPED = {"d": DIGITS, "w": (*LETTERS, *DIGITS, *UNDERSCORE), "s": SPACES}
 NAMED = {"alpha": LETTERS, "digit": DIGITS, "alnum": (*LETTERS, *DIGITS), "space": SPACES, "upper": LETTERS[:1],
          "lower": LETTERS[1:], "blank": ((9, 9), (32, 32)),
          "punct": ((33, 47), (58, 64), (91, 96), (123, 126))}  # fmt: skip
+TIMES: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 CONTROLS = {"n": 10, "t": 9, "r": 13, "f": 12, "v": 11}
 
 Range = tuple[int, int]
@@ -126,8 +127,8 @@ class _Reader:
             if not self.take("|"):
                 break
         if self.at < len(self.text):
-            ends = "^ and $ stand at its ends, or at those of its alternatives"
-            raise self.wrong(ends if self.text[self.at] in "^$" else "a ) closes nothing")
+            why = "^ and $ stand at its ends, or at those of its alternatives"
+            raise self.wrong(why if self.text[self.at] in "^$" else "a ) closes nothing")
         return alternatives[0] if len(alternatives) == 1 else Choice(tuple(alternatives))
 
     def choice(self) -> Part:
@@ -229,19 +230,12 @@ class _Reader:
         return self.escaped() if sign == "\\" else ((ord(sign), ord(sign)),)
 
     def repeated(self, part: Part) -> Part:
-        least, most = 1, 1
-        if self.take("*"):
-            least, most = 0, None
-        elif self.take("+"):
-            least, most = 1, None
-        elif self.take("?"):
-            least, most = 0, 1
-        elif self.take("{"):
-            least, most = self.counts()
-        else:
+        sign = self.text[self.at : self.at + 1]
+        if sign not in ("*", "+", "?", "{"):
             return part
-        if self.take("?"):  # the shortest match is as much a match
-            pass
+        self.at += 1
+        least, most = self.counts() if sign == "{" else TIMES[sign]
+        self.take("?")  # the shortest match is as much a match
         if self.at < len(self.text) and self.text[self.at] in "*+?{":
             raise self.wrong("something is repeated twice: put it in a group")
         return Repeat(part, least, most)
