@@ -25,7 +25,7 @@ FORBIDDEN = (
     "salary",
     "ANY_VALUE(age)",
     "age & 1",
-    "[age]",
+    "[age, cost]",
     "photo",
     "ROW_NUMBER() OVER ()",
     "UUID()",
