@@ -1,13 +1,12 @@
 """How much of ordinary SQL is accepted: queries in the style of public documentation, each marked with its fate.
 
 The files are `tests/sql/public_queries/*.sql`, over the tables that `policy.toml` there declares. A query has a comment
-above it: `accept` where it has a private answer, else the kind of its refusal. Comments below it name a dialect, what
-it `waits` for, or the kind of refusal that it meets until that feature is there. `python -m bench.accepted` prints the
+above it: `accept` where it has a private answer, else the kind of its refusal. Comments below it name a dialect, or the
+kind of refusal that it meets until that feature is there. `python -m bench.accepted` prints the
 share accepted of what has a private answer, and the refusals by reason; with -v each query that is not as marked.
 """
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,6 @@ class PublicQuery:
     expected: str
     private: bool
     dialect: str | None = None
-    waits: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +65,6 @@ def queries(folder: Path = FOLDER) -> Iterator[PublicQuery]:
                 expected=kinds[-1],
                 private=kinds[0] == ACCEPT,
                 dialect=named.get("dialect"),
-                waits=named.get("waits"),
             )
 
 
@@ -112,9 +109,6 @@ def _tables(found: list[Verdict]) -> tuple[list[Table], bool]:
     for kind in RefusalKind:
         rows = [each for each in found if each.found == kind]
         reasons.add_row(kind, *(str(sum(each.query.private is is_so for each in rows)) for is_so in (True, False)))
-    waits = Counter(each.query.waits for each in private if each.found != ACCEPT and each.query.waits)
-    for name, many in waits.items():
-        reasons.add_row(f"(of these wait for {name})", str(many), "")
     return [share, reasons], whole >= ENOUGH and not answered
 
 
@@ -123,8 +117,7 @@ def main(arguments: list[str]) -> int:
     if "-v" in arguments:
         for each in found:
             if each.found != each.query.expected:
-                waits = f" (waits for {each.query.waits})" if each.query.waits else ""
-                console.print(f"[bold]{each.query.expected} → {each.found}{waits}[/]", highlight=False)
+                console.print(f"[bold]{each.query.expected} → {each.found}[/]", highlight=False)
                 console.print(f"  {each.query.sql}\n  {each.words}\n", markup=False, highlight=False, soft_wrap=True)
     tables, met = _tables(found)
     for table in tables:

@@ -28,7 +28,9 @@ def test_names_are_what_type_checkers_see() -> None:
     assert seen == set(tacit.__all__) == set(dir(tacit))
 
 
-@pytest.mark.parametrize("room", ["attack", "auditor", "engine", "ledger", "loss", "mechanism", "place", "survey"])
+@pytest.mark.parametrize(
+    "room", ["attack", "auditor", "engine", "ledger", "loss", "learn", "mechanism", "place", "survey"]
+)
 def test_rooms_are_attributes(room: str) -> None:
     program = f"import tacit; print(tacit.{room}.__name__)"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,8 +1,10 @@
 """The histogram of units' sizes: where it ends, what a clip takes by it, and which bound it gives."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,7 +80,7 @@ def test_what_is_too_coarse_to_show_a_fortieth_of_all_says_so() -> None:
         assert not histogram(sizes, 32.0, rng).established
 
 
-SHAPES = {
+SHAPES: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "alike": lambda _, n: np.full(n, 10),
     "even": lambda rng, n: rng.integers(1, 19, n),
     "geometric": lambda rng, n: rng.geometric(0.1, n),

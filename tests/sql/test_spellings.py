@@ -12,7 +12,7 @@ from tacit.plan.operation import Held, evaluate
 from tacit.sql import lower, parse
 from tacit.sql.aggregates import NAMES
 from tacit.sql.allow import CALLED
-from tacit.sql.expressions import NAMED
+from tacit.sql.calls import NAMED
 from tacit.sql.functions import NAMED_FUNCTIONS
 
 ROW: dict[str, Held] = {

@@ -289,7 +289,8 @@ def _slopes(recipe: Recipe, inputs: list[Noisy]) -> list[Array]:
 def width(slopes: list[Array], kind: str, confidence: float) -> Array:
     """The half-width that a sum of independent noises of these sizes stays within."""
     if kind == "gaussian":
-        total: Array = np.sqrt(np.sum([slope**2 for slope in slopes], axis=0))
+        with np.errstate(over="ignore"):  # an interval without ends
+            total: Array = np.sqrt(np.sum([slope**2 for slope in slopes], axis=0))
         return float(ndtri(0.5 + confidence / 2)) * total
     if len(slopes) == 1:
         return log(1 / (1 - confidence)) * slopes[0]

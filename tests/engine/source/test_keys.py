@@ -42,8 +42,12 @@ def policy(folder: Path, source: str, *, engine: str = "duckdb", kind: str = "in
 
 
 def written(folder: Path, orders: str) -> None:
-    duckdb.sql(f"SELECT * FROM (VALUES {orders}) AS o (id, customer)").write_parquet(str(folder / "orders.parquet"))
-    duckdb.sql("SELECT * FROM (VALUES (1), (2)) AS i (order_id)").write_parquet(str(folder / "items.parquet"))
+    parquet(f"SELECT * FROM (VALUES {orders}) AS o (id, customer)", folder / "orders.parquet")
+    parquet("SELECT * FROM (VALUES (1), (2)) AS i (order_id)", folder / "items.parquet")
+
+
+def parquet(sql: str, path: Path) -> None:
+    duckdb.execute(f"COPY ({sql}) TO '{path}' (FORMAT parquet)")
 
 
 def test_files_wait_for_the_curators_look_at_each_version(tmp_path: Path) -> None:
@@ -68,7 +72,7 @@ def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 def test_keys_are_compared_as_links_compare_them(tmp_path: Path) -> None:
     """Two texts that are one number."""
     written(tmp_path, "('1', 7), ('01.0', 8)")
-    duckdb.sql("SELECT '1' AS order_id").write_parquet(str(tmp_path / "items.parquet"))
+    parquet("SELECT '1' AS order_id", tmp_path / "items.parquet")
     open_engine(policy(tmp_path, ".", kind="text"), reads_keys=True).close()
     with pytest.raises(SourceError, match="has values that are there twice"):
         open_engine(policy(tmp_path, "."), reads_keys=True)

@@ -72,10 +72,10 @@ SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' ELSE 'senior' 
 -- accept
 SELECT state, COUNT(*) FROM pums GROUP BY state
 
--- accept waits=grouping
+-- accept
 SELECT DISTINCT state FROM pums
 
--- accept waits=grouping
+-- accept
 SELECT state FROM pums GROUP BY state
 
 -- accept
@@ -205,30 +205,29 @@ SELECT CORR(age, income), COVAR_POP(age, income), COVAR_SAMP(age, income) FROM p
 
 -- accept
 SELECT SKEWNESS_OF FROM (SELECT AVG(age) AS SKEWNESS_OF FROM pums) AS t
--- waits=grouping
 
--- accept waits=grouping
+-- accept
 SELECT n / 2 AS half FROM (SELECT COUNT(*) AS n FROM pums) AS t
 
--- accept waits=grouping
+-- accept
 WITH c AS (SELECT sex, COUNT(*) AS n FROM pums GROUP BY sex) SELECT sex, n, RANK() OVER (ORDER BY n DESC) AS r FROM c
 
--- accept waits=grouping
+-- accept
 WITH c AS (SELECT sex, COUNT(*) AS n FROM pums GROUP BY sex) SELECT SUM(n) FROM c
 
--- accept waits=grouping
+-- accept
 WITH c AS (SELECT sex, COUNT(*) AS n FROM pums GROUP BY sex), t AS (SELECT COUNT(*) AS n FROM pums) SELECT c.sex, c.n * 100.0 / t.n AS percent FROM c CROSS JOIN t
 
--- accept waits=grouping
+-- accept
 SELECT sex, educ, COUNT(*) FROM pums GROUP BY ROLLUP (sex, educ)
 
--- accept waits=grouping
+-- accept
 SELECT sex, race, COUNT(*) FROM pums GROUP BY CUBE (sex, race)
 
--- accept waits=grouping
+-- accept
 SELECT sex, race, AVG(income) FROM pums GROUP BY GROUPING SETS ((sex), (race), ())
 
--- accept waits=grouping
+-- accept
 SELECT sex, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM pums GROUP BY sex
 
 -- accept

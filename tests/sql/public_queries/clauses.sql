@@ -127,7 +127,7 @@ SELECT REGEXP_EXTRACT(url, '^https?://([^/]+)') AS host, COUNT(*) FROM impressio
 -- accept
 SELECT frequency, COUNT(*) FROM (SELECT user_id, LEAST(COUNT(*), 10) AS frequency FROM impressions GROUP BY user_id) AS f GROUP BY frequency
 
--- accept waits=grouping
+-- accept
 SELECT campaign, COUNT(*) FROM impressions WHERE user_id NOT IN (SELECT customer_id FROM orders) GROUP BY campaign
 
 -- accept

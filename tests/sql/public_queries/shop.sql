@@ -97,16 +97,16 @@ SELECT region, segment, COUNT(*) AS customers FROM customers GROUP BY region, se
 -- accept
 SELECT c.region, SUM(o.amount) AS revenue FROM customers c JOIN orders o ON c.customer_id = o.customer_id GROUP BY c.region
 
--- accept waits=links
+-- accept
 SELECT c.region, SUM(o.amount) AS revenue FROM customers c JOIN orders o ON (c.customer_id = o.customer_id) GROUP BY c.region
 
 -- accept
 SELECT region, SUM(amount) FROM customers JOIN orders USING (customer_id) GROUP BY region
 
--- accept waits=links
+-- accept
 SELECT c.region, COUNT(*) FROM customers c, orders o WHERE c.customer_id = o.customer_id GROUP BY c.region
 
--- accept waits=links
+-- accept
 SELECT c.region, COUNT(*) FROM (customers c JOIN orders o ON c.customer_id = o.customer_id) GROUP BY c.region
 
 -- accept
@@ -118,13 +118,13 @@ SELECT p.category, c.region, COUNT(DISTINCT o.customer_id) FROM orders o INNER J
 -- accept
 SELECT COUNT(DISTINCT customer_id) FROM orders WHERE amount > 100
 
--- accept waits=grouping
+-- accept
 SELECT COUNT(DISTINCT city) FROM orders
 
--- accept waits=grouping
+-- accept
 SELECT status, COUNT(DISTINCT product_id) FROM orders GROUP BY status
 
--- accept waits=grouping
+-- accept
 SELECT APPROX_COUNT_DISTINCT(product_id) FROM orders
 
 -- accept
@@ -133,8 +133,9 @@ SELECT APPROX_COUNT_DISTINCT(customer_id) FROM orders
 -- accept
 SELECT APPROX_DISTINCT(customer_id), HLL(customer_id) FROM orders
 
--- accept waits=grouping
+-- accept
 SELECT SUM(DISTINCT priority) FROM orders
+-- danger
 
 -- accept
 SELECT AVG(n) FROM (SELECT customer_id, CLAMP(COUNT(*), 0, 50) AS n FROM orders GROUP BY customer_id) AS t
@@ -145,35 +146,35 @@ SELECT AVG(n) AS orders_per_customer FROM (SELECT customer_id, LEAST(COUNT(*), 5
 -- accept
 WITH per AS (SELECT customer_id, LEAST(SUM(amount), 5000) AS spent FROM orders GROUP BY customer_id) SELECT COUNT(*) FROM per WHERE spent > 1000
 
--- accept waits=grouping
+-- accept
 SELECT COUNT(*) FROM customers WHERE customer_id IN (SELECT customer_id FROM orders WHERE amount > 500)
 
--- accept waits=grouping
+-- accept
 SELECT COUNT(*) FROM customers c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.customer_id)
 
--- accept waits=grouping
+-- accept
 SELECT COUNT(*) FROM orders WHERE product_id IN (SELECT product_id FROM products WHERE category = 'books')
 
--- accept waits=grouping
+-- accept
 SELECT COUNT(*) FROM customers c LEFT SEMI JOIN orders o ON c.customer_id = o.customer_id
 -- dialect=spark
 
--- accept waits=grouping
+-- accept
 SELECT COUNT(*) FROM (SELECT customer_id FROM orders UNION ALL SELECT customer_id FROM customers) AS everything
 
--- accept waits=grouping
+-- accept
 SELECT order_id, COUNT(*) FROM orders GROUP BY order_id
 
--- accept waits=grouping
+-- accept
 SELECT product_id, COUNT(*) AS n FROM orders GROUP BY product_id ORDER BY n DESC LIMIT 10
 
--- accept waits=grouping
+-- accept
 SELECT AVG(gap) FROM (SELECT DATE_DIFF('day', LAG(order_date) OVER (PARTITION BY customer_id ORDER BY order_date), order_date) AS gap FROM orders) AS t
 
--- accept waits=grouping
+-- accept
 WITH m AS (SELECT DATE_TRUNC('month', order_date) AS month, SUM(amount) AS s FROM orders GROUP BY 1) SELECT month, s, s - LAG(s) OVER (ORDER BY month) AS change FROM m
 
--- accept waits=grouping
+-- accept
 WITH m AS (SELECT DATE_TRUNC('month', order_date) AS month, SUM(amount) AS s FROM orders GROUP BY 1) SELECT month, SUM(s) OVER (ORDER BY month) AS running FROM m
 
 -- accept

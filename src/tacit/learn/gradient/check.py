@@ -22,7 +22,7 @@ __all__ = ["Method", "choose"]
 
 SIZES = (3, 5)
 EQUAL = 1e-10
-CHUNKS = (64, 1024)  # examples taken at a time, at least and at most
+CHUNKS = (64, 512)  # examples taken at a time, at least and at most
 CACHE = 2**22  # numbers that flow back in one chunk, about what a core's cache holds
 Batch = tuple[Tensor, ...]
 
