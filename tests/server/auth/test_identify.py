@@ -162,6 +162,8 @@ def test_each_route_for_each_role(
     if who is None:
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
+    elif who in may and path.endswith("/profile"):  # whose table declares none: past the door, and no further
+        assert answer.json()["type"] == "urn:tacit:problem:no-profile"
     elif who in may:
         assert answer.is_success, answer.text
     else:
