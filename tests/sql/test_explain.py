@@ -4,9 +4,11 @@ import pytest
 from bench.accepted import FOLDER
 
 from tacit.base import Refused
+from tacit.plan.node import Scan
+from tacit.plan.owner import Link, UnitPath
 from tacit.policy.read import PolicyFile
 from tacit.sql.catalog import Catalog
-from tacit.sql.explain import TITLES, Explanation, explain
+from tacit.sql.explain import TITLES, Explanation, _table, explain
 
 POLICY = PolicyFile.read(FOLDER / "policy.toml").policy
 CATALOG = Catalog.from_policy(POLICY)
@@ -71,3 +73,14 @@ def test_data_first_and_text_from_it() -> None:
 def test_a_question_that_is_refused_is_not_explained() -> None:
     with pytest.raises(Refused, match="rows are never released"):
         explained("SELECT * FROM orders")
+
+
+def test_links_and_units_of_several_columns_are_told() -> None:
+    path = UnitPath(links=(Link(column="order_id", table="orders", key="id"),), columns=("customer",), types=(None,))
+    scan = Scan(table="items", columns=(), is_private=True, unit_name="u", path=path)
+    told = "items: private, orders.customer says whose row it is, by the link order_id = orders.id"
+    assert _table(scan, {}, "customer").words == told
+    both = Scan(
+        table="t", columns=(), is_private=True, unit_name="u", path=UnitPath(columns=("a", "b"), types=(None,) * 2)
+    )
+    assert _table(both, {}, "customer").words == "t: private, a and b say together whose row it is"

@@ -11,6 +11,7 @@ from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm
 from tacit.plan.describe import show_aggregate, show_expression
 from tacit.plan.expression import Column
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
+from tacit.plan.owner import UnitPath
 from tacit.plan.profile import TableProfile
 from tacit.plan.question import LoweredQuestion
 from tacit.policy import Policy
@@ -149,10 +150,21 @@ def _of_node(node: Node, names: Mapping[str, str], unit: str) -> Iterator[Findin
             yield Finding(kind="row", data={"step": "by unit", "keys": keys, "aggregates": made}, words=words)
 
 
+def _on_path(path: UnitPath) -> str:
+    """Whose rows they are, where no single column of the table says so."""
+    links = " and ".join(f"{link.column} = {link.table}.{link.key}" for link in path.links)
+    last = f"{path.links[-1].table}." if path.links else ""
+    named = " and ".join(last + column for column in path.columns)
+    says = "says" if len(path.columns) == 1 else "say together"
+    return f"{named} {says} whose row it is" + (f", by the link {links}" if links else "")
+
+
 def _table(scan: Scan, names: Mapping[str, str], unit: str) -> Finding:
     column = None if scan.unit_name is None else names.get(scan.unit_name)
     if not scan.private:
         whose = "public"
+    elif scan.path is not None:
+        whose = f"private, {_on_path(scan.path)}"
     elif column is None:
         whose = f"private, each row is a {unit}"
     else:
