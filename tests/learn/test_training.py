@@ -67,9 +67,16 @@ def test_the_rate_is_declared_and_never_read_from_the_rows() -> None:
         plan(population=10)
 
 
-def test_replacing_a_unit_moves_twice_as_far() -> None:
-    one, two = (plan(population=64, steps=5, relation=each).reach for each in ("add_remove", "replace"))
+@pytest.mark.parametrize(
+    "form", [{}, {"adaptive": AdaptiveClip()}, {"adaptive": AdaptiveClip(share=2)}], ids=["plain", "quarter", "two"]
+)
+def test_replacing_a_unit_moves_twice_as_far(form: dict[str, Any]) -> None:
+    """All of its vector, the count of the adaptive clip with it: one that was shorter may be replaced by one that was
+    not."""
+    one, two = (plan(population=64, steps=5, relation=each, **form).reach for each in ("add_remove", "replace"))
     assert two == 2 * one
+    share = form["adaptive"].share if form else 0
+    assert two**2 >= 4 * (1 + share**2)
 
 
 def test_an_adaptive_clip_has_its_price_in_the_plan() -> None:

@@ -130,9 +130,11 @@ class Training:
     @property
     def reach(self) -> Fraction:
         """How far one unit moves the sums, in clips, rounding of floats included."""
-        moved = (1 + SLACK) * (2 if self.relation is Relation.REPLACE else 1)
+        moved = 1 + SLACK
         if self.adaptive is not None:
             moved = _root(moved**2 + self.adaptive.share**2)
+        if self.relation is Relation.REPLACE:  # one vector taken away and another put in, the count beside it too
+            moved *= 2
         return moved if self.correlated is None else moved * self.correlated.sensitivity(self.steps)
 
     def noise(self, sigma: Fraction | None = None) -> GradientNoise:
