@@ -1,9 +1,12 @@
 """Made-up clients that answer in process, for tests."""
 
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tacit.learn.federated import ClientKey, Cohort
 from tacit.learn.federated.channel import Words
@@ -14,6 +17,25 @@ from tacit.noise import SecureRng
 
 RUN = bytes(range(16))
 RNG = SecureRng()
+
+POLICY = """
+[dataset]
+name = "phones"
+[privacy]
+unit = "client"
+relation = "add_remove"
+currency = "rho"
+delta = 1e-6
+population = 100000
+budget = {budget}
+[tables.phones]
+source = "phones.parquet"
+unit_column = "phone"
+[tables.phones.columns]
+phone = {{ type = "integer" }}
+[analysts.cora]
+limit = {limit}
+"""
 
 Messages = dict[int, dict[str, Any]]
 Lie = Callable[[str, Messages], Messages]
@@ -40,7 +62,7 @@ def client_keys(count: int) -> list[ClientKey]:
 
 def masked_clients(terms: SumTerms) -> dict[int, MaskedClient]:
     keys = client_keys(terms.clients)
-    return {place: MaskedClient(terms, place, identity=key) for place, key in enumerate(keys, start=1)}
+    return {place: MaskedClient(terms, place, key=key) for place, key in enumerate(keys, start=1)}
 
 
 def vectors(terms: SumTerms) -> dict[int, Words]:
@@ -55,7 +77,7 @@ def exchange_with(
     gone: Mapping[str, Collection[int]] | None = None,
     lie: Lie | None = None,
 ) -> Exchange:
-    """A network on which `gone` says who does not answer from which stage on, and `lie` changes what the server says."""
+    """A network: `gone` says who is silent from which stage on, and `lie` changes what the server says."""
     out: set[int] = set()
 
     def exchange(stage: str, messages: Messages) -> Messages:
@@ -73,3 +95,10 @@ def exchange_with(
 def small_cohort(**more: Any) -> Cohort:
     settings: dict[str, Any] = {"clients": 5, "survivors": 4, "clip": 1, "dimension": 6, "bits": 16}
     return Cohort(**settings | more)
+
+
+def policy_in(folder: Path, *, limit: int = 1) -> Path:
+    """A policy whose only table is the roster of who may take part; their data stay on the devices."""
+    pq.write_table(pa.table({"phone": list(range(1, 21))}), folder / "phones.parquet")
+    (folder / "tacit.toml").write_text(POLICY.format(limit=limit, budget=2 * limit))
+    return folder / "tacit.toml"

@@ -20,7 +20,7 @@ from tacit.learn.federated.encode import Floats, centred, rotated, rotated_back,
 from tacit.learn.federated.terms import ServerTrust, SumTerms, check_trust
 from tacit.loss import Loss
 from tacit.mechanism import Gaussian
-from tacit.noise import Rng, discrete_gaussians, rng_or_default
+from tacit.noise import discrete_gaussians, rng_or_default
 
 __all__ = ["Cohort", "VectorCode"]
 
@@ -142,9 +142,9 @@ class Cohort:
         """How numbers modulo 2^bits are stored."""
         return "<u2" if self.bits <= 16 else "<u4"
 
-    def encode(self, vector: Any, *, sigma: Number, name: bytes, rng: Rng | None = None) -> Words:
+    def encode(self, vector: Any, *, sigma: Number, name: bytes) -> Words:
         """A client's vector, clipped, rotated and rounded, with its noise. One that is not finite counts as zero."""
-        source, code = rng_or_default(rng), self.code(sigma)
+        source, code = rng_or_default(None), self.code(sigma)
         clipped = self._clipped(vector)
         steps = rotated(clipped, name=name, size=self.size) / float(code.granularity)
         numbers = rounded(steps, longest=code.longest, rng=source)
@@ -162,12 +162,12 @@ class Cohort:
         length = largest * float(np.linalg.norm(given / largest))  # whose square may overflow
         return given * min(1.0, float(self.clip) / length) if np.isfinite(length) else np.zeros(self.dimension)
 
-    def decode(self, words: Words, *, sigma: Number, name: bytes, rng: Rng | None = None) -> Floats:
+    def decode(self, words: Words, *, sigma: Number, name: bytes) -> Floats:
         """The noisy sum, from numbers modulo 2^bits. Where noise is central, this is where it is added."""
         code = self.code(sigma)
         numbers = centred(words, bits=self.bits)
         if self.noise == "central":
-            numbers = numbers + discrete_gaussians(code.variance, self.size, rng_or_default(rng))
+            numbers = numbers + discrete_gaussians(code.variance, self.size, rng_or_default(None))
         sums: Floats = numbers.astype(np.float64) * float(code.granularity)
         return rotated_back(sums, name=name, size=self.dimension)
 

@@ -27,7 +27,6 @@ from tacit.learn.federated.masked_sum import Exchange, MaskedSum
 from tacit.learn.federated.terms import ClientKey, Message
 from tacit.learn.weights import Arrays, arrays_from_bytes, arrays_to_bytes
 from tacit.loss import Loss, calibrate
-from tacit.noise import Rng, rng_or_default
 from tacit.program import Program, Step, Task
 
 if TYPE_CHECKING:
@@ -43,18 +42,18 @@ Weights = Mapping[str, Any]
 class Federation:
     """`rounds` sums of a cohort. Give `epsilon` and `delta`, and sigma is the least that keeps to them; or `sigma`.
 
-    `registered` are the public signing keys of all clients in order, where the server may lie. `name` tells one plan
-    from another of the same cohort: the same plan of the same name is the same release. `table` names the table of the
-    policy whose people these are, where it has one.
+    `registered` are the public signing keys of all clients in order, where the server may lie. `table` is the
+    table of the policy that lists who may take part: their data stay where they are. `name` tells one plan from another
+    of the same cohort: the same plan of the same name is the same release.
     """
 
     cohort: Cohort
     rounds: int
+    table: str
     delta: OptionalRatio = default(None)
     epsilon: OptionalRatio = default(None)
     sigma: OptionalRatio = default(None)
     name: str = "federation"
-    table: str | None = None
     unit: str = "client"
     registered: tuple[bytes, ...] = ()
     about: Mapping[str, str] = field(default_factory=dict)
@@ -104,7 +103,7 @@ class Federation:
     def program(self) -> Program:
         return Program(
             steps=(self.step,),
-            tables=() if self.table is None else (self.table,),
+            tables=(self.table,),
             relation=self.cohort.relation,
             unit=self.unit,
             query={"federation": self.json()},
@@ -152,9 +151,14 @@ class Federation:
             loop(own)
             return own.content(run.facts)
 
+        self.program.loss  # noqa: B018  # priced now: nothing may fail later that could be known before
         release = session.spend(OwnJob(self.program, work, kind="model"), idempotency_key=idempotency_key)
         assert isinstance(release, ContentRelease)  # as the job keeps it
         return release
+
+    def weights_in(self, release: ContentRelease) -> dict[str, Any]:
+        """The arrays that were released."""
+        return _plain(arrays_from_bytes(release.content)[0])
 
 
 class FederatedRun:
@@ -188,8 +192,8 @@ class FederatedRun:
 class FederatedRound:
     """One round. `number` counts from 1; `run_name` is the plan's."""
 
-    def __init__(self, plan: Federation, number: int, *, rng: Rng | None = None) -> None:
-        self.plan, self.number, self._rng = plan, number, rng
+    def __init__(self, plan: Federation, number: int) -> None:
+        self.plan, self.number = plan, number
         self.survivors: tuple[int, ...] = ()
 
     def sum(self, exchange: Exchange) -> Floats:
@@ -215,7 +219,7 @@ class FederatedRound:
             for each in vectors.values():
                 words += np.frombuffer(each, dtype=terms.letters)
             self.survivors = tuple(vectors)
-        return cohort.decode(words, sigma=plan.share, name=terms.bound(), rng=self._rng)
+        return cohort.decode(words, sigma=plan.share, name=terms.bound())
 
     def mean(self, exchange: Exchange) -> Floats:
         """The noisy sum over how many are in it, which is public."""
@@ -237,10 +241,9 @@ class Client:
         *,
         key: ClientKey | None = None,
         state: Path | None = None,
-        rng: Rng | None = None,
     ) -> None:
         self.plan, self.place = plan, place
-        self._key, self._state, self._rng = key, state, rng_or_default(rng)
+        self._key, self._state = key, state
         self._last = self._remembered()
         self._masked: MaskedClient | None = None
 
@@ -266,6 +269,23 @@ class Client:
                 file.flush()
                 os.fsync(file.fileno())
 
+    @property
+    def last(self) -> int:
+        """The round it took part in last."""
+        return self._last
+
+    def secrets(self) -> bytes:
+        """Where it is in that round, for a device whose program starts anew for each message. It holds secrets: it
+        stays on the device."""
+        return b"" if self._masked is None else self._masked.secrets()
+
+    def remember(self, last: int, secrets: bytes) -> None:
+        """Go on behind a round, or within it."""
+        self._last = max(self._last, last)
+        if secrets and last == self._last > 0:
+            self._masked = MaskedClient(self.plan.terms(last), self.place, key=self._key)
+            self._masked.restore(secrets)
+
     def answer(self, number: int, stage: str, message: Message, vector: Any = None) -> dict[str, Any]:
         """What to send back. `vector`, a list of numbers or a function that makes it, is looked at for the upload."""
         cohort = self.plan.cohort
@@ -277,7 +297,7 @@ class Client:
         if stage == "vector":
             return {"vector": self._encoded(number, vector).tobytes()}
         if stage == "keys":
-            self._masked = MaskedClient(self.plan.terms(number), self.place, identity=self._key, rng=self._rng)
+            self._masked = MaskedClient(self.plan.terms(number), self.place, key=self._key)
         if self._masked is None or number != self._last:
             raise Aborted(f"{stage!r} of round {number} was asked for out of turn")
         words = self._encoded(number, vector) if stage == "upload" else None
@@ -288,7 +308,7 @@ class Client:
         if given is None:
             raise InputError("a vector is to be uploaded: pass vector=…")
         name = self.plan.terms(number).bound()
-        return self.plan.cohort.encode(given, sigma=self.plan.share, name=name, rng=self._rng)
+        return self.plan.cohort.encode(given, sigma=self.plan.share, name=name)
 
 
 def _stored(weights: Weights) -> Arrays:

@@ -4,6 +4,7 @@ Bonawitz et al. 2017 with the rounds keys, shares, upload, survivors (against a 
 once and in this order; the first message that is not as it must be ends it, and whatever was secret is forgotten.
 """
 
+import json
 from typing import Any
 
 import numpy as np
@@ -16,32 +17,32 @@ from tacit.learn.federated.channel import (
     add_mask,
     mask_seed,
     open_letter,
+    public_of,
     seal_letter,
 )
 from tacit.learn.federated.shamir import share_out
 from tacit.learn.federated.terms import ClientKey, Message, SumTerms, column, is_signed
-from tacit.noise import Rng, rng_or_default
+from tacit.noise import rng_or_default
 
 __all__ = ["SHARE", "MaskedClient"]
 
 SHARE = 33  # bytes of a number below the prime
+FORGOTTEN = KeyPair(b"", b"")
 STAGES = ("keys", "shares", "upload", "survivors", "unmask")
 
 
 class MaskedClient:
-    """The client at `place`, for one sum. `identity` signs, where the server may lie."""
+    """The client at `place`, for one sum. `key` signs, where the server may lie."""
 
-    def __init__(
-        self, terms: SumTerms, place: int, *, identity: ClientKey | None = None, rng: Rng | None = None
-    ) -> None:
+    def __init__(self, terms: SumTerms, place: int, *, key: ClientKey | None = None) -> None:
         if not 1 <= place <= terms.clients:
             raise InputError(f"place must be from 1 to {terms.clients}, not {place}")
         lying = terms.server == "lying"
-        if lying and (identity is None or identity.public != terms.registered[place - 1]):
-            raise InputError("against a lying server a client needs the identity that is registered for its place")
+        if lying and (key is None or key.public != terms.registered[place - 1]):
+            raise InputError("against a lying server a client needs the key that is registered for its place")
         self.terms, self.place = terms, place
-        self._identity = identity if lying else None
-        self._rng = rng_or_default(rng)
+        self._signing = key if lying else None
+        self._rng = rng_or_default(None)
         self._stages = [stage for stage in STAGES if lying or stage != "survivors"]
         self._channel, self._mask = (KeyPair.draw(self._rng) for _ in range(2))
         self._seed = bytes(self._rng.read(SEED))
@@ -68,14 +69,38 @@ class MaskedClient:
 
     def _forget(self) -> None:
         self._stages, self._kept, self._public, self._seed = [], {}, {}, b""
-        self.__dict__.pop("_channel", None)
-        self.__dict__.pop("_mask", None)
+        self._channel = self._mask = FORGOTTEN
+
+    # --- for a device whose program starts anew for each message
+
+    def secrets(self) -> bytes:
+        """All of its state, to be kept on the device and nowhere else."""
+        state = {
+            "stages": self._stages,
+            "channel": self._channel.secret.hex(),
+            "mask": self._mask.secret.hex(),
+            "seed": self._seed.hex(),
+            "public": [[place, first.hex(), second.hex()] for place, (first, second) in self._public.items()],
+            "kept": [[place, letter.hex()] for place, letter in self._kept.items()],
+            "partners": self._partners,
+            "agreed": self._agreed,
+        }
+        return json.dumps(state).encode()
+
+    def restore(self, secrets: bytes) -> None:
+        """Go on where another object with the same terms and place was."""
+        state = json.loads(secrets)
+        self._stages, self._partners, self._agreed = state["stages"], state["partners"], state["agreed"]
+        self._seed = bytes.fromhex(state["seed"])
+        self._channel, self._mask = (_pair_of(bytes.fromhex(state[name])) for name in ("channel", "mask"))
+        self._public = {place: (bytes.fromhex(a), bytes.fromhex(b)) for place, a, b in state["public"]}
+        self._kept = {place: bytes.fromhex(letter) for place, letter in state["kept"]}
 
     def _keys(self, message: Message) -> dict[str, Any]:
         channel, mask = self._channel.public, self._mask.public
         signed = {}
-        if self._identity is not None:
-            signed["signature"] = self._identity.sign(self.terms.keys_content(self.place, channel, mask))
+        if self._signing is not None:
+            signed["signature"] = self._signing.sign(self.terms.keys_content(self.place, channel, mask))
         return {"channel": channel, "mask": mask, **signed}
 
     def _shares(self, message: Message) -> dict[str, Any]:
@@ -130,9 +155,9 @@ class MaskedClient:
         return {"vector": masked.tobytes()}
 
     def _survivors(self, message: Message) -> dict[str, Any]:
-        assert self._identity is not None  # the stage is asked for with one alone
+        assert self._signing is not None  # the stage is asked for with one alone
         self._agreed = self._left(message)
-        return {"signature": self._identity.sign(self.terms.survivors_content(self._agreed))}
+        return {"signature": self._signing.sign(self.terms.survivors_content(self._agreed))}
 
     def _unmask(self, message: Message) -> dict[str, Any]:
         """Of each partner one share: of its seed if it is left, of its mask key if it is not. Never both."""
@@ -158,6 +183,10 @@ class MaskedClient:
         if self.place not in left:
             raise Aborted("a client was asked to unmask a sum that it is not part of: the secure sum is broken off")
         return left
+
+
+def _pair_of(secret: bytes) -> KeyPair:
+    return KeyPair(secret, public_of(secret)) if secret else FORGOTTEN
 
 
 def _pair(first: int, second: int) -> bytes:
