@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.stamp
 # for two cores: some tests wait. Bytecode is written, since the tests start the program dozens of times
 TEST   := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
-.PHONY: run serve test test-all check bench docs lock torch clean help
+.PHONY: run serve test test-all check bench docs lock torch flwr clean help
 .DEFAULT_GOAL := run
 
 run: $(STAMP)-run        ## a short tour on data it generates
@@ -16,10 +16,10 @@ run: $(STAMP)-run        ## a short tour on data it generates
 serve: $(STAMP)-serve    ## the service with the demo dataset, on this machine alone
 	$(BIN)/tacit serve --wire 127.0.0.1:8322
 
-test: $(STAMP)-test torch ## every test, long ones in their fast form
+test: $(STAMP)-test torch flwr ## every test, long ones in their fast form
 	$(TEST)
 
-test-all: $(STAMP)-test torch ## every test in full
+test-all: $(STAMP)-test torch flwr ## every test in full
 	TACIT_TESTS=full $(TEST) -m "slow or not slow"
 
 check: $(STAMP)-test torch ## style, types, layers
@@ -59,6 +59,11 @@ clean:                   ## forget the environment
 torch: | $(STAMP)-test   # not pinned by hash, and large: without it the tests that train networks are skipped
 	@test -e $(STAMP)-torch || { $(PIP) install torch==2.13.0 && touch $(STAMP)-torch; } \
 		|| echo "torch could not be installed: tests that train networks are skipped"
+
+flwr: | $(STAMP)-test    # pins what the rest has newer, so it has an environment of its own
+	@test -e $(STAMP)-flwr || { $(PYTHON) -m venv $(VENV)/flwr && \
+		$(VENV)/flwr/bin/python -m pip --quiet --disable-pip-version-check install "flwr>=1.42,<2" -e . && touch $(STAMP)-flwr; } \
+		|| { rm -rf $(VENV)/flwr; echo "flwr could not be installed: tests of federated training by Flower are skipped"; }
 
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)

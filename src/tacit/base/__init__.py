@@ -2,6 +2,7 @@
 
 from tacit.base.cached import cached_property
 from tacit.base.errors import (
+    Aborted,
     CorruptLedger,
     Denied,
     EngineError,
@@ -47,6 +48,7 @@ from tacit.base.relation import Relation, same_neighbours, warn_of_delta
 from tacit.base.sensitivity import Sensitivity, Size
 
 __all__ = [
+    "Aborted",
     "CorruptLedger",
     "Denied",
     "EngineError",

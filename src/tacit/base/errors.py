@@ -14,6 +14,7 @@ TacitError
 │   └── Mistake          a question cannot be read, or names what is not there: a slip of the pen; says where
 ├── Denied               the policy does not allow this analyst this program; says why
 │   └── OverBudget       a limit would be passed; says which one and what is left
+├── Aborted              a secure sum was broken off: too few are left, or somebody lied; nothing is released
 ├── EngineError          the engine could not answer; one constant text, since the reason may depend on the data
 ├── LedgerError          the ledger cannot be used now: busy, out of disk, not reachable; nothing was charged
 │   ├── KeyUsed          the key of a charge is another question's, or its charge was voided: choose a new one
@@ -28,6 +29,7 @@ from tacit.base.problem import Problem
 from tacit.base.refusal import RefusalKind
 
 __all__ = [
+    "Aborted",
     "CorruptLedger",
     "Denied",
     "EngineError",
@@ -131,6 +133,11 @@ class Denied(TacitError):  # noqa: N818 - an answer of the policy, in the design
 
 class OverBudget(Denied):
     """A limit would be passed: nothing was charged and nothing ran."""
+
+
+class Aborted(TacitError):  # noqa: N818 - what became of the sum
+    """A secure sum was broken off: too few clients are left, or a message is not what the protocol allows. Nothing of
+    it is released, and who had begun it answers nothing more."""
 
 
 class EngineError(TacitError):
