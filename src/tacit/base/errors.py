@@ -4,7 +4,8 @@ TacitError
 ├── InputError           an argument is wrong (also a ValueError); names the argument, the cause and the fix
 │   ├── SensitivityError a guarantee was asked for without the sensitivity it rests on
 │   ├── LatticeError     a value does not lie on the declared lattice
-│   ├── PolicyError      a declaration is missing or wrong; names the file, the table, the column, the cause and the fix
+│   ├── SettingsError    settings of a job are wrong; names each key, the cause and the fix
+│   │   └── PolicyError  a declaration is missing or wrong; names the file, the table, the column, the cause and the fix
 │   └── SourceError      a table's data is missing, has changed, or cannot be read as declared; names it, never a value
 ├── RelationError        two guarantees were combined that speak of different relations or units
 ├── LossError            a conversion that this kind of guarantee does not have
@@ -48,6 +49,7 @@ __all__ = [
     "Refused",
     "RelationError",
     "SensitivityError",
+    "SettingsError",
     "SourceError",
     "TacitError",
     "Unpriced",
@@ -70,8 +72,8 @@ class LatticeError(InputError):
     """A value does not lie on the declared lattice."""
 
 
-class PolicyError(InputError):
-    """A declaration is missing or wrong. The message names the place, the cause and the fix, one line a problem."""
+class SettingsError(InputError):
+    """What somebody wrote is wrong. The message names the place, the cause and the fix, one line a problem."""
 
     def __init__(self, *problems: Problem | str) -> None:
         super().__init__(*(each if isinstance(each, Problem) else Problem((), each) for each in problems))
@@ -83,6 +85,10 @@ class PolicyError(InputError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
+
+
+class PolicyError(SettingsError):
+    """A declaration of the policy is missing or wrong."""
 
 
 class SourceError(InputError):

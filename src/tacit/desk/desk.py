@@ -124,6 +124,8 @@ class Desk:
             program=program, receipt=receipt, engine=self.engine, policy=policy, grant=grant, watch=watch, state=state
         )
         try:
+            if job.saves:
+                state.hold()  # else whoever comes second would find a failure of its own, which is stored
             with clock.telling():
                 self.ledger.begin(receipt)
                 kept = self._kept(job, run, version, clock)

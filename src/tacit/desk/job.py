@@ -1,7 +1,7 @@
 """What can be bought: a program, how to run it under a receipt, and how to show what was kept of it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
@@ -14,6 +14,7 @@ from tacit.desk.release import Release, release_from_bytes, release_of
 from tacit.desk.state import JobState
 from tacit.engine import Engine, Stopped, Watch
 from tacit.ledger import Receipt
+from tacit.plan.node import Scan
 from tacit.policy import Grant, Policy
 from tacit.program import Program
 
@@ -103,11 +104,13 @@ class Job(ABC):
 
     `stops` is how often it may be stopped and asked for again under one charge: each is a free look at the clock.
     `scrubbed` says that an error of its run tells nothing and is stored as its outcome; of code that its own curator
-    brought, who sees the data anyway, errors are passed on and it may run again.
+    brought, who sees the data anyway, errors are passed on and it may run again. `saves` says that it saves how far it
+    is: two of one charge do not run at once.
     """
 
     stops: int | None = 3
     scrubbed: bool = True
+    saves: bool = False
 
     @property
     @abstractmethod
@@ -176,6 +179,10 @@ class Spender(Protocol):
     @property
     def policy(self) -> Policy:
         """Who is protected, and how."""
+        ...
+
+    def scan(self, table: str, columns: Collection[str] | None = None) -> Scan:
+        """A table of the policy as the engine reads it, as far as whoever spends may know it."""
         ...
 
     def quote(self, job: Job, /) -> Quote:

@@ -69,14 +69,15 @@ class Quote:
         }
 
     @property
-    def _lines(self) -> list[str]:
+    def lines(self) -> list[str]:
+        """What it says in sentences, the price first."""
         after = f"{spelled(self.left)} would be left" if self.enough else "the budget does not allow it"
         return [f"costs {spelled(self.cost)}; {after}", *self.notes]
 
     def __rich__(self) -> Any:
         from rich.console import Group
 
-        return Group(table_of(["column", "noise"], self._rows, right=()), *notes_shown(self._lines))
+        return Group(table_of(["column", "noise"], self._rows, right=()), *notes_shown(self.lines))
 
     @property
     def _rows(self) -> list[list[str]]:
@@ -86,4 +87,4 @@ class Quote:
         return as_text(self.__rich__())
 
     def _repr_html_(self) -> str:
-        return as_html(["column", "noise"], self._rows, self._lines)
+        return as_html(["column", "noise"], self._rows, self.lines)

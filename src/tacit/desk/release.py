@@ -20,6 +20,7 @@ from pyarrow.parquet import write_table
 from tacit.base import InputError, TacitError
 from tacit.base.former import former_names
 from tacit.desk.coverage import Coverage
+from tacit.desk.file import OCTETS, ReleaseFile, ending_of
 from tacit.desk.show import as_html, as_text, measured, notes_shown, number, table_of
 
 if TYPE_CHECKING:
@@ -52,8 +53,16 @@ class Release(ABC):
         """Everything as plain data."""
 
     @abstractmethod
+    def value(self) -> Any:
+        """What is released, where it is one thing."""
+
+    @abstractmethod
     def to_bytes(self) -> bytes:
         """Everything, to be stored; `release_from_bytes` reads it."""
+
+    @abstractmethod
+    def file(self) -> ReleaseFile:
+        """What is released, as a file; a table is CSV with its intervals."""
 
     @abstractmethod
     def description(self) -> dict[str, Any]:
@@ -83,7 +92,7 @@ class ContentRelease(Release):
 
     kind: str
     content: bytes
-    media: str = "application/octet-stream"
+    media: str = OCTETS
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.kind == "table":
@@ -96,7 +105,7 @@ class ContentRelease(Release):
         return self.content.decode() if self.media.startswith("text/") else self.content
 
     def json(self) -> dict[str, Any]:
-        shown = None if self.media == "application/octet-stream" else self.value()
+        shown = None if self.media == OCTETS else self.value()
         return {**self._head, "value": shown, "bytes": len(self.content)}
 
     @property
@@ -106,6 +115,9 @@ class ContentRelease(Release):
     def to_bytes(self) -> bytes:
         head = json.dumps({"version": VERSION, **self._head}, separators=(",", ":")).encode()
         return b"".join([MARK, head, b"\n", self.content])
+
+    def file(self) -> ReleaseFile:
+        return ReleaseFile(self.content, self.media, ending_of(self.kind, self.media))
 
     def description(self) -> dict[str, Any]:
         digest = sha256(self.content).hexdigest()
@@ -277,10 +289,13 @@ class TableRelease(Release):
             {"name": name, "type": str(self.table.schema.field(place).type), "noisy": name in self.intervals}
             for place, name in enumerate(self.table.column_names)
         ]
+        digest = sha256(self.file().content).hexdigest()
+        return {"kind": "table", "columns": columns, "rows": self.table.num_rows, "csv_sha256": digest}
+
+    def file(self) -> ReleaseFile:
         out = BytesIO()
         self.to_csv(out)
-        digest = sha256(out.getvalue()).hexdigest()
-        return {"kind": "table", "columns": columns, "rows": self.table.num_rows, "csv_sha256": digest}
+        return ReleaseFile(out.getvalue(), "text/csv", ".csv")
 
     def to_bytes(self) -> bytes:
         """An Arrow stream of the table and its intervals, with everything else in its metadata."""

@@ -48,7 +48,7 @@ class JobState:
 
     def save(self, state: bytes, done: float | None = None) -> None:
         """On disk when this returns, whole or not at all."""
-        self._hold()
+        self.hold()
         head = {"version": VERSION, "receipt": self._receipt, "sha256": sha256(state).hexdigest(), "done": done}
         fresh = self.path.with_suffix(f".{os.getpid()}")
         with self._writing():
@@ -70,7 +70,7 @@ class JobState:
 
     def load(self) -> bytes | None:
         """What was saved last; None if nothing was, or if it is not whole."""
-        self._hold()
+        self.hold()
         try:
             line, _, state = self.path.read_bytes().partition(b"\n")
         except OSError:
@@ -97,7 +97,7 @@ class JobState:
             os.close(self._lock)
             self._lock = None
 
-    def _hold(self) -> None:
+    def hold(self) -> None:
         """Be the only process that runs this job. A wish to stop it that is older has been granted."""
         if self._over:
             raise Stopped

@@ -46,6 +46,7 @@ class Watch:
     def __init__(self, *, owner: str = "", progress: Progress | None = None) -> None:
         self.owner, self._progress = owner, progress
         self.share: float | None = None
+        self.words = ""  # how far a long job is, beside its share
         self.ran = False  # whether it got as far as the data
         self.spent = 0.0  # seconds that it had a place at the engine
         self.until: float | None = None  # when it has to be finished at the latest, in `monotonic` seconds
@@ -85,6 +86,12 @@ class Watch:
             self.share = min(max(share, 0.0), 1.0)
             if self._progress is not None:
                 self._progress(self.share)
+
+    def say(self, words: str) -> None:
+        """How far it is in words, which follow from no data."""
+        if self.until is None:
+            self.words = words
+            self.tell(self.share)
 
     def end(self, began: float, seconds: float) -> float:
         """When work that began then has to be over."""

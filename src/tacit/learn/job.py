@@ -1,6 +1,7 @@
 """A training as a job of the desk: checked before the charge, run under the receipt, kept before it is shown."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from tacit.desk.release import release_from_bytes
 from tacit.learn.need import need_torch
 from tacit.learn.rows import InputSize, Rows
 from tacit.learn.run import TrainingRun
-from tacit.learn.weights import arrays_to_bytes, tensors_to_arrays
+from tacit.learn.weights import Arrays, arrays_to_bytes, tensors_to_arrays
 from tacit.learn.work import Work
 from tacit.program import Program
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tacit.learn.ranks import Ranks
     from tacit.learn.training import Training
 
-__all__ = ["FORMAT", "PlanJob", "TrainingJob", "followed", "trained"]
+__all__ = ["FORMAT", "PlanJob", "TrainingJob", "followed", "model_file", "trained"]
 
 FORMAT = "tacit model 1"
 
@@ -65,7 +66,7 @@ class PlanJob(Job):
 class TrainingJob(PlanJob):
     """A plan with a model, a loss and a loop, which are the curator's own code."""
 
-    stops = None
+    stops: int | None = None
     scrubbed = False
 
     def __init__(self, plan: "Training", session: Spender, work: Work, ranks: "Ranks | None" = None) -> None:
@@ -87,17 +88,23 @@ class TrainingJob(PlanJob):
             if self._ranks is not None:
                 self._ranks.end()
             own.finish()
-        told = {
-            "format": FORMAT,
-            "plan": self._plan.json(),
-            "cost": run.facts["cost"],
-            "ledger": run.facts["ledger"],
-            **{name: run.facts[name] for name in ("dataset", "unit", "relation", "program", "time")},
-        }
-        content = arrays_to_bytes(tensors_to_arrays(work.model.state_dict()), {"tacit": json.dumps(told)})
+        content = model_file(run, self._plan.json(), tensors_to_arrays(work.model.state_dict()))
         some = f"{own.done:,} of the {own.steps:,} steps that were paid for are in it"
         notes = () if own.done >= own.steps else (some,)
         return ContentRelease(kind="model", content=content, facts=run.facts, notes=notes).to_bytes()
+
+
+def model_file(run: Run, plan: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """The file of a model: what was learned, the plan, and how it was paid for."""
+    facts = run.facts
+    told = {
+        "format": FORMAT,
+        "plan": plan,
+        "cost": facts["cost"],
+        "ledger": facts["ledger"],
+        **{name: facts[name] for name in ("dataset", "unit", "relation", "program", "time")},
+    }
+    return arrays_to_bytes(arrays, {"tacit": json.dumps(told)})
 
 
 def _unit(plan: "Training", session: Spender) -> str:

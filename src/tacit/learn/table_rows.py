@@ -21,7 +21,7 @@ from tacit.learn.sampling import Indices
 from tacit.plan.facts import Facts, domain_of
 from tacit.plan.node import Scan
 
-__all__ = ["TableRows"]
+__all__ = ["Array", "TableRows"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CATEGORIES = 1000  # values of a domain that become inputs of their own
@@ -61,8 +61,12 @@ class TableRows(Rows):
         if self._scan is None:
             return ()
         width = sum(len(_values(name, self._facts(name)) or (0,)) for name in self.features)
+        return InputSize((width,)), self.label_input()
+
+    def label_input(self) -> InputSize:
+        """The label: one of so many classes, or a number."""
         values = _label_values(self.label, self._facts(self.label))
-        return InputSize((width,)), InputSize((), None if values is None else len(values))
+        return InputSize((), None if values is None else len(values))
 
     @contextmanager
     def _opened(self, run: Run) -> Iterator[Examples]:
@@ -76,13 +80,15 @@ class TableRows(Rows):
     def read(self, columns: Mapping[str, pa.ChunkedArray]) -> tuple[Array, Array]:
         """Inputs and labels of all rows."""
         parts = [_encoded(name, self._facts(name), columns[name]) for name in self.features]
+        return np.concatenate(parts, axis=1), self.labels(columns)
+
+    def labels(self, columns: Mapping[str, pa.ChunkedArray]) -> Array:
+        """The label of each row; what is missing counts as the first."""
         facts = self._facts(self.label)
         values = _label_values(self.label, facts)
         if values is None:
-            label = _encoded(self.label, facts, columns[self.label])[:, 0]
-        else:
-            label = np.maximum(_places(values, columns[self.label]), 0)  # what is missing counts as the first
-        return np.concatenate(parts, axis=1), label
+            return np.asarray(_encoded(self.label, facts, columns[self.label])[:, 0])
+        return np.maximum(_places(values, columns[self.label]), 0)
 
 
 class _TableExamples(Examples):

@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from tacit.base import InputError, Relation
 
@@ -49,10 +49,13 @@ Point = Fraction | date | datetime | str | bool
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value must be: in words, and as a function that returns it in its one form."""
+    """What a value must be: in words, and as a function that returns it in its one form. `shape` and `options` are for
+    forms: how it is filled in, and what can be chosen."""
 
     words: str
     read: Callable[[Any], Any]
+    shape: Literal["text", "number", "yes", "list"] = "text"
+    options: tuple[str, ...] = ()
 
 
 def _exact(value: object) -> Fraction:
@@ -100,7 +103,7 @@ def number(
             raise InputError(f"must be at most {most:,}: a larger one protects nobody")
         return found
 
-    return Kind("number", read)
+    return Kind("number", read, "number")
 
 
 def _whole(value: object) -> int:
@@ -160,7 +163,7 @@ def choice(options: Iterable[StrEnum | Relation]) -> Kind:
             return words[value]
         raise InputError(f"must be one of {listed}")
 
-    return Kind(listed.replace(", ", " or "), read)
+    return Kind(listed.replace(", ", " or "), read, options=tuple(words))
 
 
 def _point(value: object) -> Point:
@@ -259,14 +262,14 @@ def _units(value: object) -> str | tuple[str, ...]:
     return _list(_text)(value)
 
 
-whole = Kind("whole number", _whole)
-yes = Kind("true or false", _yes)
+whole = Kind("whole number", _whole, "number")
+yes = Kind("true or false", _yes, "yes")
 text = Kind("text", _text)
 name = Kind("text", _name)
-names = Kind("list of text", _list(_text))
-labels = Kind("list of text", _list(_name))
+names = Kind("list of text", _list(_text), "list")
+labels = Kind("list of text", _list(_name), "list")
 pair = Kind("[lower, upper]", _pair)
-points = Kind("list of values", _points)
+points = Kind("list of values", _points, "list")
 norm = Kind('number or "private"', _norm)
 span = _spans(
     "90 days", step="minutes", most=timedelta(days=36_525), limits="minutes, at least one and at most a hundred years"

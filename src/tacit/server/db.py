@@ -167,6 +167,8 @@ jobs = sa.Table(
     sa.Column("key", sa.Text),  # names the charge: asked again under it, the question is not paid for twice
     sa.Column("seen", sa.BigInteger),  # the last sign of life of the worker that has it
     sa.Column("share", sa.Float),  # how far it was then, where that is told
+    sa.Column("words", sa.Text),  # and in words
+    sa.Column("title", sa.Text),  # what it makes, where it is no question
 )
 keys = sa.Table(
     "tacit_keys",
@@ -183,7 +185,11 @@ def _more(connection: sa.Connection, *columns: str) -> None:
         connection.execute(sa.text(f"ALTER TABLE tacit_jobs ADD COLUMN {column}"))
 
 
-STEPS = (lambda connection: _more(connection, "key TEXT", "seen BIGINT"), lambda base: _more(base, "share FLOAT"))
+STEPS = (
+    lambda connection: _more(connection, "key TEXT", "seen BIGINT"),
+    lambda connection: _more(connection, "share FLOAT"),
+    lambda connection: _more(connection, "words TEXT", "title TEXT"),
+)
 SCHEMA = StateSchema("service", metadata, "tacit_people", steps=STEPS)
 
 

@@ -50,6 +50,7 @@ TABLE: dict[type[TacitError], ErrorKind] = {
     base.Unpriced: ErrorKind(422, "unpriced", "The question has no price yet", "22023"),
     base.Refused: ErrorKind(422, "refused", "This has no private answer", "0A000"),
     base.PolicyError: ErrorKind(422, "undeclared", "A declaration is missing", "42P17"),
+    base.SettingsError: ErrorKind(422, "settings", "The settings are wrong", "22023"),
     base.SourceError: ErrorKind(503, "data", "The data has to be looked at", "57P03"),
     base.InputError: ErrorKind(422, "input", "An argument is wrong", "22023"),
     Cancelled: ErrorKind(409, "cancelled", "The question was stopped", "57014"),
@@ -93,10 +94,15 @@ FAULT = HttpProblem(500, "internal", "The service failed", f"{AGAIN}: this is a 
 
 
 def problem_of(error: TacitError) -> dict[str, Any]:
-    """An error as RFC 9457 writes it; of a question that is refused `refusal` says whether it is a danger."""
+    """An error as RFC 9457 writes it; of a question that is refused `refusal` says whether it is a danger, and of wrong
+    settings `problems` name each key."""
     kind = error if isinstance(error, HttpProblem) else kind_of(error)
     found = {"type": f"urn:tacit:problem:{kind.name}", "title": kind.title, "status": kind.status}
-    more = {"refusal": error.kind.value} if isinstance(error, base.Refused) else {}
+    more: dict[str, Any] = {"refusal": error.kind.value} if isinstance(error, base.Refused) else {}
+    if type(error) is base.SettingsError:
+        more["problems"] = [
+            {"path": list(each.path), "text": each.text, "short": each.short} for each in error.problems
+        ]
     if type(error) is base.Refused:
         found["title"] = error.kind.words[:1].upper() + error.kind.words[1:]
     return {**found, "detail": kind.text or str(error), **more}

@@ -15,7 +15,7 @@ from time import monotonic, sleep
 from typing import Unpack
 
 from tacit.base import Denied, InputError, PolicyError, TacitError
-from tacit.desk import IdempotencyKey, Job
+from tacit.desk import IdempotencyKey, Job, Release
 from tacit.engine import Limits, Stopped, Watch, open_engine
 from tacit.ledger import Ledger, Standing
 from tacit.loss import Cost
@@ -292,19 +292,27 @@ class Datasets:
         who, name = question.who, question.opened.policy.dataset.name
         if self.find(who, name) is not question.opened:  # it was planned under other rules
             question = self.question(who, name, question.sql, **question.terms)
-        return self._spent(question.session, question.job, who, question.sql, key, watch or Watch())
+        return _table(self.spend(question.session, question.job, who, question.sql, key=key, watch=watch))
 
     def profile(self, who: Identity, dataset: str, table: str, *, watch: Watch | None = None) -> TableRelease:
         """The profile of a table, after the dataset paid for it; of the same data it is made once."""
         session = self.find(who, dataset).session(who)
         job = session.profile_job(table)
-        return self._spent(session, job, who, f"the profile of {table}", None, watch or Watch())
+        return _table(self.spend(session, job, who, f"the profile of {table}", watch=watch))
 
-    def _spent(
-        self, session: Session, job: Job, who: Identity, told: str, key: str | None, watch: Watch
-    ) -> TableRelease:
+    def spend(
+        self,
+        session: Session,
+        job: Job,
+        who: Identity,
+        told: str,
+        *,
+        key: str | None = None,
+        watch: Watch | None = None,
+    ) -> Release:
         """What a job releases, at a time that tells nothing where data were read. `told` is what the list of those that
         run says of it."""
+        watch = watch or Watch()
         began, policy, watch.owner = monotonic(), session.policy, who.name
         padding = 0.0 if policy.privacy.deadline is not None else self.padding
         release = None
@@ -320,7 +328,6 @@ class Datasets:
                 sleep(max(0.0, ceil(spent / padding) * padding - spent))
         # a stop that comes while an answer waits for the grid counts: else it would tell when the answer was ready
         if release is not None and not (watch.stopped and watch.ran and padding):
-            assert isinstance(release, TableRelease)
             return release
         raise Cancelled(
             "this question was stopped: what was charged stays charged, and under the same key is not again"
@@ -378,6 +385,11 @@ class Datasets:
             if balance.holder in mine
         )
         return replace(whole, balances=balances, claims=())
+
+
+def _table(release: Release) -> TableRelease:
+    assert isinstance(release, TableRelease)  # as every question and every profile gives
+    return release
 
 
 def _may_ask(who: Identity) -> None:

@@ -40,7 +40,8 @@ LOCK = 0x7AC1_7001  # while jobs are counted
 
 @dataclass(frozen=True, kw_only=True)
 class QueuedQuestion:
-    """A job as its owner may see it. `share` is how far it is, or was when its worker was lost, where that is told."""
+    """A job as its owner may see it. `share` and `words` are how far it is, or was when its worker was lost, where that
+    is told; `title` is what it makes, of one that is no question."""
 
     id: str
     dataset: str
@@ -50,9 +51,12 @@ class QueuedQuestion:
     problem: dict[str, Any] | None
     key: str | None = None  # names the charge
     share: float | None = None
+    words: str | None = None
+    title: str | None = None
 
     def json(self) -> dict[str, Any]:
         told = {"idempotency_key": self.key, "key": self.key, "progress": self.share, "problem": self.problem}
+        told |= {"progress_words": self.words, "title": self.title}
         told["release"] = None if self.release is None else f"/v1/releases/{self.release}"
         known = {name: value for name, value in told.items() if value is not None}
         return {"id": self.id, "dataset": self.dataset, "state": self.state, "created": self.created, **known}
@@ -73,15 +77,26 @@ class Jobs:
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._listener: threading.Thread | None = None
 
-    def start(self, who: Identity, dataset: str, work: Callable[[Watch], str], *, key: str | None = None) -> str:
-        """Take a question; `work` answers it under `key` and names the release. The job's name."""
+    def start(
+        self,
+        who: Identity,
+        dataset: str,
+        work: Callable[[Watch], str],
+        *,
+        key: str | None = None,
+        title: str | None = None,
+    ) -> str:
+        """Take a question; `work` answers it under `key` and names the release. The job's name. With a `title` it is a
+        job that is no question: while one of that title and key is open, that one is meant."""
         name, watch, time = short_name(), Watch(), now()
         with self.state.writing() as connection:
             locked(connection, LOCK)
+            if title is not None and (same := self._same(connection, who, dataset, key, title)) is not None:
+                return same
             if self._open(connection, (jobs.c.owner == who.name) & jobs.c.state.in_(OPEN)) >= MOST:
                 raise HttpProblem(429, "jobs", "Too many questions at once", f"you have {MOST} open jobs: wait for one")
             values = {"id": name, "owner": who.name, "dataset": dataset, "state": "queued", "created": time}
-            connection.execute(insert(jobs).values(process=self.process, key=key, seen=time, **values))
+            connection.execute(insert(jobs).values(process=self.process, key=key, seen=time, title=title, **values))
         with self._lock:
             self._watches[name] = watch
             if self._listener is None or not self._listener.is_alive():
@@ -91,6 +106,17 @@ class Jobs:
             self._running.add(future)
             future.add_done_callback(self._running.discard)
         return name
+
+    def _same(self, connection: Connection, who: Identity, dataset: str, key: str | None, title: str) -> str | None:
+        """The open job under this key that makes the same."""
+        mine = (jobs.c.owner == who.name) & (jobs.c.dataset == dataset) & (jobs.c.key == key) & (jobs.c.title == title)
+        rows = connection.execute(select(jobs).where(mine & jobs.c.state.in_(OPEN)))
+        return next((str(row.id) for row in rows if not self._lost(row.process, row.seen, row.created)), None)
+
+    def known(self, who: Identity, dataset: str, key: str) -> bool:
+        """Whether this person had a job under this key before, which may have been charged."""
+        mine = (jobs.c.owner == who.name) & (jobs.c.dataset == dataset) & (jobs.c.key == key)
+        return bool(self.state.look(select(jobs.c.id).where(mine).limit(1)))
 
     def _open(self, connection: Connection, which: ColumnElement[bool]) -> int:
         """How many of these jobs a worker that lives has. Call it `locked`, so that the number is still so."""
@@ -114,8 +140,8 @@ class Jobs:
             if now() - told > BEAT:
                 with suppress(TacitError), self.state.writing() as connection:
                     for name, watch in mine.items():
-                        share = watch.share if self.tells else None
-                        connection.execute(update(jobs).where(jobs.c.id == name).values(seen=now(), share=share))
+                        far = {"share": watch.share, "words": watch.words or None} if self.tells else {}
+                        connection.execute(update(jobs).where(jobs.c.id == name).values(seen=now(), **far))
                     told = now()
 
     def _run(self, name: str, watch: Watch, work: Callable[[Watch], str]) -> None:
@@ -174,10 +200,13 @@ class Jobs:
         watch = self._watches.get(row.id)
         share = row.share if watch is None or watch.share is None else watch.share
         state = "lost" if row.state in OPEN and self._lost(row.process, row.seen, row.created) else row.state
-        known = {name: row._mapping[name] for name in ("id", "dataset", "created", "release", "key")}
+        words = row.words if watch is None or not watch.words else watch.words
+        known = {name: row._mapping[name] for name in ("id", "dataset", "created", "release", "key", "title")}
         problem = None if row.problem is None else json.loads(row.problem)
-        told = share if self.tells and state in (*OPEN, "lost") else None
-        return QueuedQuestion(**known, state=state, problem=problem, share=told)
+        told = self.tells and state in (*OPEN, "lost")
+        return QueuedQuestion(
+            **known, state=state, problem=problem, share=share if told else None, words=words if told else None
+        )
 
     def _lost(self, process: str, seen: int | None, created: int) -> bool:
         """Whether the worker that had a job is gone: its process is not on this machine any more, or it was silent for

@@ -11,10 +11,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, Table, select, update
 
+from tacit.desk import ContentRelease
+from tacit.desk.release import release_from_bytes
 from tacit.server.auth.people import Identity
 from tacit.server.db import State, now, releases
 from tacit.server.problem import HttpProblem
-from tacit.session import TableRelease
+from tacit.session import Release, TableRelease
 
 __all__ = ["May", "Shelf", "ShelvedRelease", "newest"]
 
@@ -33,12 +35,13 @@ class ShelvedRelease:
     time: int
     sql: str
     shared: bool
-    release: TableRelease
+    release: Release
 
     def head(self) -> dict[str, Any]:
         """What a list shows."""
         facts = self.release.facts
         told = {"id": self.id, "owner": self.owner, "dataset": self.dataset, "sql": self.sql, "shared": self.shared}
+        told["kind"] = self.release.kind if isinstance(self.release, ContentRelease) else "table"
         return {**told, "time": facts.get("time"), "cost": facts.get("cost"), "currency": facts.get("currency")}
 
 
@@ -48,10 +51,12 @@ class Shelf:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def put(self, who: Identity, dataset: str, sql: str, release: TableRelease) -> str:
+    def put(self, who: Identity, dataset: str, sql: str, release: Release) -> str:
         """Keep a release; its name. The same one again has the same name."""
         ledger = release.facts["ledger"]
-        told = [who.name, dataset, ledger["id"], ledger["entry"], sql, release.confidence]
+        told = [who.name, dataset, ledger["id"], ledger["entry"], sql]
+        if isinstance(release, TableRelease):
+            told.append(release.confidence)
         name = sha256(json.dumps(told).encode()).hexdigest()[:32]
         if self.state.find(select(releases.c.id).where(releases.c.id == name)) is None:
             values = {"id": name, "owner": who.name, "dataset": dataset, "entry": ledger["entry"], "time": now()}
@@ -110,4 +115,4 @@ def _missing() -> HttpProblem:
 
 def _shelved(row: "Row[Any]") -> ShelvedRelease:
     known = {name: row._mapping[name] for name in ("id", "owner", "dataset", "entry", "time", "sql")}
-    return ShelvedRelease(**known, shared=bool(row.shared), release=TableRelease.from_bytes(row.content))
+    return ShelvedRelease(**known, shared=bool(row.shared), release=release_from_bytes(row.content))

@@ -18,7 +18,7 @@ from tacit.policy import DATASET
 from tacit.server.auth.identify import Serving, Watches
 from tacit.server.console import lab, pages
 from tacit.server.console.pages import problem_page, wants_page
-from tacit.server.http import ask, curate, data, people, profile, release, survey
+from tacit.server.http import ask, curate, data, jobs, people, profile, release, survey
 from tacit.server.http.guard import Guard
 from tacit.server.ops.listen import secured
 from tacit.server.ops.log import event
@@ -46,6 +46,7 @@ EVERY: dict[int | str, dict[str, Any]] = {
 ROUTERS = (
     data.router,
     ask.router,
+    jobs.router,
     release.router,
     profile.router,
     people.router,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from hashlib import sha256
-from io import BytesIO
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
@@ -23,10 +22,13 @@ from tacit.server.curate.draft import Strict
 from tacit.server.db import keys
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem, named_charge
-from tacit.session import TableRelease
+from tacit.session import Release, TableRelease
 from tacit.sql.offer import OfferTerms
 
-__all__ = ["ANSWERED", "CSV", "HTML", "JSON", "Positive", "answered", "documented", "media", "paged", "router"]
+__all__ = [
+    "ANSWERED", "CSV", "HTML", "JSON", "TAKEN", "Key", "Positive", "answered", "claim_key", "documented",
+    "media", "paged", "router",
+]  # fmt: skip
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 HTML = "text/html"
@@ -108,21 +110,20 @@ def media(request: Request, forms: tuple[str, ...] = (JSON, CSV, ARROW)) -> str:
     return best
 
 
-def answered(
-    release: TableRelease, form: str, *, name: str, cached: bool, key: str | None = None, **more: Any
-) -> Response:
-    """A release in one of the forms, with the key of its charge where it was asked for just now."""
+def answered(release: Release, form: str, *, name: str, cached: bool, key: str | None = None, **more: Any) -> Response:
+    """A release in one of the forms, with the key of its charge where it was asked for just now. One that is no table
+    has JSON alone, and is downloaded as a file."""
     headers = {"Tacit-Release": name, "Tacit-Cached": str(cached).lower(), "Vary": "Accept"}
     if key is not None:
         headers["Idempotency-Key"] = key
         more |= named_charge(key)
     if form == JSON:
         return JSONResponse({"id": name, **more, "cached": cached, **release.json()}, headers=headers)
+    if not isinstance(release, TableRelease):
+        raise HttpProblem(406, "accept", "This is no table", f"accept {JSON}, or GET /v1/releases/{name}/file")
     if form == ARROW:
         return Response(release.to_bytes(), media_type=ARROW, headers=headers)
-    out = BytesIO()
-    release.to_csv(out)
-    return Response(out.getvalue(), media_type=CSV, headers=headers)
+    return Response(release.file().content, media_type=CSV, headers=headers)
 
 
 router = APIRouter(prefix="/v1")
@@ -194,14 +195,14 @@ async def ask(
         form = media(request)
         service.datasets.find(who, dataset)
         if key is not None and not OURS.fullmatch(key):
-            _claim(service, who, dataset, key, question)  # from now on it belongs to this very question
+            claim_key(service, who, dataset, key, question)  # from now on it belongs to this very question
             request.state.key = charge = key  # told with whatever comes of it
             asked = question.priced(service, who, dataset)
         else:
             asked = question.priced(service, who, dataset)
             name = asked.key().name  # the same for everything that is spelled another way and means the same
             if key is not None and key != name:
-                _claim(service, who, dataset, key, question)
+                claim_key(service, who, dataset, key, question)
             request.state.key = charge = key or name
 
         def answer(watch: Watch) -> tuple[str, TableRelease]:
@@ -220,7 +221,7 @@ async def ask(
     return await service.pool.run(who.name, work, getattr(request.state, "gone", lambda: False))
 
 
-def _claim(service: Service, who: Identity, dataset: str, key: str, question: QuestionBody) -> None:
+def claim_key(service: Service, who: Identity, dataset: str, key: str, question: Strict) -> None:
     """A key belongs to the question it was first used for: another one is refused, before anything is charged."""
     asked = sha256(json.dumps(question.model_dump(mode="json"), sort_keys=True).encode()).digest()
     place = {"owner": who.name, "dataset": dataset, "key": key}

@@ -1,6 +1,7 @@
 """`/v1/releases`: answers that were given, their certificates, and the proof that they were paid for."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -8,6 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from tacit.base import Denied, InputError
+from tacit.desk import TableRelease
+from tacit.desk.certificate.certificate import Certificate
 from tacit.desk.certificate.page import CONTENT_POLICY
 from tacit.ledger.chain import genesis
 from tacit.server.ask.datasets import OpenDataset, tables_of
@@ -18,10 +21,13 @@ from tacit.server.curate.draft import Strict
 from tacit.server.http.ask import ANSWERED, HTML, JSON, answered, documented, media, paged
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem
+from tacit.session.kinds import file_with_certificate
 
 __all__ = ["release_of", "router"]
 
 router = APIRouter(prefix="/v1/releases", tags=["releases"])
+
+FILE_NAME = re.compile(r"[^A-Za-z0-9_]+")  # what a file name is not made of
 
 Cursor = Annotated[str | None, Query(max_length=64, description="`next` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -69,17 +75,38 @@ def certificate(release: str, request: Request, who: Looks, service: Serving) ->
     It is always the same for the same release and key, and `tacit verify` checks it without a network.
     """
     form = media(request, (JSON, HTML))
-    shelved = release_of(service, who, release)
-    opened = _paid_from(service, who, shelved)
-    named = replace(shelved.release, name=shelved.id)
-    try:
-        made = named.certificate(ledger=opened.ledger, signing_key=service.signer, sql=shelved.sql)
-    except InputError as error:
-        raise HttpProblem(409, "no-certificate", "This cannot be certified", str(error)) from None
+    made = _certified(service, who, release_of(service, who, release))
     if form == HTML:
         page = {"Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'", "Vary": "Accept"}
         return HTMLResponse(made.html(), headers=page)
     return JSONResponse(made.json(), headers={"Vary": "Accept"})
+
+
+def _certified(service: Service, who: Identity, shelved: ShelvedRelease) -> Certificate:
+    opened = _paid_from(service, who, shelved)
+    named = replace(shelved.release, name=shelved.id)
+    try:
+        return named.certificate(ledger=opened.ledger, signing_key=service.signer, sql=shelved.sql)
+    except InputError as error:
+        raise HttpProblem(409, "no-certificate", "This cannot be certified", str(error)) from None
+
+
+@router.get(
+    "/{release}/file",
+    responses={200: {"description": "The file.", "content": {"*/*": {"schema": {"type": "string"}}}}},
+    response_class=Response,
+)
+def file(release: str, who: Looks, service: Serving, certificate: bool = True) -> Response:
+    """A release as a file: a model as safetensors, a table as CSV. Free. Where the file has a place for a certificate,
+    it is in it, unless `certificate=false`."""
+    shelved = release_of(service, who, release)
+    found = shelved.release.file()
+    content = found.content
+    if certificate and not isinstance(shelved.release, TableRelease):
+        content = file_with_certificate(shelved.release, content, _certified(service, who, shelved))
+    name = f"{FILE_NAME.sub('-', shelved.dataset).strip('-') or 'release'}-{shelved.id[:8]}{found.ending}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Vary": "Accept"}
+    return Response(content, media_type=found.media, headers=headers)
 
 
 @router.get("/{release}/proof")
@@ -163,7 +190,7 @@ def chart(
 ) -> JSONResponse:
     """Each noisy number with the interval that covers its noise. Free: it is made from the release alone."""
     found = release_of(service, who, release).release
-    if not found.intervals or not found.table.num_rows:
+    if not isinstance(found, TableRelease) or not found.intervals or not found.table.num_rows:
         raise HttpProblem(404, "no-chart", "Nothing to draw", "this answer has no rows, or no noisy numbers in it")
     try:
         from tacit.plot.answers import fitted

@@ -1,0 +1,161 @@
+"""A kind of job that is bought by plain data: a closed list of declared keys, and the job that they make.
+
+The keys are fields of a `JobSettings`, which carry their own documentation and check themselves, as those of a policy
+do. A file, a request and a form are read by them alone, so that a key exists everywhere or nowhere. Nothing in
+settings is code, a pickle or, unless a key is `local`, a place on a machine.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from tacit.base import PolicyError, Problem, SettingsError
+from tacit.desk.job import Job, Spender
+from tacit.policy.declaration import Declaration, declared, key, keys, number, quoted, required
+from tacit.policy.kind import Kind
+from tacit.policy.read import read_part
+
+if TYPE_CHECKING:
+    from tacit.desk.certificate.certificate import Certificate
+
+__all__ = ["JobKind", "JobSettings", "job_setting"]
+
+
+def job_setting(
+    words: str,
+    kind: Kind,
+    *,
+    example: str,
+    default: Any = MISSING,
+    suggests: str = "",
+    only: Mapping[str, tuple[str, ...]] | None = None,
+    local: bool = False,
+) -> Any:
+    """The field of a key; without a default it must be given. `example` is how a file writes it.
+
+    `suggests` is "tables" or "columns" where those of the dataset can be offered. `only` names another key and those of
+    its values with which this one means something. A `local` key names a place on a machine: no service takes it.
+    """
+    more = {"suggests": suggests, "only": dict(only or {}), "local": local}
+    return field(default=default, metadata={**key(words, kind, example=example), **more})
+
+
+@declared
+class JobSettings(Declaration):
+    """What one job is told. A key that means nothing beside the others is an error, not ignored."""
+
+    @property
+    def title(self) -> str:
+        """What a list of jobs calls it, beside its kind."""
+        return ""
+
+    @classmethod
+    def read(cls, data: Mapping[str, object], *, file: str = "", local: bool = False) -> Self:
+        """The settings in plain data; everything that is wrong with them is in the one `SettingsError`."""
+        problems = []
+        for item in keys(cls):
+            if item.metadata["local"] and not local and data.get(item.name) is not None:
+                told = f"{item.name} names a place on a machine, and no service takes one: leave it out"
+                problems.append(Problem((item.name,), told, short="is not taken here"))
+        values, wrong = read_part(cls, data)
+        problems += wrong
+        if not problems:
+            try:
+                return cls(**values)
+            except PolicyError as error:
+                problems = list(error.problems)
+        raise SettingsError(*(problem.of_file(file) if file else problem for problem in problems))
+
+    def contradictions(self) -> Iterator[Problem]:
+        """Keys that mean nothing with what was chosen."""
+        for item in keys(type(self)):
+            if getattr(self, item.name) == item.default or required(item):
+                continue
+            for other, values in item.metadata["only"].items():
+                chosen = _plain(getattr(self, other))
+                if chosen not in values:
+                    told = f"{item.name} is for {other} = {_listed(values)}, and {other} is {quoted(str(chosen))}"
+                    yield Problem((item.name,), f"{told}: leave it out", short=f"is not for {chosen}")
+
+    def json(self) -> dict[str, Any]:
+        """What was told beyond the defaults, as plain data."""
+        given = ((item, getattr(self, item.name)) for item in keys(type(self)))
+        return {item.name: _plain(value) for item, value in given if required(item) or value != item.default}
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return " or ".join(map(quoted, values))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; numbers that are not whole as texts, which lose nothing."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else number(value)
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobKind:
+    """One of them: `title` is on a button, `words` say what it makes, `job_of` makes the job of settings.
+
+    `certified` puts a certificate into the file of a release that can hold one, whose release is of the kind `makes`.
+    """
+
+    name: str
+    title: str
+    words: str
+    settings: type[JobSettings]
+    job_of: Callable[[Any, Spender], Job]
+    makes: str
+    certified: "Callable[[bytes, Certificate], bytes] | None" = None
+
+    def job(self, data: Mapping[str, object], spender: Spender, *, file: str = "", local: bool = False) -> Job:
+        """The job that plain data describe, planned and checked. Nothing is read, and nothing is charged."""
+        return self.job_of(self.settings.read(data, file=file, local=local), spender)
+
+    def json(self) -> dict[str, Any]:
+        """Everything that a form is made of; keys that no service takes are left out."""
+        shown = [_key(item) for item in keys(self.settings) if not item.metadata["local"]]
+        return {"kind": self.name, "title": self.title, "words": self.words, "makes": self.makes, "keys": shown}
+
+    def template(self) -> str:
+        """A file of settings with every key explained; those that may be left out are behind a #."""
+        lines = [f"# {self.words}"]
+        for item in keys(self.settings):
+            meta = item.metadata
+            is_default = f" Default: {_toml(item.default)}." if item.default not in (MISSING, None, ()) else ""
+            lines += [
+                "",
+                f"# {meta['words']}{is_default}",
+                f"{'' if required(item) else '# '}{item.name} = {meta['example']}",
+            ]
+        return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    plain = _plain(value)
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return quoted(plain) if isinstance(plain, str) and not isinstance(value, Fraction) else str(plain)
+
+
+def _key(item: "Field[Any]") -> dict[str, Any]:
+    meta = item.metadata
+    kind: Kind = meta["kind"]
+    return {
+        "name": item.name,
+        "words": meta["words"],
+        "is": kind.words,
+        "shape": kind.shape,
+        "options": list(kind.options),
+        "required": required(item),
+        "default": None if required(item) else _plain(item.default),
+        "example": tomllib.loads(f"example = {meta['example']}")["example"],
+        "suggests": meta["suggests"],
+        "only": {name: list(values) for name, values in meta["only"].items()},
+    }
