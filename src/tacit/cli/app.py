@@ -22,6 +22,7 @@ GROUPS = {
     "ledger": "Read, verify and keep the book of what was spent",
     "ledger key": "Keys for signed checkpoints",
     "people": "Say who may use the service",
+    "pufferfish": "Work out noise for entries that depend on each other",
     "service": "Look after a running service",
     "survey": "Ask people whose devices randomise the answers",
 }
@@ -73,6 +74,9 @@ COMMANDS = {
     "people bar": ("service:block", "Block a person"),
     "people link": ("service:link", "Make a sign-in link"),
     "people list": ("service:list_people", "List people and their tokens"),
+    "pufferfish quilt": ("pufferfish:quilt_noise", "The noise for a count, by a Markov quilt"),
+    "pufferfish wasserstein": ("pufferfish:wasserstein_noise", "The same for one release, by how far laws lie apart"),
+    "pufferfish compare": ("pufferfish:compare_noise", "All of them beside each other, and what they really keep"),
     "service running": ("service:running", "The questions that are being answered now"),
     "service cancel": ("service:cancel", "Stop one of them"),
     "service backup": ("service:backup", "Copy everything to one file; check and restore it"),

@@ -1,0 +1,164 @@
+"""Noise for one answer about data of a known law: the Wasserstein mechanism, and the least noise that there is.
+
+Two values of a secret give the answer two laws. If one can be turned into the other by moving every bit of it by at
+most W, Laplace noise of scale W/ε hides which it was (Song, Wang and Chaudhuri 2017). That holds for one release of
+the same people and not for two (docs/theory/pufferfish.md has the counterexample): what adds is `Quilt.cost`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from tacit.base import InputError, positive, round_up
+from tacit.base.number import Number
+from tacit.pufferfish.chain import Chain, Floats
+
+__all__ = ["Wasserstein", "count_laws", "distance", "entry_pairs", "real_cost", "smallest_scale", "wasserstein"]
+
+Law = Mapping[int, Any]
+NEAR = 1e-10  # relative: far more than sums are rounded by
+LONGEST = 2000  # of a chain whose laws of a count are worked out
+
+
+@dataclass(frozen=True)
+class Wasserstein:
+    """Noise for one release: `scale` of Laplace noise at the stated ε, `moved` the distance W."""
+
+    stated: Fraction
+    moved: int
+    scale: Fraction
+
+    def json(self) -> dict[str, Any]:
+        return {"epsilon": float(self.stated), "moved": self.moved, "scale": float(self.scale)}
+
+
+def distance(first: Law, second: Law) -> int:
+    """W_∞ of two laws of whole numbers: the least W with Pr[first ≤ n] ≤ Pr[second ≤ n + W] for all n, either way.
+
+    Chances may be fractions, which are compared exactly. Floats that nearly meet count as too far apart, unless they
+    are the same; above the middle chances of more are compared, which are small where those of less are near 1.
+    """
+    for law in (first, second):
+        if not law or min(law.values()) < 0 or abs(sum(law.values()) - 1) > 1e-9:
+            raise InputError("a law gives whole numbers chances of at least 0, which add up to 1")
+    low, high = min((*first, *second)), max((*first, *second))
+    here, there = (_sums(law, low, high) for law in (first, second))
+    widths = range(high - low + 1)
+    return next(width for width in widths if _fits(here, there, width) and _fits(there, here, width))
+
+
+Sums = tuple[list[Any], list[Any]]  # chances of at most n, and of more than n
+
+
+def _sums(law: Law, low: int, high: int) -> Sums:
+    chances = [law.get(n, 0) for n in range(low, high + 1)]
+    more = list(accumulate(chances[:0:-1]))[::-1]
+    return list(accumulate(chances)), [*more, 0]
+
+
+def _fits(first: Sums, second: Sums, width: int) -> bool:
+    size = len(first[0])
+    for n in range(size - width):
+        less, more = (first[0][n], second[0][n + width]), (second[1][n + width], first[1][n])
+        smaller, larger = less if less[1] <= 0.5 else more
+        if smaller != larger and smaller > larger * (1 if isinstance(larger, Fraction | int) else 1 - NEAR):
+            return False
+    return True
+
+
+def wasserstein(pairs: Iterable[tuple[Law, Law]], *, epsilon: Number) -> Wasserstein:
+    """The noise that hides, for each pair, which of two laws the answer was drawn from. Laws are of whole numbers."""
+    stated = positive(epsilon, "epsilon", toward="decimal")
+    found = [distance(first, second) for first, second in pairs]
+    if not found:
+        raise InputError("give the laws of the answer for at least one pair of secrets")
+    return Wasserstein(stated=stated, moved=max(found), scale=max(found) / stated)
+
+
+def count_laws(chain: Chain, state: int) -> list[list[dict[int, float]]]:
+    """For each entry and each value that it may have: the law of how many entries are in `state`."""
+    length, size = chain.length, chain.states
+    if not 0 <= state < size:
+        raise InputError(f"state must be from 0 to {size - 1}, not {state}")
+    if length > LONGEST:
+        raise InputError(f"laws of a count are worked out for up to {LONGEST:,} entries: use quilts")
+    matrix, here = chain.matrix, np.arange(size) == state
+    before = [np.zeros((size, length + 1))]  # chance to be in x after entry i, with n in the state so far
+    before[0][np.arange(size), here.astype(int)] = chain.start()
+    for _ in range(length - 1):
+        before.append(_counted(matrix.T @ before[-1], here))
+    after = [np.zeros((size, length + 1))]  # given x at entry i: n in the state later on
+    after[0][:, 0] = 1
+    for _ in range(length - 1):
+        after.append(matrix @ _counted(after[-1], here))
+    after.reverse()
+    found = []
+    for left, right in zip(before, after, strict=True):
+        laws = []
+        for x in range(size):
+            chance = left[x].sum()
+            if chance > 0:
+                law = np.convolve(left[x], right[x])[: length + 1] / chance
+                laws.append({n: float(p) for n, p in enumerate(law) if p > 0})
+        found.append(laws)
+    return found
+
+
+def _counted(weights: Floats, here: Any) -> Floats:
+    out = weights.copy()
+    out[here, 1:] = weights[here, :-1]
+    out[here, 0] = 0
+    return out
+
+
+def entry_pairs(chain: Chain, state: int) -> list[tuple[dict[int, float], dict[int, float]]]:
+    """Every two values of every entry, by the laws they give the count."""
+    laws = count_laws(chain, state)
+    return [(a, b) for each in laws for i, a in enumerate(each) for b in each[i + 1 :]]
+
+
+def real_cost(pairs: Iterable[tuple[Law, Law]], scale: Number) -> float:
+    """What one release with Laplace noise of this scale really tells of the secret: the largest log ratio, either way.
+
+    Both densities are sums of e^(w/s) and e^(−w/s) between two whole numbers, so their ratio is largest at one.
+    """
+    size = float(positive(scale, "scale"))
+    return max(_ratio(first, second, size) for first, second in pairs)
+
+
+def _ratio(first: Law, second: Law, size: float) -> float:
+    values = np.arange(min((*first, *second)), max((*first, *second)) + 1)
+    logs = []
+    for law in (first, second):
+        places, chances = np.array(list(law)), np.array([float(chance) for chance in law.values()])
+        kept = chances > 0
+        spread = np.log(chances[kept]) - np.abs(values[:, None] - places[kept]) / size
+        top = spread.max(axis=1)
+        logs.append(top + np.log(np.exp(spread - top[:, None]).sum(axis=1)))
+    return float(np.abs(logs[0] - logs[1]).max())
+
+
+def smallest_scale(pairs: Iterable[tuple[Law, Law]], *, epsilon: Number) -> Fraction:
+    """The least scale of Laplace noise that one release needs, where laws are known, to a millionth: nothing smaller is
+    valid."""
+    stated, every = positive(epsilon, "epsilon", toward="decimal"), list(pairs)
+    target, widest = float(stated) * (1 - 1e-9), float(wasserstein(every, epsilon=stated).scale)
+    if widest == 0:
+        return Fraction(0)
+    some = sorted(every, key=lambda pair: -_ratio(pair[0], pair[1], widest))[:8]
+    found = _least(some, target, widest)
+    if real_cost(every, found) > target:  # another pair decides at this scale
+        found = _least(every, target, widest)
+    return round_up(found)
+
+
+def _least(pairs: list[tuple[Law, Law]], target: float, high: float) -> float:
+    low, floor = 0.0, high / 1e6  # where laws are near each other without any noise
+    while high - low > 1e-6 * high and high > floor:
+        middle = (low + high) / 2
+        low, high = (low, middle) if real_cost(pairs, middle) <= target else (middle, high)
+    return high

@@ -1,0 +1,258 @@
+"""Quilts keep what they promise, on chains and networks whose laws can be listed; the published figures come out."""
+
+from fractions import Fraction
+from itertools import pairwise, product
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.base import InputError
+from tacit.pufferfish import Chain, Network, Quilt, quilt
+from tacit.pufferfish.wasserstein import entry_pairs, real_cost
+
+
+def two_states(stay: Any, length: int) -> Chain:
+    share = Fraction(stay)
+    return Chain([[share, 1 - share], [1 - share, share]], length)
+
+
+def paths(chain: Chain) -> dict[tuple[int, ...], float]:
+    """Every course of a short chain, with its chance."""
+    start, matrix, found = chain.start(), chain.matrix, {}
+    for path in product(range(chain.states), repeat=chain.length):
+        chance = start[path[0]]
+        for here, there in pairwise(path):
+            chance *= matrix[here, there]
+        found[path] = float(chance)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stay", "exact", "rough"), [("0.7", 6.7236, 15.5724), ("0.9", 31.7378, 49.2202), ("0.95", 68.7868, 99.6529)]
+)
+def test_the_figures_of_the_field(stay: str, exact: float, rough: float) -> None:
+    chain = two_states(stay, 100)
+    assert quilt(chain, epsilon=1).scale == pytest.approx(exact, abs=1e-4)
+    assert quilt(chain, epsilon=1, approximate=True).scale == pytest.approx(rough, abs=1e-4)
+
+
+def brute(chain: Chain, epsilon: float) -> float:
+    """The scale by the definition: for each entry the best of all quilts of a short chain, leaks by listing paths."""
+    law, length = paths(chain), chain.length
+    worst = 0.0
+    for i in range(length):
+        best = length / epsilon
+        for a, b in product([None, *range(1, i + 1)], [None, *range(1, length - i)]):
+            if a is None and b is None:
+                continue
+            shown = [i - a] * (a is not None) if a is not None else []
+            shown += [i + b] if b is not None else []
+            low, high = (i - a if a is not None else -1), (i + b if b is not None else length)
+            leak = leak_of(law, i, tuple(shown), chain.states)
+            if leak < epsilon:
+                best = min(best, (high - low - 1) / (epsilon - leak))
+        worst = max(worst, best)
+    return worst
+
+
+def leak_of(law: dict[tuple[int, ...], float], i: int, shown: tuple[int, ...], states: int) -> float:
+    table: dict[tuple[int, ...], np.ndarray[Any, Any]] = {}
+    total = np.zeros(states)
+    for path, chance in law.items():
+        table.setdefault(tuple(path[j] for j in shown), np.zeros(states))[path[i]] += chance
+        total[path[i]] += chance
+    return max(
+        log((row[x] / total[x]) / (row[y] / total[y])) if row[y] else (float("inf") if row[x] else 0.0)
+        for row in table.values()
+        for x in range(states)
+        for y in range(states)
+        if total[x] > 0 and total[y] > 0 and (row[x] or row[y])
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1, 3])
+@pytest.mark.parametrize(
+    "chain",
+    [
+        two_states("0.8", 6),
+        Chain([["0.9", "0.1"], ["0.3", "0.7"]], 6),
+        Chain([["0.6", "0.3", "0.1"], ["0.2", "0.5", "0.3"], ["0.1", "0.1", "0.8"]], 5),
+        Chain([["0.9", "0.1"], ["0.3", "0.7"]], 6, initial=("0.5", "0.5")),
+        Chain([["0.5", "0.5"], ["0.1", "0.9"]], 5, initial=(1, 0)),
+    ],
+)
+def test_quilts_are_those_of_the_definition(chain: Chain, epsilon: float) -> None:
+    found, wanted = quilt(chain, epsilon=epsilon).scale, brute(chain, epsilon)
+    assert found >= wanted * (1 - 1e-9)
+    if chain.start().min() > 0:  # else states that nobody can have been in are counted too
+        assert found == pytest.approx(wanted, rel=1e-6)
+
+
+def laplace_ratio(law: dict[tuple[int, ...], float], i: int, scales: list[float], states: int) -> float:
+    """What releases of the count of state 1, each with its own noise, tell of entry i: exactly, by listing."""
+    grid = list(product(range(-1, len(next(iter(law))) + 2), repeat=len(scales)))
+    worst = 0.0
+    for x, y in product(range(states), repeat=2):
+        chances = {}
+        for value in (x, y):
+            inside = {path: p for path, p in law.items() if path[i] == value and p > 0}
+            total = sum(inside.values())
+            chances[value] = (
+                [
+                    sum(
+                        p / total * exp(-sum(abs(w - sum(path)) / s for w, s in zip(point, scales, strict=True)))
+                        for path, p in inside.items()
+                    )
+                    for point in grid
+                ]
+                if total
+                else []
+            )
+        if chances[x] and chances[y]:
+            worst = max(worst, *(abs(log(a / b)) for a, b in zip(chances[x], chances[y], strict=True)))
+    return worst
+
+
+@pytest.mark.parametrize("stay", ["0.6", "0.8", "0.95"])
+def test_one_release_keeps_its_promise(stay: str) -> None:
+    chain = two_states(stay, 7)
+    for epsilon in (0.5, 1, 2):
+        found = quilt(chain, epsilon=epsilon)
+        assert max(laplace_ratio(paths(chain), i, [found.scale], 2) for i in range(7)) <= epsilon
+
+
+@pytest.mark.parametrize("stay", ["0.6", "0.9"])
+def test_releases_add_by_their_ordinary_cost(stay: str) -> None:
+    """Two counts of a chain of seven: what both tell of an entry is within what their entry-level costs say."""
+    chain = two_states(stay, 7)
+    first, second = quilt(chain, epsilon=1), quilt(chain, epsilon="1/2")
+    spent = first.cost + second.cost
+    found = max(laplace_ratio(paths(chain), i, [first.scale, second.scale], 2) for i in range(7))
+    assert found <= first.epsilon(spent)
+    assert first.epsilon(spent) <= first.epsilon(first.cost) + 7 * second.cost + Fraction(1, 10**9)
+    assert first.epsilon(first.cost) == pytest.approx(1, rel=1e-6)
+
+
+def test_rho_adds_too() -> None:
+    chain = two_states("0.9", 50)
+    found = quilt(chain, epsilon=1)
+    once, twice = (found.concentrated(rho).epsilon(1e-6).upper for rho in (1e-4, 2e-4))
+    assert 0 < once < twice
+    alone = quilt(two_states("0.9", 1), epsilon=1).concentrated("0.01")
+    assert alone.epsilon(1e-6).upper > 0
+    assert "pufferfish" in alone.relation
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=3, max_size=3),
+    length=st.integers(2, 40),
+    epsilon=st.floats(0.2, 4),
+)
+def test_quilts_are_between_independence_and_one_group(rows: list[list[int]], length: int, epsilon: float) -> None:
+    chain = Chain([[Fraction(x, sum(row)) for x in row] for row in rows], length)
+    exact = quilt(chain, epsilon=epsilon).scale
+    assert (1 - 1e-9) / epsilon <= exact <= length / epsilon * (1 + 1e-9)
+    assert exact <= quilt(chain, epsilon=epsilon, approximate=True).scale * (1 + 1e-9)
+    assert quilt(chain, epsilon=2 * epsilon).scale <= exact
+    assert quilt(chain, epsilon=epsilon, moves=2).scale == pytest.approx(2 * exact)
+
+
+def test_a_class_of_chains_is_as_bad_as_its_worst() -> None:
+    chains = tuple(two_states(stay, 60) for stay in ("0.6", "0.9", "0.8"))
+    every = quilt(chains, epsilon=1)
+    assert every.scale == max(quilt(chain, epsilon=1).scale for chain in chains)
+    assert every.epsilon("0.01") == max(quilt(chain, epsilon=1).epsilon("0.01") for chain in chains)
+
+
+def test_the_approximate_form_holds_for_every_first_state() -> None:
+    rough = quilt(Chain([["0.9", "0.1"], ["0.3", "0.7"]], 12), epsilon=1, approximate=True).scale
+    for start in ((1, 0), (0, 1), ("1/2", "1/2")):
+        chain = Chain([["0.9", "0.1"], ["0.3", "0.7"]], 12, initial=start)
+        assert quilt(chain, epsilon=1).scale <= rough * (1 + 1e-9)
+        assert real_cost(entry_pairs(chain, 1), Fraction(rough)) <= 1
+
+
+def test_long_chains_have_the_noise_of_their_middle() -> None:
+    assert quilt(two_states("0.9", 10_000), epsilon=1).scale == pytest.approx(31.7378, abs=1e-4)
+
+
+# --- networks
+
+
+def line(length: int, stay: Fraction) -> Network:
+    """A chain as a network."""
+    rows = [[stay, 1 - stay], [1 - stay, stay]]
+    return Network([[], *([i] for i in range(length - 1))], [[["1/2", "1/2"]], *([rows] * (length - 1))])
+
+
+@pytest.mark.parametrize("stay", ["0.6", "0.9"])
+def test_a_chain_as_a_network_has_the_same_noise_or_less(stay: str) -> None:
+    chain, network = quilt(two_states(stay, 6), epsilon=1), quilt(line(6, Fraction(stay)), epsilon=1)
+    assert network.scale <= chain.scale * (1 + 1e-9)
+    assert network.scale == pytest.approx(chain.scale, rel=1e-6)
+
+
+def test_a_network_keeps_its_promise() -> None:
+    """A parent, two children and a grandchild of both; the joint law is listed."""
+    network = Network(
+        [[], [0], [0], [1, 2]],
+        [
+            [["0.3", "0.7"]],
+            [["0.8", "0.2"], ["0.4", "0.6"]],
+            [["0.5", "0.5"], ["0.1", "0.9"]],
+            [["0.9", "0.1"], ["0.5", "0.5"], ["0.6", "0.4"], ["0.2", "0.8"]],
+        ],
+    )
+    joint = network.joint()
+    assert joint.sum() == pytest.approx(1)
+    assert joint[1, 0, 1, 1] == pytest.approx(0.7 * 0.4 * 0.9 * 0.5)
+    law = {tuple(map(int, place)): float(joint[tuple(place)]) for place in np.argwhere(joint >= 0)}
+    for epsilon in (0.5, 1, 2):
+        found = quilt(network, epsilon=epsilon)
+        assert found.scale <= 4 / epsilon * (1 + 1e-9)
+        assert max(laplace_ratio(law, i, [found.scale], 2) for i in range(4)) <= epsilon
+
+
+def test_independent_attributes_need_the_noise_of_one() -> None:
+    apart = Network([[], [], []], [[["1/2", "1/2"]], [["0.1", "0.9"]], [["1/3", "1/3", "1/3"]]])
+    assert quilt(apart, epsilon=1).scale == pytest.approx(1, rel=1e-6)
+
+
+# --- mistakes
+
+
+def test_what_is_no_model_is_refused() -> None:
+    rows: Any
+    for rows, words in (
+        ([["0.9", "0.2"], ["0.1", "0.9"]], "add up to 1 exactly"),
+        ([[1 / 3, 2 / 3], ["1/2", "1/2"]], "add up to 1 exactly"),
+        ([["0.9", "0.1"]], "a square"),
+        ([["1.5", "-0.5"], ["0.5", "0.5"]], "add up to 1"),
+        ([], "a square"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Chain(rows, 10)
+    with pytest.raises(InputError, match="more than one law"):
+        quilt(Chain([[1, 0], [0, 1]], 5), epsilon=1)
+    with pytest.raises(InputError, match="length"):
+        two_states("0.5", 0)
+    with pytest.raises(InputError, match="never forgets"):
+        quilt(Chain([[0, 1], [1, 0]], 9), epsilon=1, approximate=True)
+    with pytest.raises(InputError, match="same length"):
+        quilt((two_states("0.5", 3), two_states("0.5", 4)), epsilon=1)
+    with pytest.raises(InputError, match="before it"):
+        Network([[1], []], [[["1/2", "1/2"]], [["1/2", "1/2"]]])
+    with pytest.raises(InputError, match="must have 2 rows"):
+        Network([[], [0]], [[["1/2", "1/2"]], [["1/2", "1/2"]]])
+    with pytest.raises(InputError, match="epsilon"):
+        quilt(two_states("0.5", 3), epsilon=0)
+
+
+def test_a_clock_that_never_forgets_is_one_group() -> None:
+    found: Quilt = quilt(Chain([[0, 1], [1, 0]], 9), epsilon=1)
+    assert found.scale == pytest.approx(9)
