@@ -33,7 +33,10 @@ def test_queries_are_partitions_of_the_cells() -> None:
         names, labels = found.labels(query)
         assert len(labels) == size
         assert all(len(label) == len(names) for label in labels)
-    assert found.labels("grown * sex") == (("grown", "sex"), [("minor", "f"), ("minor", "m"), ("adult", "f"), ("adult", "m")])
+    assert found.labels("grown * sex") == (
+        ("grown", "sex"),
+        [("minor", "f"), ("minor", "m"), ("adult", "f"), ("adult", "m")],
+    )
 
 
 def test_which_queries_are_nested() -> None:
@@ -75,7 +78,7 @@ def test_too_many_cells_are_refused() -> None:
 
 
 def test_unknown_queries_are_refused() -> None:
-    with pytest.raises(InputError, match="query 'town\\*age' names 'town', which is no column: there are age, sex, grown"):
+    with pytest.raises(InputError, match="'town', which is no column: there are age, sex, grown"):
         schema().partition("town*age")
     with pytest.raises(InputError, match="names a column twice"):
         schema().partition("age*age")

@@ -24,7 +24,9 @@ def test_children_of_one_place_stand_together() -> None:
 def test_one_level_and_six() -> None:
     assert len(Spine("ward", places=["a", "b"]).names[0]) == 2
     names = ["nation", "state", "county", "tract", "group", "block"]
-    spine = Spine(*names, places=[["us", *(f"{n}{i // 2 ** (4 - at)}" for at, n in enumerate("sctgb"))] for i in range(16)])
+    spine = Spine(
+        *names, places=[["us", *(f"{n}{i // 2 ** (4 - at)}" for at, n in enumerate("sctgb"))] for i in range(16)]
+    )
     assert [len(each) for each in spine.names] == [1, 1, 2, 4, 8, 16]
     assert np.array_equal(spine.above[3], np.repeat(np.arange(4), 4))
 

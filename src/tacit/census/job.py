@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from tacit.base import InputError, PolicyError, cached_property
-from tacit.base.number import between
+from tacit.base.number import between, positive
 from tacit.census.allocation import ExpectedError, Shares, expected_errors, moved_by, shares_of, steps_of
 from tacit.census.invariants import Invariants, invariants_of
 from tacit.census.measure import SparseCounts, bounded_census, categories_of, check_size, measured
@@ -251,13 +251,20 @@ def _price(policy: Policy, rho: Any, epsilon: Any, delta: Any) -> tuple[Any, Fra
     """How much ρ there is; and the δ of a program that is paid for in ε, of which ρ has none."""
     if (rho is None) == (epsilon is None):
         raise InputError('say what it may cost: either rho="1", or epsilon= with delta=')
-    if rho is not None and delta is None and policy.privacy.currency is not Currency.EPSILON:
+    privacy = policy.privacy
+    in_epsilon = privacy.currency is Currency.EPSILON
+    if rho is not None and not in_epsilon:
+        if delta is not None:
+            raise InputError(f"rho has no delta: leave delta out, since this dataset is paid for in {privacy.currency}")
         return rho, None
-    slack = between(policy.privacy.delta if delta is None else delta, "delta", 0, 1)
-    if not slack:
-        raise InputError("Gaussian noise needs a delta beside epsilon: pass delta=, such as 1e-10")
-    amount = rho if rho is not None else rho_of(Fraction(str(epsilon)), slack)
-    return amount, slack if policy.privacy.currency is Currency.EPSILON else None
+    if delta is None and rho is not None:
+        raise InputError("this dataset is paid for in epsilon, and Gaussian noise has one at a delta: pass delta= too")
+    offered = None if epsilon is None else positive(epsilon, "epsilon", toward="decimal")
+    if delta is None and in_epsilon:
+        share = Fraction(1) if offered is None else min(offered / privacy.budget, Fraction(1))
+        delta = privacy.own_delta * share
+    slack = between(privacy.delta if delta is None else delta, "delta", 0, 1, toward="decimal")
+    return rho if offered is None else rho_of(offered, slack), slack if in_epsilon else None
 
 
 def _passes(passes: int) -> int:
