@@ -73,7 +73,7 @@ def solved(seed: int, **more: Any) -> tuple[SparseCounts, Invariants, LevelCount
     shares = shares_of(counts.spine, counts.schema, queries, None)
     steps = steps_of(shares, rho, Relation.REPLACE, 1)
     noisy = measured(counts, steps, tuple(shares), FixedRng(seed))
-    return counts, held, top_down(noisy, counts.held(held), totals_first=totals_first, **more)
+    return counts, held, top_down(noisy, counts.held(held), totals_first=counts.spine.levels * totals_first, **more)
 
 
 def check(seed: int) -> None:

@@ -1,5 +1,6 @@
 """A census as a job of the desk: planned and priced from declarations alone, charged, then counted, and given noise."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
@@ -48,7 +49,7 @@ class CensusJob(Job):
     shares: Shares
     bounded: Bounded
     priced: Program
-    totals_first: bool
+    totals_first: tuple[str, ...]
     spread: Spread = map
 
     @property
@@ -85,7 +86,7 @@ class CensusJob(Job):
             *known,
             f"{len(self._steps)} steps of discrete Gaussian noise, for one {privacy.unit} ({privacy.relation.value})",
             "tables of all levels agree, and every count is a whole number; "
-            + ("totals are settled first" if self.totals_first else "all counts of a place are settled at once"),
+            + (f"totals are settled first at {', '.join(self.totals_first)}" if self.totals_first else "in one pass"),
         )
 
     def run(self, run: Run) -> bytes:
@@ -186,13 +187,13 @@ def plan_census(
     held.check_allowed(policy.table(table).invariants, table)
     amount, own = _price(policy, rho, epsilon, delta)
     steps = steps_of(shares, amount, policy.privacy.relation, rows)
-    first = _totals_first(spine, schema, shares, steps) if passes is None else _passes(passes) == 2
+    first = _totals_first(schema, shares, steps) if passes is None else spine.levels * (_passes(passes) - 1)
     bounded = bounded_census(scan, spine.leaf, named, rows)
     told = {
         "spine": spine.json(),
         "schema": schema.json(),
         "invariants": held.json(),
-        "passes": 2 if first else 1,
+        "totals first": list(first),
         "counts": describe(bounded),
         "moved": str(moved_by(policy.privacy.relation, rows)),
     }
@@ -273,15 +274,14 @@ def _passes(passes: int) -> int:
     return passes
 
 
-def _totals_first(spine: Spine, schema: CellSchema, shares: Shares, steps: Sequence[Step]) -> bool:
-    """Whether totals are settled first: where they are measured so much better than all else that the rest, whose
-    counts may not be negative, would only push them. It is decided for all levels at once, from the noise alone."""
-    alone: list[float] = []
-    other: list[float] = []
-    for step, (_, query) in zip(steps, shares, strict=True):
-        weight = 1 / (float(step.mechanism.sigma) ** 2 * schema.partition(query)[1])  # type: ignore[attr-defined]  # Gaussian
-        (alone if query == TOTAL else other).append(weight)
-    return bool(alone) and sum(alone) > DOMINANT * sum(other)
+def _totals_first(schema: CellSchema, shares: Shares, steps: Sequence[Step]) -> tuple[str, ...]:
+    """The levels at which totals are settled first: where they are measured so much better than all else that the rest,
+    whose counts may not be negative, would only push them. From the noise alone."""
+    alone, other = Counter[str](), Counter[str]()
+    for step, (level, query) in zip(steps, shares, strict=True):
+        known = 1 / (float(step.mechanism.sigma) ** 2 * schema.partition(query)[1])  # type: ignore[attr-defined]  # Gaussian
+        (alone if query == TOTAL else other)[level] += known  # type: ignore[assignment]  # a counter of numbers
+    return tuple(level for level in alone if alone[level] > DOMINANT * other[level])
 
 
 DOMINANT = 10.0

@@ -4,7 +4,7 @@ Families are independent of each other once their parents are known, so they are
 anywhere: `spread` is a map, such as that of a pool of processes, or of Spark. See docs/theory/topdown.md.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,20 +44,24 @@ def top_down(
     noisy: NoisyCounts,
     held: Held,
     *,
-    totals_first: bool = False,
+    totals_first: Collection[str] = (),
     spread: Spread = map,
     progress: Progress | None = None,
 ) -> LevelCounts:
-    """The counts of the narrowest places. Sums of them are those of every wider place."""
+    """The counts of the narrowest places. Sums of them are those of every wider place.
+
+    `totals_first` are levels at which the totals of places are settled before the rest.
+    """
     spine = noisy.spine
-    level = _solved(noisy, held, 0, None, totals_first, spread, lambda done: None)
+    first = [level in totals_first for level in spine.levels]
+    level = _solved(noisy, held, 0, None, first[0], spread, lambda done: None)
     for place in range(1, len(spine)):
 
         def tell(done: float, place: int = place) -> None:
             if progress is not None:
                 progress((place + done) / len(spine))
 
-        level = _solved(noisy, held, place, level, totals_first, spread, tell)
+        level = _solved(noisy, held, place, level, first[place], spread, tell)
     return level
 
 
