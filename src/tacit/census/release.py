@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import pi, sqrt
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 from pyarrow.csv import write_csv
 from pyarrow.parquet import write_table
 
-from tacit.base import InputError, cached_property
+from tacit.base import InputError, TacitError, cached_property
 from tacit.census.schema import DETAIL, TOTAL, CellSchema, Recode
 from tacit.census.spine import Spine
 from tacit.census.topdown import LevelCounts
@@ -194,6 +195,28 @@ class CensusTables:
         kinds = [each.value_type if pa.types.is_dictionary(each) else each for each in self.arrow.schema.types]
         table = self.arrow.cast(pa.schema(zip(self.arrow.column_names, kinds, strict=True)))
         write_csv(table, str(where) if isinstance(where, Path) else where)
+
+    def plot(self, path: Path | str | None = None) -> Any:
+        """The noise of each query at each level, and the error to expect of its counts, as an Altair chart; with `path`
+        also written there. Needs the extra `plot`."""
+        try:
+            from tacit.plot import CountError, census_errors, page, write
+        except ImportError as missing:
+            raise TacitError(
+                f"plot() needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
+            ) from missing
+        ways = [("noise of one count", "noise", sqrt(2 / pi)), ("count, to expect", "error", 1.0)]
+        errors = [
+            CountError(each["level"], each["query"], way, each[name] * factor)
+            for each in self.errors()
+            for way, name, factor in ways
+            if each[name] is not None
+        ]
+        chart = census_errors(errors, title=("Mean absolute error of one count", "zero is drawn at the left end"))
+        if path is not None:
+            title = f"What a census of {self.facts.get('dataset', 'people')} does to its counts"
+            write(page([[chart]], title=title, subtitle="by level and query"), Path(path))
+        return chart
 
     def problems(self) -> list[str]:
         """What is wrong with the numbers themselves: nothing, of a release that is whole."""
