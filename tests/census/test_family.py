@@ -136,3 +136,51 @@ def test_weights_decide() -> None:
     codes = (np.arange(1), np.arange(1))
     each = Family(parent=None, codes=codes, measured=(np.array([[100.0]]), np.array([[120.0]])), weights=(3.0, 1.0))
     assert _real(each, (), 1)[0, 0] == pytest.approx(105, abs=0.05)
+
+
+@pytest.mark.parametrize("parent", [False, True])
+def test_a_large_family_is_solved_too(parent: bool) -> None:
+    """By the conditions of a least point: where there is somebody, all directions are level; elsewhere they go up.
+
+    Of 600 cells nearly all are empty, and the total weighs a thousand times more than a cell: the hard case, in which a
+    method that stops too early has people in hundreds of empty cells.
+    """
+    rng = np.random.default_rng(7)
+    children = 3 if parent else 1
+    truth = np.zeros((children, 600), dtype=np.int64)
+    truth[:, rng.choice(600, 40, replace=False)] = rng.poisson(rng.gamma(0.5, 800, 40), (children, 40))
+    if parent:
+        truth[0] += 1  # so that every cell is the parent's
+    codes = (np.zeros(600, dtype=np.int64), np.arange(600) // 60, np.arange(600) % 60, np.arange(600))
+    sigmas = (0.5, 18.0, 7.0, 2.5)
+    measured = []
+    for code, sigma in zip(codes, sigmas, strict=True):
+        exact = np.zeros((children, code.max() + 1))
+        np.add.at(exact.T, code, truth.T)
+        measured.append(exact + rng.normal(0, sigma, exact.shape))
+    held = ((codes[0], truth.sum(axis=1, keepdims=True)),)
+    each = Family(
+        parent=truth.sum(axis=0) if parent else None,
+        codes=codes,
+        measured=tuple(measured),
+        weights=tuple(1 / sigma**2 for sigma in sigmas),
+        fixed=held,
+    )
+    found = _real(each, held, children)
+    gradient = np.zeros_like(found)
+    for code, seen, weight in zip(codes, measured, each.weights, strict=True):
+        sums = np.zeros(seen.shape)
+        np.add.at(sums.T, code, found.T)
+        gradient += weight * (sums - seen)[:, code]
+    cell = 1 / 2.5**2
+    if parent:  # up to a price for each cell and one for each child, which two rounds of means find where all have some
+        inside = (found > 0.5).all(axis=0)
+        inner = gradient[:, inside]
+        prices = inner - inner.mean(axis=0) - (inner - inner.mean(axis=0)).mean(axis=1, keepdims=True)
+        assert inside.sum() > 20
+        assert np.abs(prices).max() < 0.1 * cell
+    else:
+        price = np.median(gradient[found > 0.5])
+        assert np.abs(gradient[found > 0.5] - price).max() < 0.1 * cell  # a tenth of a person in one cell
+        assert (gradient[found < 1e-9] - price).min() > -0.1 * cell
+        assert (found[truth == 0] > 0.5).sum() < 90

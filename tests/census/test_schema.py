@@ -78,7 +78,7 @@ def test_too_many_cells_are_refused() -> None:
 
 
 def test_unknown_queries_are_refused() -> None:
-    with pytest.raises(InputError, match="'town', which is no column: there are age, sex, grown"):
+    with pytest.raises(InputError, match="'town', which is no column of this census: there are age, sex, grown"):
         schema().partition("town*age")
     with pytest.raises(InputError, match="names a column twice"):
         schema().partition("age*age")

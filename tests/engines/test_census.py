@@ -13,14 +13,16 @@ import pyarrow.parquet
 import pytest
 
 from support.census import AGES, HISPANIC, LEVELS, QUERIES, RACES, country, people
+from support.fixed_rng import FixedRng
 from support.postgres import Server, postgres
 from support.spark import spark
 from tacit.base import Relation
 from tacit.base.exact import opened
-from tacit.census.allocation import moved_by
+from tacit.census.allocation import moved_by, shares_of, steps_of
 from tacit.census.invariants import invariants_of
-from tacit.census.measure import SparseCounts, bounded_census
+from tacit.census.measure import SparseCounts, bounded_census, measured
 from tacit.census.schema import CellSchema
+from tacit.census.topdown import top_down
 from tacit.engine import Engine
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
@@ -161,3 +163,20 @@ def test_one_person_moves_every_query_by_so_much(found: Any, expected: Any) -> N
     check(found)
     for here, there in zip(found, expected, strict=True):
         assert all(np.array_equal(here[pair], there[pair]) for pair in here)
+
+
+def test_families_are_solved_on_spark_as_here(spark: Any) -> None:
+    """What each family needs is sent to it, and nothing else: a country is solved on as many machines as there are."""
+    data = people(SPINE, seed=4, size=30)
+    here = DuckDBEngine({"people": data.append_column("grade", pa.array([1] * data.num_rows))}, threads=1)
+    counts = SparseCounts.of(opened(here.run(BOUNDED)), HELD)
+    here.close()
+    shares = shares_of(SPINE, SCHEMA, QUERIES, None)
+    noisy = measured(counts, steps_of(shares, 1, Relation.REPLACE, 1), tuple(shares), FixedRng(1))
+
+    def sent(function: Any, batches: Any) -> Any:
+        return spark.sparkContext.parallelize(list(batches), 2).map(function).collect()
+
+    one, other = (top_down(noisy, counts.held(HELD), spread=spread) for spread in (map, sent))
+    assert len(one.count) > 50
+    assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("place", "cell", "count"))

@@ -7,7 +7,7 @@ H = Σ_q w_q A_qᵀA_q + r·1. With a parent, x_c = parent/n + (g_c − ḡ)H⁻
 docs/theory/topdown.md. Nothing here reads data: it is all made from noisy counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,11 @@ Whole = np.ndarray[Any, np.dtype[np.int64]]
 
 NEAR = 0.01  # of a person: how far both halves of the method may be apart in the end
 NEARER = 0.001  # where sums are fixed
-MOST = 1000  # rounds
+MOST = 5000  # rounds; far more than it takes
+LOOK = 5  # rounds from one look at how far it is to the next
 RELAXED = 1.6
-FLAT = 1e-3  # of the largest eigenvalue: what the smallest is taken for where no query tells all cells apart
+START = 5.0  # least eigenvalues: of such a penalty a hundred rounds are usual
+FLAT = 1e-3  # of the mean eigenvalue: what the least is taken for where no query tells all cells apart
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,20 +88,52 @@ def onto_simplex(points: Floats, sums: Floats | Whole) -> Floats:
 
 def _real(family: Family, fixed: Sequence[tuple[Whole, Whole]], children: int) -> Floats:
     """The solution in real numbers, not negative, with the parent's sums but for rounding errors."""
+    matrix, goal, least = _quadratic(family, fixed, children)
+    penalty = START * least
+    linear = _linear(family, fixed, matrix, penalty, children)
+    split = np.maximum(linear(goal), 0.0)
+    dual = np.zeros_like(split)
+    near = NEARER if fixed else NEAR
+    for done in range(1, MOST + 1):
+        found = linear(goal + penalty * (split - dual))
+        mixed = RELAXED * found + (1 - RELAXED) * split + dual
+        before, split = split, np.maximum(mixed, 0.0)
+        dual = mixed - split
+        if done % LOOK:
+            continue
+        apart, moved = np.abs(found - split), np.abs(split - before)
+        if apart.max() < near and moved.max() * max(penalty / least, 1.0) < near:
+            break
+        ratio = (float(np.sqrt((apart**2).sum())) + 1e-12) / (float(np.sqrt((moved**2).sum())) + 1e-12)
+        if done % (3 * LOOK) == 0 and done <= 18 * LOOK and not 0.2 < ratio < 5:  # one half lags far behind the other
+            factor = min(max(ratio**0.5, 0.1), 10.0)
+            penalty, dual = penalty * factor, dual / factor
+            linear = _linear(family, fixed, matrix, penalty, children)
+    return split if family.parent is None else onto_simplex(split, family.parent)
+
+
+def _quadratic(family: Family, fixed: Sequence[tuple[Whole, Whole]], children: int) -> tuple[Floats, Floats, float]:
+    """What is minimised: a matrix, a linear term for each child, and about the least eigenvalue, as the weight of the
+    queries that tell all cells apart. Weights are taken as parts of the largest."""
     cells = len(family.codes[0]) if family.codes else len(fixed[0][0])
     heaviest = max(family.weights, default=1.0)
-    matrix, goal = np.zeros((cells, cells)), np.zeros((children, cells))
-    smallest = largest = 0.0
+    matrix, goal, least = np.zeros((cells, cells)), np.zeros((children, cells)), 0.0
     for codes, seen, weight in zip(family.codes, family.measured, family.weights, strict=True):
         share = weight / heaviest
         matrix += share * (codes[:, None] == codes)
         goal += share * seen[:, codes]
-        size = int(np.bincount(codes).max())
-        largest += share * size
-        smallest += share if size == 1 else 0.0
-    penalty = float(np.sqrt(max(smallest, FLAT * largest, 1e-6) * max(largest, 1e-3)))
-    matrix[np.diag_indices(cells)] += penalty
-    inverse = cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), np.eye(cells), check_finite=False)
+        least += share if seen.shape[1] == cells else 0.0
+    return matrix, goal, max(least, FLAT * float(np.trace(matrix)) / cells, 1e-9)
+
+
+def _linear(
+    family: Family, fixed: Sequence[tuple[Whole, Whole]], matrix: Floats, penalty: float, children: int
+) -> Callable[[Floats], Floats]:
+    """The linear half of a round, in closed form."""
+    heavier = matrix.copy()
+    heavier[np.diag_indices(len(matrix))] += penalty
+    factored = cho_factor(heavier, overwrite_a=True, check_finite=False)
+    inverse = cho_solve(factored, np.eye(len(matrix)), check_finite=False)
     parent = None if family.parent is None else family.parent / children
     correct = _correction(fixed, inverse)
 
@@ -109,18 +143,7 @@ def _real(family: Family, fixed: Sequence[tuple[Whole, Whole]], children: int) -
             found += parent - found.mean(axis=0)
         return found if correct is None else found + correct(found)
 
-    split = linear(goal)
-    np.maximum(split, 0.0, out=split)
-    dual = np.zeros_like(split)
-    near = NEARER if fixed else NEAR
-    for done in range(1, MOST + 1):
-        found = linear(goal + penalty * (split - dual))
-        mixed = RELAXED * found + (1 - RELAXED) * split + dual
-        before, split = split, np.maximum(mixed, 0.0)
-        dual = mixed - split
-        if done % 4 == 0 and np.abs(found - split).max() < near and np.abs(split - before).max() < near:
-            break
-    return split if family.parent is None else onto_simplex(split, family.parent)
+    return linear
 
 
 def _correction(fixed: Sequence[tuple[Whole, Whole]], inverse: Floats) -> Any:

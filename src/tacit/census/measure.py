@@ -190,6 +190,6 @@ def check_size(spine: Spine, schema: CellSchema, names: Sequence[tuple[str, str]
         size = len(spine.names[spine.place(level)]) * schema.partition(query)[1]
         if size > MOST_COUNTS:
             raise InputError(
-                f"{level}.{query} has {size:,} counts, and {MOST_COUNTS:,} is the most that are measured at once: make "
-                f"a census for each {spine.levels[0]}, which together cost as much as one where each person is in one"
+                f"{level}.{query} has {size:,} counts, and {MOST_COUNTS:,} is the most that are measured at once: take "
+                f"some of the places at a time (each census is charged by itself), or fewer cells"
             )

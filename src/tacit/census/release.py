@@ -205,11 +205,11 @@ class CensusTables:
             raise TacitError(
                 f"plot() needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
             ) from missing
-        ways = [("noise of one count", "noise", sqrt(2 / pi)), ("count, to expect", "error", 1.0)]
+        ways = [("count, to expect", "error", 1.0), ("noise of one count", "noise", sqrt(2 / pi))]
         errors = [
             CountError(each["level"], each["query"], way, each[name] * factor)
-            for each in self.errors()
             for way, name, factor in ways
+            for each in self.errors()
             if each[name] is not None
         ]
         chart = census_errors(errors, title=("Mean absolute error of one count", "zero is drawn at the left end"))

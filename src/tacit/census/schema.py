@@ -97,8 +97,8 @@ class CellSchema:
         for name in names:
             if name not in self.parts:
                 raise InputError(
-                    f"query {query!r} names {name!r}, which is no column: there are {', '.join(self.parts)}, and "
-                    f"{TOTAL!r} and {DETAIL!r}"
+                    f"query {query!r} names {name!r}, which is no column of this census: there are "
+                    f"{', '.join(self.parts)}, and {TOTAL!r} and {DETAIL!r}"
                 )
         if len(set(names)) < len(names):
             raise InputError(f"query {query!r} names a column twice")

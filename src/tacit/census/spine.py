@@ -140,9 +140,7 @@ def _rows(places: Any, levels: Sequence[str]) -> list[list[str]]:
     if not found or not found[0]:
         raise InputError("there are no places: a spine has one at least")
     if len(found[-1]) > MOST_PLACES:
-        raise InputError(
-            f"{len(found[-1]):,} places are more than {MOST_PLACES:,}: make a census for each {levels[0]} and add them"
-        )
+        raise InputError(f"{len(found[-1]):,} places are more than {MOST_PLACES:,}: take some of them at a time")
     for level, column in zip(levels, found, strict=True):
         for number, name in enumerate(column):
             if name is None or name == "" or name != name:

@@ -10,7 +10,7 @@ from tacit.plot.page import BLUE, ORANGE, Panel, chart, coloured, headed
 __all__ = ["CountError", "census_errors"]
 
 GREY, GREEN = "#8a8a8a", "#3a923a"
-COLOURS = (ORANGE, BLUE, GREY, GREEN)
+COLOURS = (BLUE, ORANGE, GREY, GREEN)
 LEAST = 0.1  # where an error of zero is drawn
 
 
@@ -25,7 +25,7 @@ class CountError:
 
 
 def census_errors(errors: Sequence[CountError], *, title: tuple[str, ...]) -> Panel:
-    """Points on a logarithmic scale; an error of nearly nothing is drawn at its left end."""
+    """Points on a logarithmic scale; an error of nearly nothing is drawn at its left end. The first way is blue."""
     levels, queries, ways = (
         list(dict.fromkeys(getattr(each, name) for each in errors)) for name in ("level", "query", "way")
     )
@@ -42,9 +42,10 @@ def census_errors(errors: Sequence[CountError], *, title: tuple[str, ...]) -> Pa
         .encode(
             x=across,
             y=alt.Y("query:N", sort=queries, title=None, axis=alt.Axis(grid=True, labelLimit=180)),
+            yOffset=alt.YOffset("way:N", sort=ways),
             color=coloured("way", dict(zip(ways, COLOURS, strict=False)), orient="top"),
         )
-        .properties(width=max(90, 640 // len(levels)), height=alt.Step(17))
+        .properties(width=max(90, 640 // len(levels)), height=alt.Step(8))
         .facet(column=alt.Column("level:N", sort=levels, title=None), title=headed(*title))
     )
     return found
