@@ -1,5 +1,7 @@
 """A census in every engine: the same counts, and one person moves the counts of each query by √2 and no further."""
 
+import pickle
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import product
 from math import isclose
@@ -16,6 +18,7 @@ from support.census import AGES, HISPANIC, LEVELS, QUERIES, RACES, country, peop
 from support.fixed_rng import FixedRng
 from support.postgres import Server, postgres
 from support.spark import spark
+from support.tree import SOURCE
 from tacit.base import Relation
 from tacit.base.exact import opened
 from tacit.census.allocation import moved_by, shares_of, steps_of
@@ -174,8 +177,17 @@ def test_families_are_solved_on_spark_as_here(spark: Any) -> None:
     shares = shares_of(SPINE, SCHEMA, QUERIES, None)
     noisy = measured(counts, steps_of(shares, 1, Relation.REPLACE, 1), tuple(shares), FixedRng(1))
 
+    places = [str(SOURCE.parent), *sys.path]  # on a cluster tacit is installed; a worker here is told where it is
+
+    def work(data: bytes) -> bytes:
+        sys.path.extend(places)
+        function, batch = pickle.loads(data)
+        return pickle.dumps(function(batch))
+
     def sent(function: Any, batches: Any) -> Any:
-        return spark.sparkContext.parallelize(list(batches), 2).map(function).collect()
+        packed = [pickle.dumps((function, batch)) for batch in batches]
+        found = spark.sparkContext.parallelize(packed, 2).map(work).collect()
+        return [pickle.loads(each) for each in found]
 
     one, other = (top_down(noisy, counts.held(HELD), spread=spread) for spread in (map, sent))
     assert len(one.count) > 50

@@ -143,7 +143,7 @@ class Census:
 
 
 def plan_census(
-    spender: Any,
+    spender: Spender,
     table: str,
     spine: Spine,
     *,
