@@ -15,6 +15,7 @@ from bench import (
     accounting,
     accuracy,
     anonymity,
+    census,
     collector,
     coverage,
     hostile,
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "accuracy": accuracy,
     "coverage": coverage,
     "anonymity": anonymity,
+    "census": census,
     "learn_gradient": learn_gradient,
     "learn_accuracy": learn_accuracy,
 }

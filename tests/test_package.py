@@ -29,7 +29,7 @@ def test_names_are_what_type_checkers_see() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["attack", "auditor", "engine", "ledger", "loss", "learn", "mechanism", "place", "survey"]
+    "room", ["attack", "auditor", "census", "engine", "ledger", "loss", "learn", "mechanism", "place", "survey"]
 )
 def test_rooms_are_attributes(room: str) -> None:
     program = f"import tacit; print(tacit.{room}.__name__)"

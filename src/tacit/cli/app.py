@@ -17,6 +17,7 @@ __all__ = ["COMMANDS", "FORMER", "FORMER_OPTIONS", "GROUPS", "app", "main"]
 GROUPS = {
     "account": "Work out what noise costs: ε, δ, and what they mean",
     "attack": "Break releases that are not defended",
+    "census": "Count people in every place of a geography, consistently",
     "data": "Read CSV files for questions, and delete what was read",
     "job": "See how far long jobs are, and stop them",
     "ledger": "Read, verify and keep the book of what was spent",
@@ -52,6 +53,10 @@ COMMANDS = {
     "attack anonymity": ("attack:anonymity", "k, l and t of a table of yours"),
     "attack risk": ("attack:risk", "The risk of an anonymised or synthetic table"),
     "attack link": ("attack:link", "Rows that get a name from another table"),
+    "census new": ("census:new", "Write a first census file"),
+    "census quote": ("census:quote", "See what a census would cost, and its errors, for free"),
+    "census make": ("census:make", "Take a census"),
+    "census check": ("census:check", "Check what one released, and show its tables"),
     "data import": ("data:import_text", "Read the CSV files of a policy into typed copies"),
     "data forget": ("data:forget", "Delete such copies"),
     "job list": ("job:list_jobs", "The jobs that saved how far they are"),

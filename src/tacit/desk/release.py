@@ -105,7 +105,8 @@ class ContentRelease(Release):
         return self.content.decode() if self.media.startswith("text/") else self.content
 
     def json(self) -> dict[str, Any]:
-        shown = None if self.media == OCTETS else self.value()
+        readable = self.media == "application/json" or self.media.startswith("text/")
+        shown = self.value() if readable else None
         return {**self._head, "value": shown, "bytes": len(self.content)}
 
     @property

@@ -5,6 +5,7 @@ Altair is imported in this package and nowhere else, and belongs to the extra `t
 
 from tacit.plot.answers import Cell, Rate, answer, choice, counts, law, rates
 from tacit.plot.attacks import LabelledCurve, Share, curves, shares
+from tacit.plot.census import CountError, census_errors
 from tacit.plot.groups import GroupBar, groups
 from tacit.plot.page import FORMATS, Panel, page, picture_path, write
 from tacit.plot.privacy import PlottedClaim, compare, tradeoff
@@ -12,6 +13,7 @@ from tacit.plot.privacy import PlottedClaim, compare, tradeoff
 __all__ = [
     "FORMATS",
     "Cell",
+    "CountError",
     "GroupBar",
     "LabelledCurve",
     "Panel",
@@ -19,6 +21,7 @@ __all__ = [
     "Rate",
     "Share",
     "answer",
+    "census_errors",
     "choice",
     "compare",
     "counts",

@@ -115,6 +115,13 @@ class Table(Declaration):
         example="3",
         default=None,
     )
+    invariants: tuple[str, ...] = setting(
+        "Counts that a census of this table may release exactly, by level and query. They are NOT protected: whoever "
+        "is told apart by them is not hidden. `vacant` is which places are empty. Left out: none.",
+        kind.texts,
+        example='["state.total", "block.vacant"]',
+        default=(),
+    )
     delimiter: str | None = setting(
         "Of a CSV or TSV file: what stands between two cells. Default: a tab in .tsv files, else a comma.",
         kind.sign(),
@@ -202,6 +209,8 @@ class Table(Declaration):
             yield Problem((used[0],), f"{used[0]} is for protected tables, and this one is public: remove one of them")
         elif used and self.each_row_is_a_unit:
             yield Problem((used[0],), f"{used[0]} says nothing where each row is a unit of its own: remove it")
+        if self.invariants and self.public:
+            yield Problem(("invariants",), "invariants are of protected tables, and this one is public: remove them")
         if self.profile is not None and self.max_rows_per_unit is not None:
             yield Problem(
                 ("profile",),

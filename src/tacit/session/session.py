@@ -3,7 +3,7 @@
 A policy that was given as a file is read again when the file changes: a limit that was lowered binds the next job.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack, overload
 from tacit.base import InputError, PolicyError
 from tacit.base.bar import progress_bar
 from tacit.base.former import former_names
+from tacit.census import Census, Spine, plan_census
 from tacit.desk import Desk, IdempotencyKey, Job, OwnJob, Quote, Release, Run, TableRelease
 from tacit.desk.certificate.certificate import Certificate
 from tacit.engine import Engine, Limits, Watch, open_engine
@@ -163,6 +164,48 @@ class Session:
         found = self.spend(self.profile_job(table), watch=watch)
         assert isinstance(found, TableRelease)
         return found
+
+    def census(
+        self,
+        table: str,
+        spine: Spine,
+        *,
+        queries: Mapping[str, Any],
+        rho: Any = None,
+        epsilon: Any = None,
+        delta: Any = None,
+        levels: Mapping[str, Any] | None = None,
+        columns: Sequence[str] | None = None,
+        recodes: Mapping[str, Any] | None = None,
+        zeros: Sequence[Mapping[str, Any]] = (),
+        invariants: Iterable[str] | Mapping[str, Any] = (),
+        passes: int | None = None,
+        workers: int = 1,
+    ) -> Census:
+        """Consistent tables of every place of a geography, to be quoted and released. Nothing is looked at yet.
+
+        `queries` are sums of the cells with their weights ("total", "age*sex", "detail", which is all columns), the
+        same at each level or by level; `levels` are the levels' own weights. `invariants` are held exactly and are not
+        protected. `zeros` are combinations that nobody can have, `recodes` coarser forms of columns. Columns that no
+        query names are told apart too if `columns` lists them. See docs/how-to/take-a-census.md.
+        """
+        self._current()
+        return plan_census(
+            self,
+            table,
+            spine,
+            rho=rho,
+            epsilon=epsilon,
+            delta=delta,
+            queries=queries,
+            levels=levels,
+            columns=columns,
+            recodes=recodes,
+            zeros=zeros,
+            invariants=invariants,
+            passes=passes,
+            workers=workers,
+        )
 
     def _decided(self, job: Job) -> tuple[Job, Policy, Grant]:
         """The job under the policy as it is now, and leave to run it; decided once for each job."""
