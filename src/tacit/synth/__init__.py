@@ -1,3 +1,11 @@
-"""Synthetic tables: marginals are chosen and measured with noise, a graphical model is fitted, rows are drawn from it."""
+"""Synthetic tables: marginals are chosen and measured with noise, a model is fitted, and rows are drawn from it."""
 
-__all__: list[str] = []
+from tacit.synth.columns import ColumnChoices
+from tacit.synth.domain import Domain
+from tacit.synth.made import SyntheticTable
+from tacit.synth.marginal import FittedMarginal
+from tacit.synth.plan import Synthesis
+from tacit.synth.rows import SyntheticRows
+from tacit.synth.zeros import Rules
+
+__all__ = ["ColumnChoices", "Domain", "FittedMarginal", "Rules", "Synthesis", "SyntheticRows", "SyntheticTable"]

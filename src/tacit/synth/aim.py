@@ -142,7 +142,7 @@ class _Rounds:
 
     def _candidates(self, used: Fraction) -> list[Clique]:
         """What the model may be joined by now: what it holds already, or what leaves it small enough."""
-        measured_ones = [each.clique for each in (*self.tables, *self.zeros)]
+        measured_ones = [*(each.clique for each in self.tables), *(each.clique for each in self.zeros)]
         allowed = self.method.most_cells * float(used)
         found = []
         for clique in self.weights:

@@ -8,11 +8,10 @@ from math import ceil, floor
 from typing import Any
 
 from tacit.base import InputError, RefusalKind, Refused
-from tacit.base.problem import declare
 from tacit.plan.cells import Piece, rising_cells
 from tacit.plan.facts import Facts, Type, domain_of
 from tacit.plan.node import Scan
-from tacit.synth.domain import Axis, Bins, CategoryCells, Domain, DomainColumn
+from tacit.synth.domain import Axis, Bins, CategoryCells, Domain, DomainColumn, point_of
 
 __all__ = ["ColumnChoices", "OpenBins", "OpenCategories", "OpenColumn", "open_columns"]
 
@@ -128,7 +127,7 @@ def _column(name: str, facts: Facts, choices: ColumnChoices, *, selects: bool) -
     if facts.type is Type.TEXT:
         if not selects:
             raise Refused(
-                f"nobody listed the values of column {name!r}: declare group_keys for it{declare(' in the policy')}, "
+                f"nobody listed the values of column {name!r}: declare group_keys for it, "
                 "leave it out, or say delta=…, and values that enough people have are found for a share of the price",
                 kind=RefusalKind.DECLARATION,
             )
@@ -207,8 +206,6 @@ def _given(name: str, facts: Facts, edges: Sequence[Any]) -> DomainColumn:
         raise InputError(f"edges of column {name!r} are {facts.type.value}s, such as its bounds") from None
     if not rising:
         raise InputError(f"edges of column {name!r} must rise")
-    if facts.type is Type.INTEGER and any(edge.denominator != 1 for edge in inside):
+    if facts.type is Type.INTEGER and any(point_of(edge, edge) % 1 for edge in inside):
         raise InputError(f"edges of column {name!r} must be whole numbers, as its values are")
-    return Bins(
-        name=name, type=facts.type, nullable=facts.nullable, edges=(low, *inside, high), step=facts.step
-    )
+    return Bins(name=name, type=facts.type, nullable=facts.nullable, edges=(low, *inside, high), step=facts.step)

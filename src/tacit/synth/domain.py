@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tacit.base import InputError
 from tacit.plan.expression import Column, Expression, constant
-from tacit.plan.facts import Facts, Type, Value
+from tacit.plan.facts import Type, Value
 from tacit.plan.operation import call
 from tacit.synth.sample import Codes, uniforms
 
@@ -250,7 +250,7 @@ def _stored(value: Value) -> Any:
     return {"timestamp" if isinstance(value, datetime) else "date": value.isoformat()}
 
 
-READ = {"fraction": Fraction, "date": date.fromisoformat, "timestamp": datetime.fromisoformat}
+READ: dict[str, Any] = {"fraction": Fraction, "date": date.fromisoformat, "timestamp": datetime.fromisoformat}
 
 
 def _read(stored: Any) -> Any:

@@ -65,7 +65,9 @@ class FittedModel:
     thetas: tuple[tuple[Clique, Floats], ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, tree: JunctionTree, potentials: list[Floats], *, total: float, loss: float, gap: float) -> "FittedModel":
+    def of(
+        cls, tree: JunctionTree, potentials: list[Floats], *, total: float, loss: float, gap: float
+    ) -> "FittedModel":
         beliefs, _ = tree.beliefs(potentials)
         return cls(tree=tree, potentials=potentials, beliefs=beliefs, total=total, loss=loss, gap=gap)
 
@@ -154,9 +156,10 @@ def fit(
             raise StopIteration
 
     best = (np.inf, scaled)
+    solve: Any = minimize
     for _ in range(ROUNDS):
-        options = {"maxiter": 10_000, "maxfun": 20_000, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
-        found = minimize(dual, scaled, jac=True, method="L-BFGS-B", callback=close, options=options)
+        options: Any = {"maxiter": 10_000, "maxfun": 20_000, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
+        found = solve(dual, scaled, jac=True, method="L-BFGS-B", callback=close, options=options)
         value, _ = dual(found.x)
         scaled = found.x
         if dual.gap <= enough or value >= best[0] - 1e-13 * abs(value):

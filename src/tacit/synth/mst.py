@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def merged_table(single: NoisyTable, merges: Merges) -> NoisyTable:
     merge = merges.get(single.clique[0])
     if merge is None:
         return single
-    counts = np.bincount(merge, weights=single.counts)
+    counts = np.bincount(merge, weights=single.counts).astype(np.float64)
     sigma = np.sqrt(np.bincount(merge, weights=single.variance))
     return NoisyTable(clique=single.clique, counts=counts, sigma=sigma)
 
@@ -139,6 +139,7 @@ class MergedCounts:
             merge = self._merges.get(place)
             if merge is not None:
                 kept = np.zeros((*table.shape[:axis], int(merge.max()) + 1, *table.shape[axis + 1 :]), np.int64)
-                np.add.at(kept, (*[slice(None)] * axis, merge), table)
+                place_of: Any = (*[slice(None)] * axis, merge)
+                np.add.at(kept, place_of, table)
                 table = kept
         return table

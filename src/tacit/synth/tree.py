@@ -88,9 +88,7 @@ class JunctionTree:
         order, parents, open_ones = [first], [-1], set(range(len(found))) - {first}
         while open_ones:  # Prim's maximum spanning tree of shared columns
             _, child, parent = max(
-                (len(set(found[a]) & set(found[b])), -a, -place)
-                for a in open_ones
-                for place, b in enumerate(order)
+                (len(set(found[a]) & set(found[b])), -a, -place) for a in open_ones for place, b in enumerate(order)
             )
             order.append(-child)
             parents.append(-parent)
@@ -165,7 +163,7 @@ class JunctionTree:
         return None if home is None else _summed(beliefs[home], self.cliques[home], clique)
 
     def any_marginal(self, beliefs: Beliefs, clique: Clique) -> Floats:
-        """The probabilities of any columns: the cliques between them are multiplied, and all else is summed out early."""
+        """The probabilities of any columns: cliques between them are multiplied, all else is summed out early."""
         found = self.marginal(beliefs, clique)
         if found is not None:
             return found

@@ -25,10 +25,7 @@ class Workload:
     def candidates(self) -> dict[Clique, int]:
         """Every subset of a set, with w_r = Σ_s c_s·|r ∩ s| as the least whole numbers in proportion."""
         closed = {
-            each
-            for clique in self.weights
-            for size in range(1, len(clique) + 1)
-            for each in combinations(clique, size)
+            each for clique in self.weights for size in range(1, len(clique) + 1) for each in combinations(clique, size)
         }
         raw = {
             each: sum((c * len(set(each) & set(s)) for s, c in self.weights.items()), Fraction(0))
