@@ -71,7 +71,7 @@ def peer(script: str, python: str, method: str, epsilon: str, source: Path) -> t
     """What a peer draws; a word where it does not come to an end."""
     place = Path(__file__).parent / "peers" / script
     target = source.with_name(f"{script}.npz")
-    command = [python, str(place), method, epsilon, DELTA, RHOS[epsilon], str(source), str(target)]
+    command = [python, "-P", str(place), method, epsilon, DELTA, RHOS[epsilon], str(source), str(target)]
     try:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
         subprocess.run(command, check=True, capture_output=True, timeout=LIMIT, env=environment)

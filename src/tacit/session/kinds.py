@@ -15,6 +15,7 @@ __all__ = ["JOB_KINDS", "file_with_certificate", "job_kind", "job_kinds"]
 
 JOB_KINDS = {
     "train": "tacit.learn.config.train:TRAIN",
+    "synth": "tacit.synth.config:SYNTH",
 }
 
 

@@ -1,16 +1,15 @@
 """What is to be synthesised, before anything is paid: checked, priced and quoted from declarations alone."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from tacit.base import InputError, PolicyError, RefusalKind, Refused, cached_property, positive, whole
 from tacit.base.number import Number
-from tacit.desk import Quote, Release, Spender
+from tacit.desk import Quote, Spender
 from tacit.engine import Watch
 from tacit.plan.contribution import check_units
-from tacit.plan.node import Scan
 from tacit.plan.price import rho_of
 from tacit.policy import Currency, Policy
 from tacit.program import Program
@@ -26,21 +25,13 @@ from tacit.synth.open import SHARE, open_steps
 from tacit.synth.workload import Pairs, workload_of
 from tacit.synth.zeros import Rules
 
-__all__ = ["METHODS", "Price", "Synthesis", "TableDesk", "price_of", "table_part", "useful"]
+__all__ = ["METHODS", "Price", "Synthesis", "price_of", "table_part", "useful"]
 
 METHODS = ("aim", "mst", "independent")
 MOST_COLUMNS = 64
 MOST_CANDIDATES = 20_000
 USELESS = Fraction(1, 4)  # of the population: noise of that size on one column's cells says nothing
 UNKNOWN = 400_000  # units that are taken to be there where no population is declared
-
-
-class TableDesk(Spender, Protocol):
-    """What a plan is given: it spends, and tells how declared tables are read."""
-
-    def scan(self, table: str, columns: Collection[str] | None = None) -> Scan: ...
-
-    def certificate(self, release: Release, /) -> Any: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +143,7 @@ def useful(part: TablePart, policy: Policy) -> None:
 class Synthesis:
     """A plan: `quote` is free, `release` charges once and gives the table."""
 
-    session: TableDesk = field(repr=False)
+    session: Spender = field(repr=False)
     table: str
     columns: tuple[str, ...]
     rho: Number | None = None
@@ -200,7 +191,8 @@ class Synthesis:
     def release(self, *, idempotency_key: str | None = None, watch: Watch | None = None) -> SyntheticTable:
         """Pay, measure, fit. Asked for again on the same data it is the same table, for nothing."""
         made = self.session.spend(self.job, idempotency_key=idempotency_key, watch=watch)
-        return SyntheticTable.of(made, certificate=self.session.certificate(made))
+        certify = getattr(self.session, "certificate", None)
+        return SyntheticTable.of(made, certificate=None if certify is None else certify(made))
 
 
 def job_of(parts: Sequence[TablePart], policy: Policy, price: Price, about: Mapping[str, Any]) -> SynthesisJob:
