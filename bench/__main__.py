@@ -27,6 +27,7 @@ from bench import (
     server,
     sql,
     survey,
+    synth,
 )
 
 BENCHMARKS: dict[str, "Benchmark"] = {
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "anonymity": anonymity,
     "learn_gradient": learn_gradient,
     "learn_accuracy": learn_accuracy,
+    "synth": synth,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 

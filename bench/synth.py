@@ -97,7 +97,8 @@ def accuracy(tick: Callable[[str], None]) -> tuple[Table, bool]:
     ]
     given = os.environ.get("TACIT_SYNTH")
     rows = codes()
-    names, sizes = NAMES, SIZES
+    names: tuple[str, ...] = NAMES
+    sizes: tuple[int, ...] = SIZES
     if given:
         stored = pq.read_table(given)
         names = tuple(stored.column_names)
@@ -111,7 +112,7 @@ def accuracy(tick: Callable[[str], None]) -> tuple[Table, bool]:
             for method in METHODS:
                 tick(f"{method} at ε = {epsilon}")
                 found: dict[str, list[tuple[Any, float]]] = {"tacit": []}
-                words = {}
+                words: dict[str, str] = {}
                 for seed in range(SEEDS):
                     found["tacit"].append(ours(folder, names, sizes, method, RHOS[epsilon], f"{epsilon}{method}{seed}"))
                     for who, script, python in peers:

@@ -46,7 +46,8 @@ class _Fit:
 
     def __init__(self, mbi: Any, rows: Any, sizes: Any, domain: Any) -> None:
         self.mbi, self.rows, self.sizes, self.domain = mbi, rows, sizes, domain
-        self.source, self.measured = np.random.default_rng(), []
+        self.source = np.random.default_rng()
+        self.measured: list[Any] = []
         self.model: Any = None
 
     def measure(self, clique: tuple[int, ...], sigma: float) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import minimize
 
 from support.synthetic import SIZES, histogram, people
 from tacit.synth.fit import KAPPA, CellZeros, NoisyTable, _Dual, fit, total_of
@@ -26,8 +26,9 @@ def test_the_slope_is_that_of_the_value() -> None:
     dual = _Dual(SIZES, noisy(), (), 2000.0)
     for seed in range(3):
         at = np.random.default_rng(seed).normal(0, 1, len(dual.seen))
-        slope = approx_fprime(at, lambda theta: dual(theta)[0], 1e-7)
-        assert np.abs(slope - dual(at)[1]).max() < 1e-5
+        steps = 1e-6 * np.eye(len(at))
+        slope = np.array([(dual(at + step)[0] - dual(at - step)[0]) / 2e-6 for step in steps])
+        assert np.abs(slope - dual(at)[1]).max() < 1e-6
 
 
 def test_no_gap_is_below_what_is_left_to_the_optimum() -> None:

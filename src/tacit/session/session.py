@@ -35,7 +35,7 @@ from tacit.sql.parse import sql_text
 from tacit.sql.profile import ProfileJob, profile_jobs, profiles_in
 
 if TYPE_CHECKING:
-    from tacit.synth import Synthesis
+    from tacit.synth import FamilyPlan, Synthesis
     from tacit.synth.workload import Pairs
 
 __all__ = ["Session"]
@@ -321,6 +321,36 @@ class Session:
             session=self, table=table, columns=tuple(columns), rho=rho, epsilon=epsilon, delta=delta, pairs=pairs,
             method=method, rows=rows, model_cells=model_cells, choices=choices,
             rules=Rules(impossible=tuple(impossible), follows=follows or {}),
+        )  # fmt: skip
+
+    def synthesise_family(
+        self,
+        parents: str,
+        children: str,
+        *,
+        columns: Sequence[str],
+        child_columns: Sequence[str],
+        given: Sequence[str],
+        most: int,
+        rho: Number | None = None,
+        epsilon: Number | None = None,
+        method: Literal["aim", "mst"] = "aim",
+        rows: int | None = None,
+        size: str = "children",
+        bins: Mapping[str, int] | None = None,
+        edges: Mapping[str, Sequence[Any]] | None = None,
+        most_cells: int = 1000,
+    ) -> "FamilyPlan":
+        """A plan for two related tables, such as patients and their visits: each parent is a unit with one row, of
+        whose children at most `most` count. Children follow their parent's columns `given`; drawn keys match."""
+        from tacit.synth import ColumnChoices, FamilyPlan
+
+        self._current()
+        return FamilyPlan(
+            session=self, parents=parents, children=children, columns=tuple(columns),
+            child_columns=tuple(child_columns), given=tuple(given), most=most,
+            rho=rho, epsilon=epsilon, method=method, rows=rows, size=size,
+            choices=ColumnChoices(bins=bins or {}, edges=edges or {}, most_cells=most_cells),
         )  # fmt: skip
 
     # --- what was spent

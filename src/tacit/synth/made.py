@@ -45,7 +45,7 @@ class SyntheticTable:
     tables: tuple[NoisyTable, ...]
     rounds: tuple[Round, ...]
     merges: Mapping[int, Codes]
-    declared_rows: int | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)  # what the plan said beside the program
     certificate: "Certificate | None" = None
     kept: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # cells that a condition leaves, by column
 
@@ -65,26 +65,35 @@ class SyntheticTable:
     @property
     def units(self) -> int:
         """The noisy number of units, or the one that was declared."""
-        return self.declared_rows if self.declared_rows is not None else max(0, round(self.model.total))
+        declared: int | None = self.told.get("rows")
+        return declared if declared is not None else max(0, round(self.model.total))
 
     # --- rows
 
     def rows(self, count: int | None = None) -> SyntheticRows:
         """So many rows, by default as many as there are units; of a table under a condition, as many as fit it."""
+        return self.shown(self.drawn(count))
+
+    def drawn(self, count: int | None = None) -> list[Codes]:
+        """The cells of so many rows, column by column."""
         wanted = round(self.units * self.share) if count is None else count
         if type(wanted) is not int or not 0 < wanted <= MOST_ROWS:
             told = "" if count is not None else ": the noisy number of units is 0, so say how many rows you want"
             raise InputError(f"rows must be a whole number from 1 to {MOST_ROWS:,}, not {wanted!r}{told}")
         codes = sampled(self.model.tree, self._beliefs, wanted)
-        return self._rows([self._unmerged(place, codes[place]) for place in range(len(self.domain.columns))])
+        return [self.unmerged(place, codes[place]) for place in range(len(self.domain.columns))]
 
-    def _rows(self, codes: Sequence[Codes]) -> SyntheticRows:
-        columns = [each.arrow(own) for each, own in zip(self.domain.columns, codes, strict=True)]
-        return SyntheticRows(
-            table=pa.table(columns, names=list(self.domain.names)), about=self.about, certificate=self.certificate
-        )
+    def shown(
+        self, codes: Sequence[Codes], keys: Mapping[str, Any] | None = None, *, without: Sequence[str] = ()
+    ) -> SyntheticRows:
+        """Drawn cells as rows, with columns of keys before them."""
+        columns: dict[str, Any] = {name: pa.array(values) for name, values in (keys or {}).items()}
+        for each, own in zip(self.domain.columns, codes, strict=True):
+            if each.name not in without:
+                columns[each.name] = each.arrow(own)
+        return SyntheticRows(table=pa.table(columns), about=self.about, certificate=self.certificate)
 
-    def _unmerged(self, place: int, codes: Codes) -> Codes:
+    def unmerged(self, place: int, codes: Codes) -> Codes:
         """Cells that were measured together are drawn apart, evenly among those that the condition leaves."""
         merge = self.merges.get(place)
         if merge is None:
@@ -263,5 +272,5 @@ def table_of_release(
     return SyntheticTable(
         name=own["name"], method=own["method"], release=release, domain=Domain.from_json(own["domain"]), model=model,
         tables=tables, rounds=rounds, merges={int(place): arrays[f"{prefix}merge.{place}"] for place in own["merges"]},
-        declared_rows=head["about"]["rows"], certificate=certificate,
+        told=head["about"], certificate=certificate,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from tacit.program import Program
 from tacit.synth.aim import AIM
 from tacit.synth.columns import ColumnChoices, OpenCategories, open_columns
 from tacit.synth.counts import Reach
+from tacit.synth.domain import Domain, DomainColumn
 from tacit.synth.independent import Independent
 from tacit.synth.job import SynthesisJob, TablePart
 from tacit.synth.made import SyntheticTable
@@ -25,7 +26,7 @@ from tacit.synth.open import SHARE, open_steps
 from tacit.synth.workload import Pairs, workload_of
 from tacit.synth.zeros import Rules
 
-__all__ = ["METHODS", "Price", "Synthesis", "price_of", "table_part", "useful"]
+__all__ = ["METHODS", "Price", "Synthesis", "job_of", "method_named", "price_of", "table_part", "useful"]
 
 METHODS = ("aim", "mst", "independent")
 MOST_COLUMNS = 64
@@ -78,7 +79,7 @@ def price_of(policy: Policy, *, rho: Number | None, epsilon: Number | None, delt
     return Price(rho=spend, delta=(own or Fraction(0)) if keys else Fraction(0), whole=None)
 
 
-def _method(name: str, most_cells: int | None) -> Method:
+def method_named(name: str, most_cells: int | None = None) -> Method:
     if name not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
     if name == "aim":
@@ -99,6 +100,7 @@ def table_part(
     method: Method,
     rules: Rules,
     policy: Policy,
+    added: tuple[DomainColumn, ...] = (),
 ) -> TablePart:
     """One table with its cells, all checked."""
     names = list(columns)
@@ -111,6 +113,7 @@ def table_part(
     check_units(source)
     rules.check(names)
     domain, opens = open_columns(source, names, choices, selects=price.delta > 0)
+    domain = Domain((*domain.columns, *added))
     workload = workload_of(pairs, domain)
     if len(workload.candidates()) > MOST_CANDIDATES:
         raise InputError(f"these pairs have more than {MOST_CANDIDATES:,} parts: name fewer or smaller sets of columns")
@@ -174,7 +177,7 @@ class Synthesis:
         price = price_of(policy, rho=self.rho, epsilon=self.epsilon, delta=self.delta, keys=keys)
         part = table_part(
             self.table, scan, self.columns, choices=self.choices, price=price, pairs=self.pairs,
-            method=_method(self.method, self.model_cells), rules=self.rules, policy=policy,
+            method=method_named(self.method, self.model_cells), rules=self.rules, policy=policy,
         )  # fmt: skip
         useful(part, policy)
         return job_of([part], policy, price, {"rows": self.rows})

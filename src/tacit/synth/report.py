@@ -44,6 +44,7 @@ class SynthesisReport:
     """What there is to say of a synthetic table."""
 
     made: SyntheticTable
+    more: tuple[str, ...] = ()
 
     def pairs(self) -> list[PairFit]:
         """Every pair of columns."""
@@ -74,6 +75,7 @@ class SynthesisReport:
                 for each in self.pairs()
             ],
             "warning": WARNING,
+            "more": list(self.more),
         }
 
     def html(self) -> str:
@@ -138,6 +140,7 @@ class SynthesisReport:
             f"About {number(made.units)} units, {len(names)} columns, method {made.method}.",
             f"What is protected is one {unit}, whether it {PROTECTED[facts.get('relation', 'add_remove')]}.",
             WARNING,
+            *self.more,
             "Nothing here was compared with the true rows: that would be a question about them, to be paid for.",
         )
         return report(f"Synthetic table {made.name}", lead=lead, sections=sections)
