@@ -28,6 +28,7 @@ from bench import (
     server,
     sql,
     survey,
+    synth,
 )
 
 BENCHMARKS: dict[str, "Benchmark"] = {
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "census": census,
     "learn_gradient": learn_gradient,
     "learn_accuracy": learn_accuracy,
+    "synth": synth,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 

@@ -138,6 +138,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("membership-in-models", "A model knows who it was trained on", "tacit.attack.membership"),
     Attack("canary-exposure", "A model learns a secret by heart", "tacit.attack.exposure"),
     Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradients"),
+    Attack("synthetic", "Synthetic rows are not private because they are synthetic", "tacit.attack.synthetic"),
     Attack("risk", "Singling out, linking and inferring from a released table", "tacit.attack.risk"),
 )
 

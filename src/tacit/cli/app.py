@@ -25,6 +25,7 @@ GROUPS = {
     "people": "Say who may use the service",
     "pufferfish": "Work out noise for entries that depend on each other",
     "service": "Look after a running service",
+    "synth": "Make synthetic tables, and draw rows from them",
     "survey": "Ask people whose devices randomise the answers",
 }
 
@@ -85,6 +86,11 @@ COMMANDS = {
     "service running": ("service:running", "The questions that are being answered now"),
     "service cancel": ("service:cancel", "Stop one of them"),
     "service backup": ("service:backup", "Copy everything to one file; check and restore it"),
+    "synth new": ("synth:new", "Write a first file of settings"),
+    "synth quote": ("synth:quote", "What a synthetic table would cost, for free"),
+    "synth make": ("synth:make", "Pay for one, once"),
+    "synth rows": ("synth:rows", "Draw rows from it, for free"),
+    "synth report": ("synth:report", "A page with pictures of how it was made"),
     "survey new": ("survey:new", "Write a first survey file"),
     "survey plan": ("survey:plan", "See how well each question will be answered"),
     "survey simulate": ("survey:simulate", "Let made-up people answer"),

@@ -9,6 +9,7 @@ ENDINGS = {
     "application/json": ".json",
     "application/vnd.apache.arrow.stream": ".arrow",
     "application/vnd.apache.parquet": ".parquet",
+    "application/x-npz": ".npz",
     "text/csv": ".csv",
     "text/plain": ".txt",
 }

@@ -16,6 +16,7 @@ __all__ = ["JOB_KINDS", "file_with_certificate", "job_kind", "job_kinds"]
 JOB_KINDS = {
     "train": "tacit.learn.config.train:TRAIN",
     "census": "tacit.census.settings:CENSUS",
+    "synth": "tacit.synth.config:SYNTH",
 }
 
 

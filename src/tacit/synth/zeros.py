@@ -1,0 +1,91 @@
+"""What cannot be, by declaration: combinations that are impossible, and columns that follow from others.
+
+They become cells of probability zero in the model, and never follow from what was or was not seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tacit.base import InputError, RefusalKind, Refused
+from tacit.synth.domain import Domain
+from tacit.synth.fit import CellZeros
+
+__all__ = ["Rules"]
+
+MOST = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """`impossible` lists combinations, each a mapping of columns to values or ranges, such as {"age": (0, 14),
+    "married": "yes"}. `follows` says for a column which other one follows from it, and how: {("city", "state"):
+    {"Boston": "MA", …}}."""
+
+    impossible: Sequence[Mapping[str, Any]] = ()
+    follows: Mapping[tuple[str, str], Mapping[Any, Any]] = field(default_factory=dict)
+
+    def zeros(self, domain: Domain) -> tuple[CellZeros, ...]:
+        """The cells that cannot be."""
+        found = [_combination(each, domain) for each in self.impossible]
+        found += [_mapping(first, second, mapping, domain) for (first, second), mapping in self.follows.items()]
+        for each in found:
+            if each.impossible.all():
+                names = ", ".join(domain.names[place] for place in each.clique)
+                raise InputError(f"what was said of {names} leaves nothing possible: take one combination away")
+        return tuple(found)
+
+    def check(self, names: Sequence[str]) -> None:
+        used = [*(name for each in self.impossible for name in each), *(name for pair in self.follows for name in pair)]
+        for name in used:
+            if name not in names:
+                raise InputError(f"a rule speaks of column {name!r}, which is not among the columns: add it there")
+        if any(len(each) < 1 for each in self.impossible):
+            raise InputError("an impossible combination names at least one column")
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "impossible": [{name: _text(value) for name, value in each.items()} for each in self.impossible],
+            "follows": [[list(pair), sorted([str(a), str(b)] for a, b in rule.items())]
+                        for pair, rule in self.follows.items()],
+        }  # fmt: skip
+
+
+def _text(value: Any) -> Any:
+    return [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _combination(rule: Mapping[str, Any], domain: Domain) -> CellZeros:
+    clique = domain.clique(list(rule))
+    if prod(domain.sizes[place] for place in clique) > MOST:
+        raise Refused(f"the rule on {', '.join(rule)} has more than {MOST:,} cells: name fewer columns or fewer bins",
+                      kind=RefusalKind.LIMIT)  # fmt: skip
+    inside = []
+    for place in clique:
+        mask = np.zeros(domain.sizes[place], np.bool_)
+        mask[domain.columns[place].find(rule[domain.names[place]])] = True
+        inside.append(mask)
+    table = inside[0]
+    for mask in inside[1:]:
+        table = table[..., None] & mask
+    return CellZeros(clique=clique, impossible=table)
+
+
+def _mapping(first: str, second: str, rule: Mapping[Any, Any], domain: Domain) -> CellZeros:
+    """Of each value of the first column that the rule names, only one value of the second can be."""
+    a, b = domain.place(first), domain.place(second)
+    if a == b:
+        raise InputError(f"column {first!r} cannot follow from itself")
+    table = np.zeros((domain.sizes[a], domain.sizes[b]), np.bool_)
+    for value, other in rule.items():
+        allowed = domain.columns[b].find(other)
+        for cell in domain.columns[a].find(value):
+            table[cell] = True
+            table[cell, allowed] = False
+    clique = domain.clique([first, second])
+    assert all(low < high for low, high in pairwise(clique))
+    return CellZeros(clique=clique, impossible=table if a < b else table.T)
