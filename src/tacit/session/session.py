@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 from tacit.base import InputError, Number, PolicyError
 from tacit.base.bar import progress_bar
 from tacit.base.former import former_names
-from tacit.census import Census, Spine, plan_census
 from tacit.desk import Desk, IdempotencyKey, Job, OwnJob, Quote, Release, Run, TableRelease
 from tacit.desk.certificate.certificate import Certificate
 from tacit.engine import Engine, Limits, Watch, open_engine
@@ -36,6 +35,7 @@ from tacit.sql.parse import sql_text
 from tacit.sql.profile import ProfileJob, profile_jobs, profiles_in
 
 if TYPE_CHECKING:
+    from tacit.census import Census, Spine
     from tacit.synth import FamilyPlan, Synthesis
     from tacit.synth.workload import Pairs
 
@@ -172,7 +172,7 @@ class Session:
     def census(
         self,
         table: str,
-        spine: Spine,
+        spine: "Spine",
         *,
         queries: Mapping[str, Any],
         rho: Any = None,
@@ -185,7 +185,7 @@ class Session:
         invariants: Iterable[str] | Mapping[str, Any] = (),
         passes: int | None = None,
         workers: int = 1,
-    ) -> Census:
+    ) -> "Census":
         """Consistent tables of every place of a geography, to be quoted and released. Nothing is looked at yet.
 
         `queries` are sums of the cells with their weights ("total", "age*sex", "detail", which is all columns), the
@@ -194,6 +194,8 @@ class Session:
         query names are told apart too if `columns` lists them. See docs/how-to/take-a-census.md.
         """
         self._current()
+        from tacit.census import plan_census
+
         return plan_census(
             self,
             table,
