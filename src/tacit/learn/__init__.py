@@ -5,13 +5,16 @@ torch is needed to run a plan, and imported then; plans, prices and model files 
 
 from tacit.learn.clip import AdaptiveClip
 from tacit.learn.correlated import Correlated
+from tacit.learn.labels import Labels, PublishedHindsight
 from tacit.learn.model import ModelFile, TrainedModel
 from tacit.learn.noise import GradientNoise
 from tacit.learn.ranks import Ranks
 from tacit.learn.rows import ArrayRows, ArrowRows, DatasetRows, InputSize, rows_of
 from tacit.learn.run import TrainingProgress, TrainingRun
 from tacit.learn.table_rows import TableRows
+from tacit.learn.teachers import Teachers
 from tacit.learn.training import Training
+from tacit.learn.votes import GNMax, LNMax
 
 __all__ = [
     "AdaptiveClip",
@@ -19,11 +22,16 @@ __all__ = [
     "ArrowRows",
     "Correlated",
     "DatasetRows",
+    "GNMax",
     "GradientNoise",
     "InputSize",
+    "LNMax",
+    "Labels",
     "ModelFile",
+    "PublishedHindsight",
     "Ranks",
     "TableRows",
+    "Teachers",
     "TrainedModel",
     "Training",
     "TrainingProgress",

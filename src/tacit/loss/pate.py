@@ -11,7 +11,7 @@ Votes are one list, a count for each class, or one such row for each query; all 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log1p, exp
+from math import exp, log1p
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from tacit.loss.renyi import ORDERS, RDP
 
 __all__ = [
     "DataDependent",
+    "Floats",
     "confident_failure",
     "confident_given_votes",
     "gaps",
@@ -183,9 +184,7 @@ def _moments(log_q: Floats, right: Floats, log_a: Floats, log_b: Floats, orders:
     """log((1 − q)A^(α−1) + qB^(α−1))/(α − 1)."""
     above = orders - 1
     with np.errstate(under="ignore"):
-        moment = np.logaddexp(
-            right[:, None] + above * log_a[:, None], log_q[:, None] + above * log_b[:, None]
-        )
+        moment = np.logaddexp(right[:, None] + above * log_a[:, None], log_q[:, None] + above * log_b[:, None])
     return np.asarray(np.maximum(0.0, moment + 1e-15) / above)
 
 

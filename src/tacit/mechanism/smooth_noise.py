@@ -6,6 +6,7 @@ far it can move within k changes, and that neighbours see each other's moves one
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 from tacit.base import InputError, Relation, Size, cached_property
@@ -81,7 +82,7 @@ class SmoothNoise(Mechanism):
     def level(self, moves: Sequence[int]) -> int:
         """max over k of level(moves[k]) − k."""
         listed = [whole(move, "a move") for move in moves]
-        if not listed or any(a > b for a, b in zip(listed, listed[1:], strict=False)) or listed[-1] > self.top:
+        if not listed or any(a > b for a, b in pairwise(listed)) or listed[-1] > self.top:
             raise InputError(f"moves must be whole numbers that never fall, at most top = {self.top}, at least one")
         return max(self.grid.level(move) - k for k, move in enumerate(listed))
 
