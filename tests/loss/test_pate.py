@@ -147,7 +147,7 @@ def test_the_bound_on_checks_holds_for_every_neighbour(sigma: int) -> None:
         for most in range(2, 30):
             claim = confident_given_votes([most, 0], sigma, threshold)
             ends = [(at - threshold) / sigma for at in (most - 1, most, most + 1)]
-            low, here, high = ([ndtr(z), ndtr(-z)] for z in ends)
+            low, here, high = ([float(ndtr(z)), float(ndtr(-z))] for z in ends)
             for near in (low, high):
                 for order in (1.5, 3.0, 10.0):
                     found = divergence(here, near, order)

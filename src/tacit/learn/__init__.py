@@ -5,6 +5,7 @@ torch is needed to run a plan, and imported then; plans, prices and model files 
 
 from tacit.learn.clip import AdaptiveClip
 from tacit.learn.correlated import Correlated
+from tacit.learn.holdout import Holdout
 from tacit.learn.labels import Labels, PublishedHindsight
 from tacit.learn.model import ModelFile, TrainedModel
 from tacit.learn.noise import GradientNoise
@@ -13,6 +14,7 @@ from tacit.learn.rows import ArrayRows, ArrowRows, DatasetRows, InputSize, rows_
 from tacit.learn.run import TrainingProgress, TrainingRun
 from tacit.learn.table_rows import TableRows
 from tacit.learn.teachers import Teachers
+from tacit.learn.thresholdout import Thresholdout
 from tacit.learn.training import Training
 from tacit.learn.votes import GNMax, LNMax
 
@@ -24,6 +26,7 @@ __all__ = [
     "DatasetRows",
     "GNMax",
     "GradientNoise",
+    "Holdout",
     "InputSize",
     "LNMax",
     "Labels",
@@ -32,6 +35,7 @@ __all__ = [
     "Ranks",
     "TableRows",
     "Teachers",
+    "Thresholdout",
     "TrainedModel",
     "Training",
     "TrainingProgress",

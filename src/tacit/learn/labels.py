@@ -15,6 +15,7 @@ from tacit.desk import ContentRelease, Job, Release, Run, Spender
 from tacit.desk.release import release_from_bytes, release_of
 from tacit.learn.agreement import Agreement
 from tacit.learn.estimator.job import TableSpender
+from tacit.learn.made_of import table_of_data
 from tacit.learn.votes import Ints, VoteRule, moved_votes
 from tacit.loss import ZCDP
 from tacit.loss.pate import DataDependent
@@ -218,7 +219,7 @@ def labelled(
     if most > len(inputs):
         raise InputError(f"answers = {most} is more than there are inputs, {len(inputs)}: ask for at most as many")
     policy = session.policy
-    name = _table(policy, table)
+    name = table_of_data(policy, table)
     if policy.tables[name].each_row_is_a_unit is False and not teachers._named:
         raise InputError(
             f"table {name!r} may have several rows of one {policy.privacy.unit}: fit the teachers with "
@@ -252,16 +253,6 @@ def labelled(
     assert isinstance(loss, ZCDP)  # of its one step
     places = tuple(release.value()["labels"])
     return Labels(release=release, loss=loss, inputs=inputs, classes=classes, places=places, job=job, session=session)
-
-
-def _table(policy: Any, table: str | None) -> str:
-    if table is not None:
-        if table not in policy.tables:
-            raise InputError(f"the policy has no table {table!r}: there are {', '.join(map(repr, policy.tables))}")
-        return table
-    if len(policy.tables) != 1:
-        raise InputError("whose data did the teachers learn from? Say table=, the policy's table they were made of")
-    return str(next(iter(policy.tables)))
 
 
 def _classes(teachers: "Teachers", session: Spender, table: str) -> tuple[Any, ...]:

@@ -136,7 +136,8 @@ class GNMax(VoteRule):
         if self.confident is None:
             return None
         sigma, threshold = (float(each) for each in self.confident)
-        return gnmax_curve(confident_failure(most, sigma, threshold, lattice=True), sigma * 2**0.5 * (1 - 1e-15), orders)
+        wide = sigma * 2**0.5 * (1 - 1e-15)
+        return gnmax_curve(confident_failure(most, sigma, threshold, lattice=True), wide, orders)
 
     def hindsight(self, votes: Ints, answered: Any, about: dict[str, Any]) -> DataDependent:
         found = gnmax_given_votes(votes[answered], self.sigma, lattice=True, **about)
