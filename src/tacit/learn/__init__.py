@@ -12,6 +12,7 @@ from tacit.learn.noise import GradientNoise
 from tacit.learn.ranks import Ranks
 from tacit.learn.rows import ArrayRows, ArrowRows, DatasetRows, InputSize, rows_of
 from tacit.learn.run import TrainingProgress, TrainingRun
+from tacit.learn.stream import Counter, Stream, Tick
 from tacit.learn.table_rows import TableRows
 from tacit.learn.teachers import Teachers
 from tacit.learn.thresholdout import Thresholdout
@@ -23,6 +24,7 @@ __all__ = [
     "ArrayRows",
     "ArrowRows",
     "Correlated",
+    "Counter",
     "DatasetRows",
     "GNMax",
     "GradientNoise",
@@ -33,9 +35,11 @@ __all__ = [
     "ModelFile",
     "PublishedHindsight",
     "Ranks",
+    "Stream",
     "TableRows",
     "Teachers",
     "Thresholdout",
+    "Tick",
     "TrainedModel",
     "Training",
     "TrainingProgress",
