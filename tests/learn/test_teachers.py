@@ -220,6 +220,7 @@ def test_bad_labels_are_refused_and_nothing_is_charged(session: Session) -> None
         ("public_x", lambda: teachers.label([], rule, session=session)),
         ("no table", lambda: teachers.label(PUBLIC, rule, session=session, table="pints")),
         ("several rows", lambda: Teachers.fit(Sign, own, classes="ny").label(PUBLIC, rule, session=session)),
+        ("two teachers", lambda: fitted(by="c").label(PUBLIC[:, :2], rule, session=session)),
         ("which labels", lambda: Teachers.fit(Sign, own, by=range(30)).label(PUBLIC, rule, session=session)),
     ]
     for words, attempt in bad:

@@ -6,9 +6,11 @@ torch is needed to run a plan, and imported then; plans, prices and model files 
 from tacit.learn.clip import AdaptiveClip
 from tacit.learn.correlated import Correlated
 from tacit.learn.holdout import Holdout
+from tacit.learn.individual import IndividualDescent, IndividualFilter, SoftmaxModel
 from tacit.learn.labels import Labels, PublishedHindsight
 from tacit.learn.model import ModelFile, TrainedModel
 from tacit.learn.noise import GradientNoise
+from tacit.learn.panel import Panel, PanelSum, PanelSums
 from tacit.learn.ranks import Ranks
 from tacit.learn.rows import ArrayRows, ArrowRows, DatasetRows, InputSize, rows_of
 from tacit.learn.run import TrainingProgress, TrainingRun
@@ -29,12 +31,18 @@ __all__ = [
     "GNMax",
     "GradientNoise",
     "Holdout",
+    "IndividualDescent",
+    "IndividualFilter",
     "InputSize",
     "LNMax",
     "Labels",
     "ModelFile",
+    "Panel",
+    "PanelSum",
+    "PanelSums",
     "PublishedHindsight",
     "Ranks",
+    "SoftmaxModel",
     "Stream",
     "TableRows",
     "Teachers",

@@ -220,7 +220,13 @@ def labelled(
         raise InputError(f"answers = {most} is more than there are inputs, {len(inputs)}: ask for at most as many")
     policy = session.policy
     name = table_of_data(policy, table)
-    if policy.tables[name].each_row_is_a_unit is False and not teachers._named:
+    declared = policy.tables[name].unit_column
+    if isinstance(teachers._by, str) and declared is not None and teachers._by != declared:
+        raise InputError(
+            f"teachers were dealt {teachers._by!r}, and table {name!r} counts {policy.privacy.unit}s by {declared!r}: "
+            f"one {policy.privacy.unit} could be with two teachers; fit them with by={declared!r}"
+        )
+    if policy.tables[name].each_row_is_a_unit is False and teachers._by is None:
         raise InputError(
             f"table {name!r} may have several rows of one {policy.privacy.unit}: fit the teachers with "
             f"by={policy.tables[name].unit_column!r}, so that all of them are with one teacher"

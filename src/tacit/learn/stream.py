@@ -116,9 +116,9 @@ class Counter:
 
     @property
     def tree_error(self) -> float:
-        """The same of the worst tick by a binary tree of the same price. An event is in one node of each of ⌊log₂ n⌋ + 1
-        levels, and a count adds up to ⌊log₂(n + 1)⌋ nodes. Of a unit's events the earliest are taken, which may not be
-        the worst there: the tree's error is at least this."""
+        """The same of the worst tick by a binary tree of the same price. An event is in one node of each of its levels,
+        ⌊log₂ n⌋ + 1 of them, and a count adds up to ⌊log₂(n + 1)⌋ nodes. Of a unit's events the earliest are taken,
+        which may not be the worst there: the tree's error is at least this."""
         turns = min(self.times, ceil(self.steps / self.separation))
         at = np.arange(turns) * self.separation
         square = sum(int((np.unique(at >> level, return_counts=True)[1] ** 2).sum()) for level in range(self._levels))
