@@ -176,7 +176,14 @@ with Session(sys.argv[1], "cora") as session:
 """
 
 
-@pytest.mark.parametrize(("where", "when"), [("commit", "before"), ("commit", "after"), ("release", "after")])
+@pytest.mark.parametrize(
+    ("where", "when"),
+    [
+        ("commit", "after"),
+        pytest.param("commit", "before", marks=pytest.mark.slow),
+        pytest.param("release", "after", marks=pytest.mark.slow),
+    ],
+)
 def test_a_kill_between_ticks_repeats_no_noise_and_loses_no_tick(
     session: Session, tmp_path: Path, where: str, when: str
 ) -> None:
