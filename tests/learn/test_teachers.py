@@ -212,7 +212,7 @@ def test_units_must_be_named() -> None:
 
 def test_bad_labels_are_refused_and_nothing_is_charged(session: Session) -> None:
     teachers, rule = fitted(), GNMax(sigma=4)
-    own = (np.ones((30, 2)), np.repeat("no", 30))
+    own = (np.ones((30, 3)), np.repeat("no", 30))
     bad: list[tuple[str, Any]] = [
         ("GNMax", lambda: teachers.label(PUBLIC, 3, session=session)),  # type: ignore[arg-type]
         ("answers", lambda: teachers.label(PUBLIC, rule, session=session, answers=99)),
@@ -220,7 +220,8 @@ def test_bad_labels_are_refused_and_nothing_is_charged(session: Session) -> None
         ("public_x", lambda: teachers.label([], rule, session=session)),
         ("no table", lambda: teachers.label(PUBLIC, rule, session=session, table="pints")),
         ("several rows", lambda: Teachers.fit(Sign, own, classes="ny").label(PUBLIC, rule, session=session)),
-        ("two teachers", lambda: fitted(by="c").label(PUBLIC[:, :2], rule, session=session)),
+        ("two teachers", lambda: fitted(by="c").label(PUBLIC, rule, session=session)),
+        ("same columns", lambda: teachers.label(PUBLIC[:, :2], rule, session=session)),
         ("which labels", lambda: Teachers.fit(Sign, own, by=range(30)).label(PUBLIC, rule, session=session)),
     ]
     for words, attempt in bad:

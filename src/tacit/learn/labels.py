@@ -108,7 +108,7 @@ class Labels:
 
     def _votes(self) -> tuple[Ints, Array]:
         """The votes on the inputs that were looked at: secret."""
-        votes = self.job.seen[0] if self.job.seen else self.job.teachers.votes(self.inputs, self.classes)
+        votes = self.job.seen[-1] if self.job.seen else self.job.teachers.votes(self.inputs, self.classes)
         return votes[: len(self.places)], np.array([place is not None for place in self.places], dtype=bool)
 
     def hindsight(self, delta: Number | None = None) -> DataDependent:
@@ -215,6 +215,11 @@ def labelled(
     inputs = np.asarray(public_x)
     if inputs.ndim < 2 or not len(inputs):
         raise InputError("public_x must be a table of inputs, one row each: of one input, pass [input]")
+    if inputs.shape[1:] != teachers.shape:
+        raise InputError(
+            f"public inputs are of shape {inputs.shape[1:]}, and the teachers learned from {teachers.shape}: pass the "
+            "same columns in the same order, without label and unit"
+        )
     most = len(inputs) if answers is None else whole(answers, "answers", least=1)
     if most > len(inputs):
         raise InputError(f"answers = {most} is more than there are inputs, {len(inputs)}: ask for at most as many")

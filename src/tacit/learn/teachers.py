@@ -41,9 +41,16 @@ class Teachers:
     """Fitted teachers. Private: nothing of them may be shown but labels that were paid for."""
 
     def __init__(
-        self, models: Sequence[Any], *, label: str | None, classes: Sequence[Any] | None, table: str | None, by: Any
+        self,
+        models: Sequence[Any],
+        *,
+        shape: tuple[int, ...],
+        label: str | None,
+        classes: Sequence[Any] | None,
+        table: str | None,
+        by: Any,
     ) -> None:
-        self._models = tuple(models)
+        self._models, self.shape = tuple(models), shape
         self._label, self._classes, self._table, self._by = label, classes, table, by
         # another fit is another question: without this it would be answered from the store
         self._mark = rng_or_default(None).read(16).hex()
@@ -92,7 +99,7 @@ class Teachers:
         if known is not None and (len(known) < 2 or len(set(known)) < len(known)):
             raise InputError("classes must be two or more, each once")
         own = None if isinstance(data, tuple | list) else label
-        return cls(found, label=own, classes=known, table=table, by=by)
+        return cls(found, shape=inputs.shape[1:], label=own, classes=known, table=table, by=by)
 
     @property
     def count(self) -> int:
