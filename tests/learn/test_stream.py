@@ -120,6 +120,15 @@ def test_what_was_declared_is_enforced(session: Session) -> None:
     assert counted == [2, 0, 2, 0, 0, 0]
 
 
+def test_an_account_in_epsilon_pays_for_it_as_one_mechanism(tmp_path: Path) -> None:
+    with Session(policy_of(tmp_path), "cora") as session:
+        counter = plan(sigma=4)
+        assert counter.run(session, fed([1])) is None
+        paid = 20 - float(session.left().epsilon or 0)
+        assert paid == pytest.approx(counter.loss().epsilon(1e-4).upper, rel=1e-3)  # a tenth of the dataset's delta
+        assert plan(sigma=4, name="other").quote(session, delta="1e-6").enough
+
+
 def test_it_rests_and_goes_on_and_is_paid_once(session: Session) -> None:
     first: list[Any] = []
 

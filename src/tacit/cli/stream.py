@@ -80,7 +80,7 @@ def stream(
     check_outputs(html=html)
     with Session(path, analyst or os.environ.get(ANALYST) or getuser()) as session:
         if quote:
-            found = counter.quote(session, table=table)
+            found = counter.quote(session, table=table, delta=plan.delta)
             beside = remark(
                 f"the last count has noise of {counter.error():,.3g}; a binary tree, {counter.tree_error:,.3g}"
             )
@@ -101,7 +101,7 @@ def stream(
                 if html is not None:
                     _page(html, counter, seen, live=True)
 
-        release = counter.run(session, loop, table=table)
+        release = counter.run(session, loop, table=table, delta=plan.delta)
         if release is not None and release.cached:
             raise InputError(f"the stream {counter.name!r} is over: another --name begins a new one, and pays for it")
         if html is not None:

@@ -18,7 +18,7 @@ from tacit.base.number import Ratio, frozen, positive
 from tacit.base.stored import fraction_to_text
 from tacit.desk import ContentRelease, Job, Quote, Release, Run, Spender
 from tacit.desk.release import release_from_bytes, release_of
-from tacit.learn.made_of import table_of_data
+from tacit.learn.made_of import own_delta, table_of_data
 from tacit.loss import GDP, Loss
 from tacit.mechanism import Gaussian
 from tacit.noise import Rng, discrete_gaussians, rng_or_default
@@ -117,24 +117,32 @@ class IndividualDescent:
         """How many steps at the full clip μ pays for: after so many, somebody may be out of budget."""
         return int((positive(mu, "mu", toward="down") * positive(sigma, "sigma")) ** 2)
 
-    def quote(self, session: Spender, *, table: str | None = None) -> Quote:
+    def quote(self, session: Spender, *, table: str | None = None, delta: Number | None = None) -> Quote:
         """What it would cost. Free."""
-        return session.quote(IndividualJob(self, None, None, (), self._program(session, table)))
+        return session.quote(IndividualJob(self, None, None, (), self._program(session, table, delta)))
 
     def run(
-        self, session: Spender, inputs: Any, labels: Any, *, classes: Any, table: str | None = None
+        self,
+        session: Spender,
+        inputs: Any,
+        labels: Any,
+        *,
+        classes: Any,
+        table: str | None = None,
+        delta: Number | None = None,
     ) -> SoftmaxModel:
-        """Charge, then learn. `classes` are the labels there are: they are not read from the rows."""
+        """Charge, then learn. `classes` are the labels there are: they are not read from the rows. `delta` is for
+        accounts that are paid in ε."""
         x, y, known = np.asarray(inputs, dtype=np.float64), np.asarray(labels), tuple(classes)
         if x.ndim != 2 or y.shape != (len(x),) or len(known) < 2:
             raise InputError("inputs must be rows of numbers, labels one for each, and classes two or more")
-        job = IndividualJob(self, x, y, known, self._program(session, table))
+        job = IndividualJob(self, x, y, known, self._program(session, table, delta))
         release = session.spend(job)
         assert isinstance(release, ContentRelease)  # as its job keeps it
         weights = np.array(release.value()["weights"])
         return SoftmaxModel(weights=weights, classes=known, release=release, spent=job.spent)
 
-    def _program(self, session: Spender, table: str | None) -> Program:
+    def _program(self, session: Spender, table: str | None, delta: Number | None) -> Program:
         policy = session.policy
         relation, name = policy.privacy.relation, table_of_data(policy, table)
         if relation not in (Relation.ADD_REMOVE, Relation.REPLACE):
@@ -158,7 +166,14 @@ class IndividualDescent:
             },
             "rows in memory": rng_or_default(None).read(16).hex(),
         }  # fmt: skip
-        return Program(steps=(step,), tables=(name,), relation=relation, unit=policy.privacy.unit, query=query)
+        return Program(
+            steps=(step,),
+            tables=(name,),
+            relation=relation,
+            unit=policy.privacy.unit,
+            query=query,
+            delta=own_delta(policy, delta),
+        )
 
 
 @dataclass(eq=False)

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.base import InputError, Number, between, positive, whole
+from tacit.base import InputError, Number, between, whole
 from tacit.base.stored import fraction_to_text
 from tacit.desk import ContentRelease, Job, Release, Run, Spender
 from tacit.desk.release import release_from_bytes, release_of
 from tacit.learn.agreement import Agreement
 from tacit.learn.estimator.job import TableSpender
-from tacit.learn.made_of import table_of_data
+from tacit.learn.made_of import own_delta, table_of_data
 from tacit.learn.votes import Ints, VoteRule, moved_votes
 from tacit.loss import ZCDP
 from tacit.loss.pate import DataDependent
 from tacit.mechanism import SmoothNoise
 from tacit.noise import rng_or_default
-from tacit.policy.account import Currency
 from tacit.program import Adaptive, Program, Step, Task
 
 if TYPE_CHECKING:
@@ -239,9 +238,6 @@ def labelled(
     classes = _classes(teachers, session, name)
     moved = moved_votes(policy.privacy.relation)
     limit = most * rule.answer_rho(moved) + len(inputs) * rule.check_rho(moved)
-    own: Any = None
-    if policy.privacy.currency is Currency.EPSILON:
-        own = policy.privacy.delta / 10 if delta is None else positive(delta, "delta", toward="decimal")
     program = Program(
         steps=(Adaptive(name="labels", limit=limit, task=Task(kind="label")),),
         tables=(name,),
@@ -254,7 +250,7 @@ def labelled(
             "teachers": teachers.count,
             "fit": teachers._mark,
         },
-        delta=own,
+        delta=own_delta(policy, delta),
     )
     job = LabelJob(
         teachers=teachers, inputs=inputs, rule=rule, answers=most, classes=classes, priced=program, moved=moved

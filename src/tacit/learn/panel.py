@@ -24,6 +24,7 @@ from tacit.desk import ContentRelease, Job, Quote, Release, Run, Spender
 from tacit.desk.coverage import Coverage
 from tacit.desk.release import release_from_bytes, release_of
 from tacit.engine import Stopped, Watch
+from tacit.learn.made_of import own_delta
 from tacit.learn.private_book import PrivateBook
 from tacit.loss import ZCDP, Loss
 from tacit.noise import discrete_gaussian, rng_or_default
@@ -128,16 +129,13 @@ class Panel:
                 f'a panel keeps a book for each unit of "{self.table}", by its name: the table needs a unit_column of '
                 "its own, of whole numbers or text"
             )
-        own: Any = None
-        if privacy.currency.value == "epsilon":
-            own = privacy.delta / 10 if delta is None else positive(delta, "delta", toward="decimal")
         program = Program(
             steps=(Adaptive(name=self.name, limit=self._limit(privacy.relation), task=Task(kind="panel")),),
             tables=(self.table,),
             relation=privacy.relation,
             unit=privacy.unit,
             query={"panel": self.json()},
-            delta=own,
+            delta=own_delta(policy, delta),
         )
         return PanelJob(panel=self, session=session, loop=loop, priced=program)
 

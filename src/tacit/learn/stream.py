@@ -24,7 +24,7 @@ from tacit.base.stored import fraction_to_text
 from tacit.desk import ContentRelease, Job, Quote, Release, Run, Spender
 from tacit.desk.release import release_from_bytes, release_of
 from tacit.engine import Stopped, Watch
-from tacit.learn.made_of import table_of_data
+from tacit.learn.made_of import own_delta, table_of_data
 from tacit.learn.stream_state import StreamState
 from tacit.learn.toeplitz import Floats, square_root
 from tacit.loss import Loss
@@ -130,17 +130,23 @@ class Counter:
 
     # --- the run
 
-    def quote(self, session: Spender, *, table: str | None = None) -> Quote:
+    def quote(self, session: Spender, *, table: str | None = None, delta: Number | None = None) -> Quote:
         """What it would cost, and what would be left. Free."""
-        return session.quote(self._job(session, table, None))
+        return session.quote(self._job(session, table, None, delta))
 
     def run(
-        self, session: Spender, loop: "Callable[[Stream], Any]", *, table: str | None = None
+        self,
+        session: Spender,
+        loop: "Callable[[Stream], Any]",
+        *,
+        table: str | None = None,
+        delta: Number | None = None,
     ) -> ContentRelease | None:
         """Charge it, once, and let `loop(stream)` feed ticks: `stream.tick(units)`. When the loop returns before the
         last tick the stream rests, and goes on when this is called again; after the last, all counts are the release.
+        `delta` is for accounts that are paid in ε.
         """
-        job = self._job(session, table, loop)
+        job = self._job(session, table, loop, delta)
         key = f"stream {self.name} {job.program.hash[:16]}"
         try:
             release = session.spend(job, idempotency_key=key, watch=Watch())
@@ -152,7 +158,9 @@ class Counter:
         assert isinstance(release, ContentRelease)  # as its job keeps it
         return release
 
-    def _job(self, session: Spender, table: str | None, loop: "Callable[[Stream], Any] | None") -> "CounterJob":
+    def _job(
+        self, session: Spender, table: str | None, loop: "Callable[[Stream], Any] | None", delta: Number | None
+    ) -> "CounterJob":
         policy = session.policy
         privacy = policy.privacy
         if privacy.relation not in (Relation.ADD_REMOVE, Relation.REPLACE):
@@ -165,6 +173,7 @@ class Counter:
             relation=privacy.relation,
             unit=privacy.unit,
             query={"stream": self.json()},
+            delta=own_delta(policy, delta),
         )
         return CounterJob(counter=self, loop=loop, priced=program)
 

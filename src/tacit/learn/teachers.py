@@ -162,7 +162,10 @@ def _examples(data: Any, by: Any, label: str) -> tuple[Array, Array, list[Any] |
         names = list(getattr(data, "column_names", None) or getattr(data, "columns", None) or data.keys())
         for wanted in (label, *([by] if isinstance(by, str) else [])):
             if wanted not in names:
-                raise InputError(f"data has no column {wanted!r}: there are {', '.join(map(repr, names))}")
+                raise InputError(
+                    f"data has no column {wanted!r}: there are {', '.join(map(repr, names))}; label= names the one to "
+                    "predict, by= the unit"
+                )
         units = None if by is None else list(np.asarray(data[by] if isinstance(by, str) else by).tolist())
         used = [name for name in names if name not in (label, by)]
         columns = [np.asarray(data[name]) for name in used]
