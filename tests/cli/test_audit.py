@@ -146,12 +146,12 @@ def test_every_mechanism_is_built_for_its_claim(kind: type[Mechanism]) -> None:
 
 
 WITH_DELTA = {
-    *("Gaussian", "DiscreteGaussian", "NoisyVote", "SmoothMedian", "ProposeTestRelease"),
+    *("Gaussian", "DiscreteGaussian", "NoisyVote", "SmoothMedian", "SmoothNoise", "ProposeTestRelease"),
     *("PartitionSelection", "KeySelection", "KeyedCounts", "StableHistogram"),
 }
 OWN = {  # know themselves how far one unit moves things
-    *("SmoothMedian", "ProposeTestRelease", "PartitionSelection", "KeySelection", "KeyedCounts", "StableHistogram"),
-    *("BoundedMean", "BoundedVariance", "RandomizedResponse", "KaryResponse", "CoinFlipSurvey"),
+    *("SmoothMedian", "SmoothNoise", "ProposeTestRelease", "PartitionSelection", "KeySelection", "KeyedCounts"),
+    *("StableHistogram", "BoundedMean", "BoundedVariance", "RandomizedResponse", "KaryResponse", "CoinFlipSurvey"),
 }
 
 

@@ -202,6 +202,7 @@ STORED = [
         '{"name": "SmoothMedian", "epsilon": "1/4", "delta": "1/1000000", "lower": "0", "upper": "2", '
         '"granularity": "1", "share": "1/2"}'
     ),
+    '{"name": "SmoothNoise", "epsilon": "1/4", "delta": "1/1000000", "top": 2, "share": "1/2"}',
     (
         '{"name": "ProposeTestRelease", "statistic": "median", "test_scale": "1", "delta": "1/1000", "bound": "2", '
         '"noise_scale": "3", "lower": "0", "upper": "4", "granularity": "1", "categories": [], "relation": "replace"}'

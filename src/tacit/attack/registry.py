@@ -139,6 +139,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("canary-exposure", "A model learns a secret by heart", "tacit.attack.exposure"),
     Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradients"),
     Attack("synthetic", "Synthetic rows are not private because they are synthetic", "tacit.attack.synthetic"),
+    Attack("reused-holdout", "A holdout that is asked often says what you want to hear", "tacit.attack.reuse"),
     Attack("risk", "Singling out, linking and inferring from a released table", "tacit.attack.risk"),
 )
 

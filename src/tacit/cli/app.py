@@ -43,6 +43,7 @@ COMMANDS = {
     "audit": ("audit:audit", "Measure how much a mechanism gives away"),
     "serve": ("service:serve", "Serve datasets and surveys to many people"),
     "place": ("place:place", "Report a place with noise"),
+    "stream": ("stream:stream", "Count events as they come, one noisy count a tick"),
     "account epsilon": ("account:epsilon", "The ε that a program costs"),
     "account calibrate": ("account:calibrate", "The noise that an ε needs"),
     "account compare": ("compare:compare", "One program under every method of accounting"),

@@ -29,7 +29,7 @@ from tacit.mechanism import MECHANISMS, Example, Mechanism
 __all__ = ["Subject", "UserFunction", "audit", "kebab", "read_subject"]
 
 # Fields of a mechanism that say what is released and for whom, not how much noise there is.
-SHAPE = {"granularity", "lower", "upper", "categories", "one", "relation", "noise", "share"}
+SHAPE = {"granularity", "lower", "upper", "categories", "one", "relation", "noise", "share", "top"}
 
 DELTA = Fraction(1, 100)  # where a claim without an ε at δ = 0 is compared
 ROUNDING = 1e-9

@@ -10,7 +10,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, floor, inf, log10
+from math import ceil, exp, floor, inf, log10, tanh
 from typing import Any
 
 from scipy.special import expit, logit
@@ -30,7 +30,9 @@ class Meaning:
     """A guarantee in terms of what someone else can learn; every number is a bound.
 
     `odds` is e^ε, `posterior` where a belief of `prior` can end, `power` how many true members a membership test can
-    find at 1 % and at 10 % false alarms. `strength` is a heuristic.
+    find at 1 % and at 10 % false alarms. `overfit` bounds how much better any score in [0, 1] that is chosen from the
+    release is, on average over samples, on the units themselves than on the population that they were drawn from
+    independently (docs/theory/holdout.md); None where nothing is known. `strength` is a heuristic.
     """
 
     epsilon: float
@@ -39,6 +41,7 @@ class Meaning:
     odds: float
     posterior: tuple[float, float]
     power: tuple[tuple[float, float], ...]
+    overfit: float | None
     relation: Relation
     unit: str
 
@@ -73,9 +76,18 @@ class Meaning:
         tests = [
             f"{share * 100:.0f} % false alarms finds at most {_percent(found, ceil)}" for share, found in self.power
         ]
+        fitted = (
+            ""
+            if self.overfit is None
+            else (
+                f"Overfitting: a score from 0 to 1 chosen by this release is, on average, at most {_up(self.overfit)} "
+                f"better on these {self.unit}s than on new ones, if they were drawn independently.\n"
+            )
+        )
         return (
             f"{self.sentence}\n"
             f"Odds move {odds}. A test for membership with {', one with '.join(tests)} of the true members.\n"
+            f"{fitted}"
             f"Rule of thumb (a heuristic, not a theorem): epsilon = {_up(self.epsilon)} is {self.strength} protection."
         )
 
@@ -90,6 +102,7 @@ class Meaning:
             "prior": self.prior,
             "posterior": {"lower": self.posterior[0], "upper": self.posterior[1]},
             "membership_power": [{"false_positives": share, "at_most": found} for share, found in self.power],
+            "overfit_at_most": self.overfit,
             "heuristic_strength": self.strength,
             "sentence": self.sentence,
         }
@@ -121,6 +134,7 @@ def explain(loss: Loss, prior: Number = 0.5, delta: Number = 1e-6, population: i
             min(1.0, float(expit(start + epsilon)) * (1 + 1e-14)),
         ),
         power=tuple((share, _power(curve, share)) for share in FALSE_POSITIVES),
+        overfit=_overfit(curve),
         **loss.neighbours,
     )
 
@@ -166,6 +180,21 @@ def _power(curve: _Looked, alpha: float) -> float:
             low, high = (low, b) if bound(step * a) <= bound(step * b) else (a, high)
         best = min(best, *(bound(step * k) for k in range(low, high + 1)))
     return min(1.0, best * (1 + 1e-12) + 1e-15)
+
+
+def _overfit(curve: _Looked) -> float | None:
+    """The largest total variation between neighbours that differ in one replaced unit, from above."""
+    relation = curve.loss.relation
+    if relation is Relation.REPLACE:
+        return min(1.0, curve.delta(0.0))
+    if relation is not Relation.ADD_REMOVE:
+        return None
+    readings = [(curve.pure, 0.0), *((curve.last * k / 16, curve.delta(curve.last * k / 16)) for k in range(17))]
+    best = 1.0
+    for epsilon, delta in readings:
+        if epsilon < 300:  # two steps of (ε, δ) are one of (2ε, (1 + e^ε)·δ)
+            best = min(best, tanh(epsilon) + 2 * (1 + exp(epsilon)) * delta / (1 + exp(2 * epsilon)))
+    return min(1.0, best * (1 + 1e-12))
 
 
 def _percent(share: float, toward: Any) -> str:

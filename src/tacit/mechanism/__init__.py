@@ -18,6 +18,7 @@ from tacit.mechanism.registry import MECHANISMS, mechanism_from_json, mechanism_
 from tacit.mechanism.response import Estimate
 from tacit.mechanism.selection import Exponential, NoisyMax, PermuteAndFlip
 from tacit.mechanism.smooth_median import SmoothMedian
+from tacit.mechanism.smooth_noise import SmoothNoise
 from tacit.mechanism.sparse_vector import SparseRun, SparseVector
 from tacit.mechanism.stable_histogram import StableHistogram
 from tacit.mechanism.vote import NoisyVote
@@ -51,6 +52,7 @@ __all__ = [
     "Quantiles",
     "RandomizedResponse",
     "SmoothMedian",
+    "SmoothNoise",
     "SparseRun",
     "SparseVector",
     "StableHistogram",

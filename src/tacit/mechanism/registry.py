@@ -29,6 +29,7 @@ from tacit.mechanism.quantiles import Quantiles
 from tacit.mechanism.randomized_response import CoinFlipSurvey, KaryResponse, RandomizedResponse
 from tacit.mechanism.selection import Exponential, NoisyMax, PermuteAndFlip
 from tacit.mechanism.smooth_median import SmoothMedian
+from tacit.mechanism.smooth_noise import SmoothNoise
 from tacit.mechanism.sparse_vector import SparseVector
 from tacit.mechanism.stable_histogram import StableHistogram
 from tacit.mechanism.vote import NoisyVote
@@ -49,6 +50,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Quantiles,
     BinnedQuantiles,
     SmoothMedian,
+    SmoothNoise,
     ProposeTestRelease,
     PartitionSelection,
     KeySelection,
