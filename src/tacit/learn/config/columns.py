@@ -14,6 +14,7 @@ from tacit.policy.declaration import instead, number, quoted
 __all__ = ["LABELS", "classes_of", "column_facts", "described", "ends_of", "plan_of"]
 
 LABELS = 1000  # that a model tells apart
+REGRESSIONS = ("linear", "ridge")
 NUMERIC = (Type.INTEGER, Type.NUMBER, Type.BOOLEAN)
 
 
@@ -85,9 +86,14 @@ def _plain(value: Any) -> Any:
 
 def plan_of(settings: TrainSettings, features: tuple[str, ...], known: Mapping[str, Facts]) -> dict[str, Any]:
     """What a plan says of its model: the settings, and the columns as they are declared."""
-    label = None if settings.label is None else described(settings.label, known[settings.label])
+    label, told = settings.label, None
+    if label is not None:
+        told = described(label, known[label])
+        values = domain_of(known[label], LABELS)
+        if values is not None and settings.model.value not in REGRESSIONS:
+            told = {"name": label, "type": told["type"], "values": [_plain(each) for each in values]}
     return {
         "settings": settings.json(),
         "inputs": [described(name, known[name]) for name in features],
-        "label": label,
+        "label": told,
     }

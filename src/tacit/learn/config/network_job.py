@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +22,10 @@ from tacit.learn.work import Work
 from tacit.policy.declaration import quoted
 from tacit.program import Program
 
-__all__ = ["NetworkJob", "PlanKey", "PlannedTraining", "network_job"]
+__all__ = ["NetworkJob", "PlannedTraining", "network_job"]
 
 CHUNK = 512  # units in memory at a time
+REMEMBERED = 256  # plans
 
 
 class NetworkJob(TrainingJob):
@@ -115,7 +115,7 @@ def network_job(settings: TrainSettings, spender: Spender) -> NetworkJob:
         return PlannedTraining(made, made.program(unit=str(privacy.unit), model=shapes))
 
     whole = json.dumps([settings.json(), about, population, str(privacy.unit), privacy.relation, shapes])
-    return NetworkJob(settings, _planned(PlanKey(whole, plan)), bound, spender)
+    return NetworkJob(settings, _planned(whole, plan) if settings.file is None else plan(), bound, spender)
 
 
 class PlannedTraining(NamedTuple):
@@ -125,18 +125,17 @@ class PlannedTraining(NamedTuple):
     program: Program
 
 
-@dataclass(frozen=True)
-class PlanKey:
-    """Everything that a plan follows from, as text, and how to make it."""
-
-    text: str
-    make: Callable[[], PlannedTraining] = field(compare=False)
+_plans: dict[str, PlannedTraining] = {}  # the newest, by everything that they follow from
 
 
-@lru_cache(maxsize=256)
-def _planned(key: PlanKey) -> PlannedTraining:
+def _planned(text: str, make: Callable[[], PlannedTraining]) -> PlannedTraining:
     """To find the noise takes a second or two, and a form asks for the same plan again and again."""
-    return key.make()
+    found = _plans.get(text)
+    if found is None:
+        found = _plans[text] = make()
+        for old in list(_plans)[:-REMEMBERED]:
+            _plans.pop(old, None)
+    return found
 
 
 def _table_rows(settings: TrainSettings, features: tuple[str, ...]) -> TableRows:

@@ -88,10 +88,10 @@ class TrainSettings(JobSettings):
     label: str | None = job_setting(
         "The column to predict: one with a list of values (or whole numbers with bounds) for classes, else a number "
         "with bounds.",
-        text, example='"ward"', default=None, suggests="columns", only={"model": LABELLED},
+        text, example='"ward"', default=None, suggests="columns", only={"model": LABELLED}, shown=True,
     )  # fmt: skip
     epsilon: Fraction = job_setting("What the whole training may cost one unit.", positive, example="1")
-    delta: Fraction = job_setting("The δ of that promise.", number(above=0, below=1), example="1e-6")
+    delta: Fraction = job_setting("The δ of that promise.", number(above=0, below=1), example="1e-7")
     name: str = job_setting(
         "Tells one training from another: the same settings of the same data under the same name are one release.",
         text, example='"first"', default="training",
