@@ -4,7 +4,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from tacit.base import InputError
+from tacit.learn.config.columns import wrong
 from tacit.learn.config.train import TrainSettings
 from tacit.learn.need import need_torch
 from tacit.learn.rows import InputSize
@@ -24,14 +24,17 @@ def network_of(settings: TrainSettings, inputs: tuple[InputSize, ...]) -> Any:
         return nn.Sequential(*_dense((width, *settings.hidden, outputs)))
     image = settings.image or ()
     if prod(image) != width:
-        raise InputError(
-            f"image = {list(image)} has {prod(image):,} numbers, and the features make {width:,}: they must be the same"
+        raise wrong(
+            "image",
+            f"image = {list(image)} has {prod(image):,} numbers, and the features make {width:,}: they must be the "
+            "same",
         )
     channels, height, breadth = image
     if min(height, breadth) >> len(settings.channels) < 1:
-        raise InputError(
+        raise wrong(
+            "channels",
             f"channels = {list(settings.channels)} halve the image {len(settings.channels)} times, and it is "
-            f"{height} x {breadth}: take fewer"
+            f"{height} x {breadth}: take fewer",
         )
     layers = [nn.Unflatten(1, tuple(image))]
     for more in settings.channels:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from tacit.base import InputError
+from tacit.base import InputError, Problem, SettingsError
 from tacit.desk import Run, Spender
 from tacit.learn.config.columns import column_facts, plan_of
 from tacit.learn.config.network import loss_of, network_of, optimiser_of
@@ -89,10 +89,11 @@ def network_job(settings: TrainSettings, spender: Spender) -> NetworkJob:
     bound, privacy = rows.bind(spender), spender.policy.privacy
     population = settings.population or privacy.population
     if population is None:
-        raise InputError(
+        told = (
             "how many units there are is a secret, so it is not read: add population = 10000, about how many there are "
             "as the public knows it, here or to [privacy] of the policy"
         )
+        raise SettingsError(Problem(("population",), told, short="is needed: about how many units there are"))
     network = network_of(settings, bound.inputs())
     shapes = {name: list(each.shape) for name, each in network.named_parameters()}
 
