@@ -11,6 +11,8 @@ from tacit.learn.rows import InputSize
 
 __all__ = ["loss_of", "network_of", "optimiser_of"]
 
+USUAL_RATE = {"sgd": 0.2, "adam": 0.01}
+
 
 def network_of(settings: TrainSettings, inputs: tuple[InputSize, ...]) -> Any:
     """The network for such inputs: rows of numbers, or of words, and a label."""
@@ -90,7 +92,8 @@ def loss_of(label: InputSize) -> Any:
 
 def optimiser_of(settings: TrainSettings, network: Any) -> Any:
     """What follows the noisy gradients; it sees nothing else."""
-    optim, rate = need_torch().optim, float(settings.learning_rate)
-    if settings.optimiser.value == "adam":
+    optim, kind = need_torch().optim, settings.optimiser.value
+    rate = USUAL_RATE[kind] if settings.learning_rate is None else float(settings.learning_rate)
+    if kind == "adam":
         return optim.Adam(network.parameters(), lr=rate)
     return optim.SGD(network.parameters(), lr=rate, momentum=float(settings.momentum))

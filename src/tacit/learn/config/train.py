@@ -117,9 +117,10 @@ class TrainSettings(JobSettings):
         "How the noisy gradients are followed.", choice(OptimiserName), example='"adam"', default=OptimiserName.SGD,
         only=NETWORK,
     )  # fmt: skip
-    learning_rate: Fraction = job_setting(
-        "How far one step goes.", number(above=0, most=1000), example="0.5", default=Fraction(1, 2), only=NETWORK
-    )
+    learning_rate: Fraction | None = job_setting(
+        "How far one step goes. Default: 0.2 for sgd, 0.01 for adam.", number(above=0, most=1000), example="0.2",
+        default=None, only=NETWORK,
+    )  # fmt: skip
     momentum: Fraction = job_setting(
         "How much of the last steps goes into the next.", number(least=0, below=1), example="0.9",
         default=Fraction(9, 10), only={**NETWORK, "optimiser": ("sgd",)},
