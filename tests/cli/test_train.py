@@ -174,6 +174,7 @@ def test_settings_that_only_the_curator_may_use_are_refused_elsewhere(here: Path
         job_kind("trane")
 
 
+@pytest.mark.slow
 def test_stopped_with_ctrl_c_it_goes_on_and_pays_once(here: Path) -> None:
     pytest.importorskip("torch", reason="training needs torch: pip install 'tacit[learn]'")
     Path("net.toml").write_text(NETWORK + "steps = 800\n", encoding="utf-8")

@@ -168,5 +168,6 @@ def _key(item: "Field[Any]") -> dict[str, Any]:
         "default": None if required(item) else _plain(item.default),
         "example": tomllib.loads(f"example = {meta['example']}")["example"],
         "suggests": meta["suggests"],
+        "shown": required(item) or meta["shown"],
         "only": {name: list(values) for name, values in meta["only"].items()},
     }

@@ -15,6 +15,7 @@ from tacit.base import Denied, EngineError, InputError, SettingsError
 from tacit.desk.kind import JobKind
 from tacit.engine import Stopped, Watch
 from tacit.learn import LoadedModel, ModelFile
+from tacit.learn.config.network_job import NetworkJob
 from tacit.learn.config.train import FITS, NETWORKS, TrainSettings
 from tacit.session import Session
 from tacit.session.kinds import job_kind
@@ -143,16 +144,16 @@ def test_stopped_too_often_it_ends_and_its_charge_stays(session: Session) -> Non
 
 
 def test_an_error_of_its_run_tells_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="training needs torch: pip install 'tacit[learn]'")
-
     def broken(*given: Any, **more: Any) -> Any:
         raise ValueError("patient 4711")
 
-    monkeypatch.setattr("tacit.learn.table_rows.TableRows.read", broken)
+    monkeypatch.setattr("tacit.learn.config.fit_job.read_rows", broken)
     with pytest.raises(EngineError) as caught:
-        session.spend(TRAIN.job(network(name="broken", epsilon=1, steps=2), session))
+        session.spend(TRAIN.job(settings_of(model="logistic", name="broken"), session))
     assert "4711" not in str(caught.value)
     assert caught.value.__context__ is None
+    assert NetworkJob.scrubbed
+    assert NetworkJob.stops == 3
 
 
 # --- what is told

@@ -64,6 +64,7 @@ def test_a_fit_from_the_first_price_to_the_file(service: Running, chromium: "Bro
     assert ModelFile.read(tmp_path / "model.safetensors").certificate is not None
 
 
+@pytest.mark.slow
 def test_a_network_is_stopped_and_goes_on(service: Running, chromium: "Browser") -> None:
     pytest.importorskip("torch", reason="training needs torch: pip install 'tacit[learn]'")
     with visit(
@@ -75,7 +76,7 @@ def test_a_network_is_stopped_and_goes_on(service: Running, chromium: "Browser")
         page.locator(".error", has_text="about how many units there are").wait_for()  # its field was unfolded
         fill(page, Population="600", Batch="100", Steps="1500")
         page.get_by_role("button", name="Start for").click()
-        page.get_by_text("steps a second").wait_for()
+        page.get_by_text("so far").wait_for()
         page.get_by_role("button", name="Stop Train a model").click()
         page.get_by_text("To go on pays nothing more.").wait_for()
         assert not overflow(page)

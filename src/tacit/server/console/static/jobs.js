@@ -92,11 +92,11 @@ function inputOf(key) {
 function fieldOf(key) {
   const wide = key.suggests === "columns" && key.shape === "list";
   const name = spoken(key);
-  return new Field(name.charAt(0).toUpperCase() + name.slice(1), inputOf(key), { hint: key.words, place: [key.name], wide });
+  return new Field(name.charAt(0).toUpperCase() + name.slice(1), inputOf(key), { hint: key.words.replaceAll("`", ""), place: [key.name], wide });
 }
 
 function draw(focused = null) {
-  const first = (key) => key.required || key.suggests || filled(state.values[key.name]) && !find("#more").open;
+  const first = (key) => key.shown || key.suggests || filled(state.values[key.name]) && !find("#more").open;
   const keys = state.kind.keys.filter(means);
   const made = keys.map((key) => [key, fieldOf(key)]);
   state.fields = made.map(([, field]) => field);
