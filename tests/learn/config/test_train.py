@@ -131,13 +131,13 @@ def test_stopped_too_often_it_ends_and_its_charge_stays(session: Session) -> Non
     settings = network(name="stopped", steps=400, epsilon=1)
     left = float(session.left().epsilon or 0)
 
-    def stop(share: float) -> None:
-        watch.stop()
+    def stopping() -> Watch:
+        watch = Watch(progress=lambda share: watch.stop())
+        return watch
 
     for _ in range(3):
-        watch = Watch(progress=stop)
         with pytest.raises(Stopped):
-            session.spend(TRAIN.job(settings, session), watch=watch)
+            session.spend(TRAIN.job(settings, session), watch=stopping())
     with pytest.raises(EngineError):
         session.spend(TRAIN.job(settings, session))
     assert left - float(session.left().epsilon or 0) == pytest.approx(1, abs=0.01)
