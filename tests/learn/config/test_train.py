@@ -156,6 +156,16 @@ def test_an_error_of_its_run_tells_nothing(session: Session, monkeypatch: pytest
     assert NetworkJob.stops == 3
 
 
+def test_noise_that_drowns_everything_is_told_in_the_quote(session: Session) -> None:
+    pytest.importorskip("torch", reason="training needs torch: pip install 'tacit[learn]'")
+    quote = session.quote(TRAIN.job(network(hidden=[4096], batch=10, steps=2, epsilon=1), session))
+    (hint,) = quote.hints
+    assert hint.kind == "noise"
+    assert hint.data["ratio"] > 5
+    assert quote.notes[0] == hint.words
+    assert not session.quote(TRAIN.job(network(), session)).hints
+
+
 # --- what is told
 
 

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from tacit.base import InputError, Problem, SettingsError
-from tacit.desk import Run, Spender
+from tacit.desk import Hint, Run, Spender
 from tacit.learn.config.columns import column_facts, plan_of
 from tacit.learn.config.network import loss_of, network_of, optimiser_of
 from tacit.learn.config.text_rows import TextRows
@@ -68,13 +69,30 @@ class NetworkJob(TrainingJob):
         return super().run(run)
 
     @property
+    def _size(self) -> int:
+        return sum(each.numel() for each in self._work.trainable.values())
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """Noise that is longer, over all steps, than the longest gradients could add up to."""
+        plan = self._planned.plan
+        ratio = float(plan.sigma_in_clips / plan.batch) * sqrt(self._size / plan.steps)
+        if ratio <= 1:
+            return ()
+        words = (
+            f"the noise of all steps together is about {ratio:.3g} times as long as the longest gradients could add up "
+            "to, so almost nothing is learned: take a smaller network, a larger batch or a larger epsilon"
+        )
+        return (Hint(kind="noise", data={"ratio": ratio}, words=words),)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         late = () if self._deadline is None else (
             f"this dataset gives every answer after {self._deadline.total_seconds():g} seconds: a training that takes "
             "longer fails, and stays paid",
         )  # fmt: skip
-        size = sum(each.numel() for each in self._work.trainable.values())
-        return (f"a network of {size:,} numbers", *super().notes, *late)
+        said = (hint.words for hint in self.hints)
+        return (*said, f"a network of {self._size:,} numbers", *super().notes, *late)
 
 
 def network_job(settings: TrainSettings, spender: Spender) -> NetworkJob:
