@@ -27,6 +27,7 @@ GROUPS = {
     "service": "Look after a running service",
     "synth": "Make synthetic tables, and draw rows from them",
     "survey": "Ask people whose devices randomise the answers",
+    "train": "Train models on private tables",
 }
 
 # name: where it is, and its line in the menu; the docstring there says more
@@ -98,6 +99,9 @@ COMMANDS = {
     "survey collect": ("survey:collect", "Add up reports"),
     "survey results": ("survey:results", "See what reports say"),
     "survey invite": ("survey:invite", "Make invitation codes"),
+    "train new": ("train:new", "Write a first file of settings"),
+    "train quote": ("train:quote", "See what a training would cost, for free"),
+    "train run": ("train:run", "Train a model; go on with one that was stopped"),
 }
 
 # former spellings, which still work but are not in the menu

@@ -1,17 +1,15 @@
 """`tacit ask` and `tacit quote`: a question in SQL, about a dataset with a policy or about one file."""
 
-import os
 import re
 import sys
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any
 
 from tacit.base import InputError, exact
-from tacit.cli.options import USUAL, Json, Picture, argument, option
+from tacit.cli.options import ANALYST, USUAL, Json, Picture, analyst_name, argument, option
 from tacit.cli.screen import check_outputs, output, remark, write_out
 from tacit.desk.show import spelled
 from tacit.engine import Limits
@@ -24,7 +22,6 @@ from tacit.sql.parse import DIALECTS
 
 __all__ = ["ask", "explain_sql", "quote"]
 
-ANALYST = "TACIT_ANALYST"
 EXPLAIN = re.compile(r"\s*explain\s+", re.I)
 
 Sql = Annotated[str, argument("SQL", "The question; - reads it from standard input.")]
@@ -74,10 +71,7 @@ class DatasetOptions:
         return self.policy or USUAL
 
     def _analyst(self) -> str:
-        try:
-            return self.analyst if self.analyst is not None else os.environ.get(ANALYST) or getuser()
-        except (KeyError, OSError, ImportError):
-            raise InputError(f"who asks? Say --analyst NAME, or set {ANALYST}") from None
+        return analyst_name(self.analyst)
 
     def _one(self, data: Path, offer: OfferOptions) -> OneTable:
         for name, value in {"--policy": self.policy, "--analyst": self.analyst}.items():

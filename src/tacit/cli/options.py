@@ -3,10 +3,12 @@
 A class of options may stand among a command's parameters: `flat` spreads it into its fields for Typer.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass, replace
+from getpass import getuser
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
     from tacit.server.ops.config import Config
 
 __all__ = [
-    "USUAL", "Html", "Json", "LedgerOptions", "People", "Picture", "Seed", "ServiceOptions", "Yes", "argument",
-    "confirm", "extra", "flag", "flat", "one_of", "option",
+    "ANALYST", "USUAL", "Html", "Json", "LedgerOptions", "People", "Picture", "Seed", "ServiceOptions", "Yes",
+    "analyst_name", "argument", "confirm", "extra", "flag", "flat", "one_of", "option",
 ]  # fmt: skip
 
 USUAL = Path("tacit.toml")
+ANALYST = "TACIT_ANALYST"
 
 
 def option(metavar: str, says: str, *names: str, **settings: Any) -> Any:
@@ -101,6 +104,14 @@ class LedgerOptions:
         where, policy = self.place()
         with Ledger.open(where, create=False) as ledger:
             yield ledger, policy
+
+
+def analyst_name(given: str | None) -> str:
+    """Who asks: the one named, the environment's, or who is logged in."""
+    try:
+        return given if given is not None else os.environ.get(ANALYST) or getuser()
+    except (KeyError, OSError, ImportError):
+        raise InputError(f"who asks? Say --analyst NAME, or set {ANALYST}") from None
 
 
 def one_of(ledger: "Ledger", people: str | None, policy: "Policy | None" = None) -> str:

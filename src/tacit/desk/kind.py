@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field
 from enum import Enum
 from fractions import Fraction
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Self
 
 from tacit.base import PolicyError, Problem, SettingsError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JobKind", "JobSettings", "job_setting"]
 
+WIDTH = 100  # of a comment
+
 
 def job_setting(
     words: str,
@@ -33,13 +36,15 @@ def job_setting(
     suggests: str = "",
     only: Mapping[str, tuple[str, ...]] | None = None,
     local: bool = False,
+    shown: bool = False,
 ) -> Any:
     """The field of a key; without a default it must be given. `example` is how a file writes it.
 
     `suggests` is "tables" or "columns" where those of the dataset can be offered. `only` names another key and those of
-    its values with which this one means something. A `local` key names a place on a machine: no service takes it.
+    its values with which this one means something. A `local` key names a place on a machine: no service takes it. A
+    first file has the example of a key that is required or `shown`.
     """
-    more = {"suggests": suggests, "only": dict(only or {}), "local": local}
+    more = {"suggests": suggests, "only": dict(only or {}), "local": local, "shown": shown}
     return field(default=default, metadata={**key(words, kind, example=example), **more})
 
 
@@ -87,7 +92,8 @@ class JobSettings(Declaration):
 
 
 def _listed(values: tuple[str, ...]) -> str:
-    return " or ".join(map(quoted, values))
+    *most, last = map(quoted, values)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _plain(value: Any) -> Any:
@@ -125,23 +131,28 @@ class JobKind:
 
     def template(self) -> str:
         """A file of settings with every key explained; those that may be left out are behind a #."""
-        lines = [f"# {self.words}"]
+        lines = [*_comment(self.words), "", f"kind = {quoted(self.name)}"]
         for item in keys(self.settings):
             meta = item.metadata
-            is_default = f" Default: {_toml(item.default)}." if item.default not in (MISSING, None, ()) else ""
-            lines += [
-                "",
-                f"# {meta['words']}{is_default}",
-                f"{'' if required(item) else '# '}{item.name} = {meta['example']}",
-            ]
+            words = meta["words"]
+            if item.default not in (MISSING, None, ()):
+                words += f" Default: {_toml(item.default)}."
+            for other, values in meta["only"].items():
+                words += f" For {other} = {_listed(values)}."
+            off = "" if required(item) or meta["shown"] else "# "
+            lines += ["", *_comment(words), f"{off}{item.name} = {meta['example']}"]
         return "\n".join(lines) + "\n"
+
+
+def _comment(words: str) -> list[str]:
+    return [f"# {each}" for each in wrap(words, WIDTH)]
 
 
 def _toml(value: Any) -> str:
     plain = _plain(value)
     if isinstance(plain, bool):
         return "true" if plain else "false"
-    return quoted(plain) if isinstance(plain, str) and not isinstance(value, Fraction) else str(plain)
+    return str(plain) if isinstance(value, Fraction) or not isinstance(plain, str) else quoted(plain)
 
 
 def _key(item: "Field[Any]") -> dict[str, Any]:
@@ -157,5 +168,6 @@ def _key(item: "Field[Any]") -> dict[str, Any]:
         "default": None if required(item) else _plain(item.default),
         "example": tomllib.loads(f"example = {meta['example']}")["example"],
         "suggests": meta["suggests"],
+        "shown": required(item) or meta["shown"],
         "only": {name: list(values) for name, values in meta["only"].items()},
     }

@@ -4,6 +4,7 @@ torch is needed to run a plan, and imported then; plans, prices and model files 
 """
 
 from tacit.learn.clip import AdaptiveClip
+from tacit.learn.config.loaded import LoadedModel, load_model
 from tacit.learn.correlated import Correlated
 from tacit.learn.holdout import Holdout
 from tacit.learn.individual import IndividualDescent, IndividualFilter, SoftmaxModel
@@ -36,6 +37,7 @@ __all__ = [
     "InputSize",
     "LNMax",
     "Labels",
+    "LoadedModel",
     "ModelFile",
     "Panel",
     "PanelSum",
@@ -52,5 +54,6 @@ __all__ = [
     "Training",
     "TrainingProgress",
     "TrainingRun",
+    "load_model",
     "rows_of",
 ]

@@ -41,7 +41,8 @@ class TrainingProgress:
     rate: float
 
     def __str__(self) -> str:
-        return f"step {self.step:,} of {self.steps:,}, ε = {self.epsilon:.3g} so far, {self.rate:,.1f} steps a second"
+        rate = f", {self.rate:,.1f} steps a second" if self.rate else ""
+        return f"step {self.step:,} of {self.steps:,}, ε = {self.epsilon:.3g} so far{rate}"
 
 
 class TrainingRun:

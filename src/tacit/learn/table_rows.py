@@ -21,7 +21,7 @@ from tacit.learn.sampling import Indices
 from tacit.plan.facts import Facts, domain_of
 from tacit.plan.node import Scan
 
-__all__ = ["Array", "TableRows"]
+__all__ = ["Array", "TableRows", "encoded_column", "input_values"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CATEGORIES = 1000  # values of a domain that become inputs of their own
@@ -60,7 +60,7 @@ class TableRows(Rows):
     def inputs(self) -> tuple[InputSize, ...]:
         if self._scan is None:
             return ()
-        width = sum(len(_values(name, self._facts(name)) or (0,)) for name in self.features)
+        width = sum(len(input_values(name, self._facts(name)) or (0,)) for name in self.features)
         return InputSize((width,)), self.label_input()
 
     def label_input(self) -> InputSize:
@@ -79,7 +79,7 @@ class TableRows(Rows):
 
     def read(self, columns: Mapping[str, pa.ChunkedArray]) -> tuple[Array, Array]:
         """Inputs and labels of all rows."""
-        parts = [_encoded(name, self._facts(name), columns[name]) for name in self.features]
+        parts = [encoded_column(name, self._facts(name), columns[name]) for name in self.features]
         return np.concatenate(parts, axis=1), self.labels(columns)
 
     def labels(self, columns: Mapping[str, pa.ChunkedArray]) -> Array:
@@ -87,7 +87,7 @@ class TableRows(Rows):
         facts = self._facts(self.label)
         values = _label_values(self.label, facts)
         if values is None:
-            return np.asarray(_encoded(self.label, facts, columns[self.label])[:, 0])
+            return np.asarray(encoded_column(self.label, facts, columns[self.label])[:, 0])
         return np.maximum(_places(values, columns[self.label]), 0)
 
 
@@ -112,7 +112,7 @@ class _TableExamples(Examples):
         return "table"  # a spool of this run alone; another version of the table is another charge
 
 
-def _values(name: str, facts: Facts) -> Sequence[Any] | None:
+def input_values(name: str, facts: Facts) -> Sequence[Any] | None:
     """The values of a column that become an input each; None for a number, which is one input."""
     if facts.type.numeric and facts.domain is None:
         if not facts.bounded:
@@ -127,11 +127,12 @@ def _values(name: str, facts: Facts) -> Sequence[Any] | None:
 def _label_values(name: str, facts: Facts) -> Sequence[Any] | None:
     """The classes of a label; None where it is a number to be predicted."""
     values = domain_of(facts, CATEGORIES)
-    return _values(name, facts) if values is None else values
+    return input_values(name, facts) if values is None else values
 
 
-def _encoded(name: str, facts: Facts, column: pa.ChunkedArray) -> Array:
-    values = _values(name, facts)
+def encoded_column(name: str, facts: Facts, column: pa.ChunkedArray) -> Array:
+    """A column as inputs, by what is declared of it."""
+    values = input_values(name, facts)
     if values is None:
         low, high = float(facts.low), float(facts.high)  # type: ignore[arg-type]  # numeric and bounded
         numbers = column.to_numpy().astype(np.float64)

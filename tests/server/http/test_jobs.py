@@ -1,5 +1,6 @@
 """Jobs of plain settings over HTTP: kinds, a free quote, a start that is paid once, progress, a stop, and the file."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -201,8 +202,7 @@ def test_two_starts_are_one_job_and_a_stopped_one_goes_on(service: Running) -> N
         assert monotonic() < until, job
         assert job["state"] in ("queued", "running"), job
         sleep(0.05)
-    assert "steps a second" in job["progress_words"]
-    assert "loss" not in job["progress_words"]
+    assert re.fullmatch(r"step [\d,]+ of 1,500, ε = [\d.]+ so far(, [\d,.]+ steps a second)?", job["progress_words"])
     before = spent(service, "analyst:cora")
     assert service.call("cora", "DELETE", f"/v1/jobs/{name}").json()["state"] == "cancelled"
     saved = service.call("cora", "GET", "/v1/datasets/points/saved-jobs").json()["items"]

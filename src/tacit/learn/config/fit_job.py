@@ -93,7 +93,7 @@ def fit_job(settings: TrainSettings, spender: Spender) -> SettingsFit:
     if label is not None and kind == "classifier":
         declared["classes"] = classes_of(label, known[label])
     if label is not None and kind == "regressor":
-        declared["target"] = ends_of(label, known[label])
+        declared["target"] = ends_of(label, known[label], "label")
     model = estimator_of(settings, session=spender, **declared)
     plan = model.plan(settings.table, label)
     scan = spender.scan(settings.table, [*features, *(() if label is None else (label,))])

@@ -4,12 +4,14 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from tacit.base import InputError
+from tacit.learn.config.columns import wrong
 from tacit.learn.config.train import TrainSettings
 from tacit.learn.need import need_torch
 from tacit.learn.rows import InputSize
 
 __all__ = ["loss_of", "network_of", "optimiser_of"]
+
+USUAL_RATE = {"sgd": 0.2, "adam": 0.01}
 
 
 def network_of(settings: TrainSettings, inputs: tuple[InputSize, ...]) -> Any:
@@ -24,14 +26,17 @@ def network_of(settings: TrainSettings, inputs: tuple[InputSize, ...]) -> Any:
         return nn.Sequential(*_dense((width, *settings.hidden, outputs)))
     image = settings.image or ()
     if prod(image) != width:
-        raise InputError(
-            f"image = {list(image)} has {prod(image):,} numbers, and the features make {width:,}: they must be the same"
+        raise wrong(
+            "image",
+            f"image = {list(image)} has {prod(image):,} numbers, and the features make {width:,}: they must be the "
+            "same",
         )
     channels, height, breadth = image
     if min(height, breadth) >> len(settings.channels) < 1:
-        raise InputError(
+        raise wrong(
+            "channels",
             f"channels = {list(settings.channels)} halve the image {len(settings.channels)} times, and it is "
-            f"{height} x {breadth}: take fewer"
+            f"{height} x {breadth}: take fewer",
         )
     layers = [nn.Unflatten(1, tuple(image))]
     for more in settings.channels:
@@ -87,7 +92,8 @@ def loss_of(label: InputSize) -> Any:
 
 def optimiser_of(settings: TrainSettings, network: Any) -> Any:
     """What follows the noisy gradients; it sees nothing else."""
-    optim, rate = need_torch().optim, float(settings.learning_rate)
-    if settings.optimiser.value == "adam":
+    optim, kind = need_torch().optim, settings.optimiser.value
+    rate = USUAL_RATE[kind] if settings.learning_rate is None else float(settings.learning_rate)
+    if kind == "adam":
         return optim.Adam(network.parameters(), lr=rate)
     return optim.SGD(network.parameters(), lr=rate, momentum=float(settings.momentum))

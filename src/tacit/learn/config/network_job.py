@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
+from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from tacit.base import InputError
-from tacit.desk import Run, Spender
+from tacit.base import InputError, Problem, SettingsError
+from tacit.desk import Hint, Run, Spender
 from tacit.learn.config.columns import column_facts, plan_of
 from tacit.learn.config.network import loss_of, network_of, optimiser_of
 from tacit.learn.config.text_rows import TextRows
@@ -23,9 +23,10 @@ from tacit.learn.work import Work
 from tacit.policy.declaration import quoted
 from tacit.program import Program
 
-__all__ = ["NetworkJob", "PlanKey", "PlannedTraining", "network_job"]
+__all__ = ["NetworkJob", "PlannedTraining", "network_job"]
 
 CHUNK = 512  # units in memory at a time
+REMEMBERED = 256  # plans
 
 
 class NetworkJob(TrainingJob):
@@ -68,13 +69,30 @@ class NetworkJob(TrainingJob):
         return super().run(run)
 
     @property
+    def _size(self) -> int:
+        return sum(each.numel() for each in self._work.trainable.values())
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """Noise that is longer, over all steps, than the longest gradients could add up to."""
+        plan = self._planned.plan
+        ratio = float(plan.sigma_in_clips / plan.batch) * sqrt(self._size / plan.steps)
+        if ratio <= 1:
+            return ()
+        words = (
+            f"the noise of all steps together is about {ratio:.3g} times as long as the longest gradients could add up "
+            "to, so almost nothing is learned: take a smaller network, a larger batch or a larger epsilon"
+        )
+        return (Hint(kind="noise", data={"ratio": ratio}, words=words),)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         late = () if self._deadline is None else (
             f"this dataset gives every answer after {self._deadline.total_seconds():g} seconds: a training that takes "
             "longer fails, and stays paid",
         )  # fmt: skip
-        size = sum(each.numel() for each in self._work.trainable.values())
-        return (f"a network of {size:,} numbers", *super().notes, *late)
+        said = (hint.words for hint in self.hints)
+        return (*said, f"a network of {self._size:,} numbers", *super().notes, *late)
 
 
 def network_job(settings: TrainSettings, spender: Spender) -> NetworkJob:
@@ -89,10 +107,11 @@ def network_job(settings: TrainSettings, spender: Spender) -> NetworkJob:
     bound, privacy = rows.bind(spender), spender.policy.privacy
     population = settings.population or privacy.population
     if population is None:
-        raise InputError(
+        told = (
             "how many units there are is a secret, so it is not read: add population = 10000, about how many there are "
             "as the public knows it, here or to [privacy] of the policy"
         )
+        raise SettingsError(Problem(("population",), told, short="is needed: about how many units there are"))
     network = network_of(settings, bound.inputs())
     shapes = {name: list(each.shape) for name, each in network.named_parameters()}
 
@@ -115,7 +134,7 @@ def network_job(settings: TrainSettings, spender: Spender) -> NetworkJob:
         return PlannedTraining(made, made.program(unit=str(privacy.unit), model=shapes))
 
     whole = json.dumps([settings.json(), about, population, str(privacy.unit), privacy.relation, shapes])
-    return NetworkJob(settings, _planned(PlanKey(whole, plan)), bound, spender)
+    return NetworkJob(settings, _planned(whole, plan) if settings.file is None else plan(), bound, spender)
 
 
 class PlannedTraining(NamedTuple):
@@ -125,18 +144,17 @@ class PlannedTraining(NamedTuple):
     program: Program
 
 
-@dataclass(frozen=True)
-class PlanKey:
-    """Everything that a plan follows from, as text, and how to make it."""
-
-    text: str
-    make: Callable[[], PlannedTraining] = field(compare=False)
+_plans: dict[str, PlannedTraining] = {}  # the newest, by everything that they follow from
 
 
-@lru_cache(maxsize=256)
-def _planned(key: PlanKey) -> PlannedTraining:
+def _planned(text: str, make: Callable[[], PlannedTraining]) -> PlannedTraining:
     """To find the noise takes a second or two, and a form asks for the same plan again and again."""
-    return key.make()
+    found = _plans.get(text)
+    if found is None:
+        found = _plans[text] = make()
+        for old in list(_plans)[:-REMEMBERED]:
+            _plans.pop(old, None)
+    return found
 
 
 def _table_rows(settings: TrainSettings, features: tuple[str, ...]) -> TableRows:

@@ -88,10 +88,10 @@ class TrainSettings(JobSettings):
     label: str | None = job_setting(
         "The column to predict: one with a list of values (or whole numbers with bounds) for classes, else a number "
         "with bounds.",
-        text, example='"ward"', default=None, suggests="columns", only={"model": LABELLED},
+        text, example='"ward"', default=None, suggests="columns", only={"model": LABELLED}, shown=True,
     )  # fmt: skip
     epsilon: Fraction = job_setting("What the whole training may cost one unit.", positive, example="1")
-    delta: Fraction = job_setting("The δ of that promise.", number(above=0, below=1), example="1e-6")
+    delta: Fraction = job_setting("The δ of that promise.", number(above=0, below=1), example="1e-7")
     name: str = job_setting(
         "Tells one training from another: the same settings of the same data under the same name are one release.",
         text, example='"first"', default="training",
@@ -117,9 +117,10 @@ class TrainSettings(JobSettings):
         "How the noisy gradients are followed.", choice(OptimiserName), example='"adam"', default=OptimiserName.SGD,
         only=NETWORK,
     )  # fmt: skip
-    learning_rate: Fraction = job_setting(
-        "How far one step goes.", number(above=0, most=1000), example="0.5", default=Fraction(1, 2), only=NETWORK
-    )
+    learning_rate: Fraction | None = job_setting(
+        "How far one step goes. Default: 0.2 for sgd, 0.01 for adam.", number(above=0, most=1000), example="0.2",
+        default=None, only=NETWORK,
+    )  # fmt: skip
     momentum: Fraction = job_setting(
         "How much of the last steps goes into the next.", number(least=0, below=1), example="0.9",
         default=Fraction(9, 10), only={**NETWORK, "optimiser": ("sgd",)},

@@ -29,6 +29,7 @@ router = APIRouter(include_in_schema=False)
 # path, label, and the right that it is shown by
 NAVIGATION = (
     ("/ask", "Ask", "ask"),
+    ("/jobs", "Jobs", "ask"),
     ("/budget", "Budget", "look"),
     ("/surveys", "Surveys", "look"),
     ("/curator", "Curator", "watch"),
@@ -138,6 +139,7 @@ def ask(request: Request, who: identify.Asks, service: identify.Serving) -> Resp
 
 # path, whose it is, template, title, what is in it
 PAGES: tuple[tuple[str, identify.Right, str, str, dict[str, Any]], ...] = (
+    ("/jobs", "ask", "jobs.html", "Jobs", {}),
     ("/budget", "look", "budget.html", "Budget", {}),
     ("/surveys", "look", "surveys.html", "Surveys", {}),
     ("/surveys/new", "govern", "surveys_new.html", "New survey", {}),

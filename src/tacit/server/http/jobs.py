@@ -51,6 +51,7 @@ KINDS = documented(
                         "default": None,
                         "example": 1,
                         "suggests": "",
+                        "shown": True,
                         "only": {},
                     }
                 ],

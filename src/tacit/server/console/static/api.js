@@ -9,6 +9,7 @@ export class Problem extends Error {
     this.title = body.title || "It did not work";
     this.status = status;
     this.kind = String(body.type || "").replace("urn:tacit:problem:", "");
+    this.problems = body.problems ?? []; // of settings, each with its path
   }
 }
 

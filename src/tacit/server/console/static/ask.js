@@ -209,7 +209,8 @@ async function currencyOfDataset(dataset) {
 async function list(more = false) {
   const cursor = more && state.next ? `&cursor=${encodeURIComponent(state.next)}` : "";
   const found = await get(`/v1/releases?limit=20${cursor}`);
-  state.releases = more ? [...state.releases, ...found.items] : found.items;
+  const tables = found.items.filter((each) => each.kind === "table"); // other releases are on the page Jobs
+  state.releases = more ? [...state.releases, ...tables] : tables;
   state.next = found.next;
   const names = new Set(state.releases.map((each) => each.dataset));
   await Promise.all([...names].map(currencyOfDataset));
