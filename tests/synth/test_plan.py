@@ -142,6 +142,12 @@ def test_rules_hold_in_every_row(session: Session) -> None:
 def test_what_cannot_work_is_refused_before_anything_is_paid(session: Session) -> None:
     wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"columns": []}, InputError, "columns is empty"),
+        ({"columns": "sex"}, InputError, "columns is a list of names"),
+        ({"columns": ["sex"], "bins": 10}, InputError, "bins says it for each column"),
+        ({"columns": ["sex"], "private_edges": "sex"}, InputError, "private_edges is a list of names"),
+        ({"columns": ["sex"], "impossible": {"sex": "F"}}, InputError, "impossible is a list of combinations"),
+        ({"columns": ["sex"], "follows": {"sex": {}}}, InputError, "follows is a mapping of two columns"),
+        ({"columns": ["sex"], "epsilon": 1}, InputError, "say how much to spend, once"),
         ({"columns": ["sex", "sex"]}, InputError, "'sex' is named twice"),
         ({"columns": ["sexx"]}, InputError, 'did you mean "sex"'),
         ({"columns": ["free"]}, Refused, "column 'free' has no bounds"),

@@ -357,15 +357,19 @@ class Session:
         `impossible` and `follows` what cannot be. `delta` pays for finding the values of texts that nobody listed.
         """
         from tacit.synth import ColumnChoices, Rules, Synthesis
+        from tacit.synth.columns import mapping_of, names_of
 
         self._current()
         choices = ColumnChoices(
-            bins=bins or {}, edges=edges or {}, private_edges=tuple(private_edges), most_cells=most_cells
+            bins=mapping_of(bins, "bins", "{'age': 20}"),
+            edges=mapping_of(edges, "edges", "{'age': [18, 65]}"),
+            private_edges=names_of(private_edges, "private_edges"),
+            most_cells=most_cells,
         )
         return Synthesis(
-            session=self, table=table, columns=tuple(columns), rho=rho, epsilon=epsilon, delta=delta, pairs=pairs,
+            session=self, table=table, columns=names_of(columns, "columns"), rho=rho, epsilon=epsilon, delta=delta, pairs=pairs,
             method=method, rows=rows, model_cells=model_cells, choices=choices,
-            rules=Rules(impossible=tuple(impossible), follows=follows or {}),
+            rules=Rules(impossible=impossible, follows=mapping_of(follows, "follows", "{('city', 'state'): {…}}")),
         )  # fmt: skip
 
     def synthesise_family(
@@ -389,13 +393,17 @@ class Session:
         """A plan for two related tables, such as patients and their visits: each parent is a unit with one row, of
         whose children at most `most` count. Children follow their parent's columns `given`; drawn keys match."""
         from tacit.synth import ColumnChoices, FamilyPlan
+        from tacit.synth.columns import mapping_of, names_of
 
         self._current()
         return FamilyPlan(
-            session=self, parents=parents, children=children, columns=tuple(columns),
-            child_columns=tuple(child_columns), given=tuple(given), most=most,
+            session=self, parents=parents, children=children, columns=names_of(columns, "columns"),
+            child_columns=names_of(child_columns, "child_columns"), given=names_of(given, "given"), most=most,
             rho=rho, epsilon=epsilon, method=method, rows=rows, size=size,
-            choices=ColumnChoices(bins=bins or {}, edges=edges or {}, most_cells=most_cells),
+            choices=ColumnChoices(
+                bins=mapping_of(bins, "bins", "{'age': 20}"), edges=mapping_of(edges, "edges", "{'age': [18, 65]}"),
+                most_cells=most_cells,
+            ),
         )  # fmt: skip
 
     # --- what was spent

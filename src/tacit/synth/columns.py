@@ -13,7 +13,7 @@ from tacit.plan.facts import Facts, Type, domain_of
 from tacit.plan.node import Scan
 from tacit.synth.domain import Axis, Bins, CategoryCells, Domain, DomainColumn, point_of
 
-__all__ = ["ColumnChoices", "OpenBins", "OpenCategories", "OpenColumn", "open_columns"]
+__all__ = ["ColumnChoices", "OpenBins", "OpenCategories", "OpenColumn", "mapping_of", "names_of", "open_columns"]
 
 MOST_CELLS = 1000
 BINS = 32
@@ -68,6 +68,20 @@ class OpenBins:
 OpenColumn = OpenCategories | OpenBins
 
 
+def names_of(given: Any, what: str) -> tuple[str, ...]:
+    """A list of names, which a single name is not."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise InputError(f'{what} is a list of names, such as ["age", "income"], not {given!r}')
+    return tuple(given)
+
+
+def mapping_of(given: Any, what: str, example: str) -> Mapping[Any, Any]:
+    """A mapping, nothing where nothing was given."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    raise InputError(f"{what} says it for each column, such as {example}, not {given!r}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoices:
     """What somebody says of the cells of columns: how many bins, where their edges are, which edges to find
@@ -111,8 +125,8 @@ def open_columns(
 def _few_enough(name: str, cells: int, most: int) -> None:
     if cells > most:
         raise Refused(
-            f"column {name!r} would have {cells:,} cells, and {most:,} is the most: say bins={{{name!r}: 32}} for a "
-            "number or a date, declare fewer group_keys, leave the column out, or raise most_cells",
+            f"column {name!r} would have {cells:,} cells, and {most:,} is the most: say bins={{{name!r}: "
+            f"{min(BINS, most)}}} for a number or a date, declare fewer group_keys, leave the column out, or raise most_cells",
             kind=RefusalKind.LIMIT,
         )
 

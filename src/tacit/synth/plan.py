@@ -48,7 +48,7 @@ def price_of(policy: Policy, *, rho: Number | None, epsilon: Number | None, delt
     """What an amount buys in the dataset's currency; half of δ finds categories, where there are any to find."""
     privacy = policy.privacy
     if (rho is None) == (epsilon is None):
-        raise InputError('say how much to spend: rho="0.015", or an epsilon')
+        raise InputError('say how much to spend, once: rho="0.015", or an epsilon')
     offered = positive(rho if rho is not None else epsilon, "rho" if rho is not None else "epsilon", toward="decimal")
     if offered > 10**6:
         raise InputError("an amount must be at most 1,000,000: a larger one protects nobody")
