@@ -119,8 +119,8 @@ def test_no_round_tells_neighbours_apart_by_more_than_it_pays(
             for a, b in ((one, two), (two, one)):
                 found = float(logsumexp(alpha * a + (1 - alpha) * b)) / (alpha - 1)
                 assert found <= alpha * float(rho) * (1 + 1e-9)
-        for a, b, weight in zip(rounds.own, rounds.theirs, rounds.scored, strict=True):
-            assert abs(a - b) <= reach.l1 * weight
+        for own, theirs, weight in zip(rounds.own, rounds.theirs, rounds.scored, strict=True):
+            assert abs(own - theirs) <= reach.l1 * weight
         checked += 1
         return sampled(mechanism, scores, rng)
 

@@ -367,7 +367,8 @@ class Session:
             most_cells=most_cells,
         )
         return Synthesis(
-            session=self, table=table, columns=names_of(columns, "columns"), rho=rho, epsilon=epsilon, delta=delta, pairs=pairs,
+            session=self, table=table, columns=names_of(columns, "columns"),
+            rho=rho, epsilon=epsilon, delta=delta, pairs=pairs,
             method=method, rows=rows, model_cells=model_cells, choices=choices,
             rules=Rules(impossible=impossible, follows=mapping_of(follows, "follows", "{('city', 'state'): {…}}")),
         )  # fmt: skip

@@ -126,7 +126,8 @@ def _few_enough(name: str, cells: int, most: int) -> None:
     if cells > most:
         raise Refused(
             f"column {name!r} would have {cells:,} cells, and {most:,} is the most: say bins={{{name!r}: "
-            f"{min(BINS, most)}}} for a number or a date, declare fewer group_keys, leave the column out, or raise most_cells",
+            f"{min(BINS, most)}}} for a number or a date, declare fewer group_keys, leave the column out, or raise "
+            "most_cells",
             kind=RefusalKind.LIMIT,
         )
 
