@@ -111,6 +111,8 @@ def test_what_is_not_declared_is_refused_and_says_what_to_do() -> None:
         columns("huge")
     with pytest.raises(Refused, match="would have 2,000 cells"):
         columns("income", bins={"income": 2000})
+    with pytest.raises(InputError, match="from 2 to 100,000"):
+        columns("income", most_cells=10**6)
 
 
 @pytest.mark.parametrize(

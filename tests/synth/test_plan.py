@@ -161,6 +161,18 @@ def test_what_cannot_work_is_refused_before_anything_is_paid(session: Session) -
         ({"columns": ["sex"], "rows": 0}, InputError, "rows must be"),
         ({"columns": ["sex", "job"], "impossible": [{"sex": ["F", "M"]}]}, InputError, "leaves nothing possible"),
         ({"columns": ["sex"], "impossible": [{"job": "cook"}]}, InputError, "a rule speaks of column 'job'"),
+        ({"columns": ["many"], "most_cells": 10**9}, InputError, "most_cells must be a whole number from 2 to 100,000"),
+        ({"columns": ["sex", "job"], "model_cells": 10**9}, InputError, "model_cells must be at most 10,000,000"),
+        (
+            {
+                "columns": ["many", "income"],
+                "method": "mst",
+                "most_cells": 10**4,
+                "bins": {"many": 5000, "income": 5000},
+            },
+            Refused,
+            "may have 25,010,001 cells together",
+        ),
         ({"columns": ["sex"], "method": "mst", "model_cells": 10**6}, InputError, "model_cells is of method 'aim'"),
     ]
     for changes, kind, told in wrong:

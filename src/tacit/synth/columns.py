@@ -16,6 +16,7 @@ from tacit.synth.domain import Axis, Bins, CategoryCells, Domain, DomainColumn, 
 __all__ = ["ColumnChoices", "OpenBins", "OpenCategories", "OpenColumn", "mapping_of", "names_of", "open_columns"]
 
 MOST_CELLS = 1000
+HARD = 100_000  # cells of one column, whatever is said
 BINS = 32
 RANKED = 2**12  # cells of a range in which private edges are found
 
@@ -93,6 +94,8 @@ class ColumnChoices:
     most_cells: int = MOST_CELLS
 
     def check(self, columns: Sequence[str]) -> None:
+        if type(self.most_cells) is not int or not 2 <= self.most_cells <= HARD:
+            raise InputError(f"most_cells must be a whole number from 2 to {HARD:,}, not {self.most_cells!r}")
         for what, names in (("bins", self.bins), ("edges", self.edges), ("private_edges", self.private_edges)):
             for name in names:
                 if name not in columns:
