@@ -178,6 +178,10 @@ def test_what_cannot_work_is_refused_before_anything_is_paid(session: Session) -
     for changes, kind, told in wrong:
         with pytest.raises(kind, match=told):
             session.synthesise("people", **{"rho": "0.1", **changes})
+    with pytest.raises(InputError, match="columns is missing"):
+        session.synthesise("people", rho="0.1")  # type: ignore[call-arg]  # what is tried
+    with pytest.raises(InputError, match="there is no colums of a synthetic table: did you mean columns"):
+        session.synthesise("people", rho="0.1", colums=["sex"], columns=["sex"])  # type: ignore[call-arg]  # the same
     with pytest.raises(InputError, match="no table"):
         session.synthesise("peeple", rho="0.1", columns=["sex"])
     with pytest.raises(Denied):
