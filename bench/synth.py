@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import combinations
 from math import prod
 from pathlib import Path
+from signal import SIGKILL, SIGXCPU
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
@@ -29,7 +30,7 @@ RHOS = {"0.1": "0.000177138", "1": "0.0149731", "10": "1.09079"}  # the most tha
 DELTA = "1e-9"
 METHODS = ("mst", "aim")
 SEEDS = int(os.environ.get("TACIT_SYNTH_SEEDS", "1"))
-LIMIT = float(os.environ.get("TACIT_SYNTH_LIMIT", "240"))  # seconds for a peer
+LIMIT = int(os.environ.get("TACIT_SYNTH_LIMIT", "240"))  # seconds of processor time for a peer
 COUNT = len(RHOS) * len(METHODS) + 1
 FASTER, MOST_SECONDS, MOST_BYTES = 5, 120, 2**30
 
@@ -74,10 +75,11 @@ def peer(script: str, python: str, method: str, epsilon: str, source: Path) -> t
     command = [python, "-P", str(place), method, epsilon, DELTA, RHOS[epsilon], str(source), str(target)]
     try:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-        subprocess.run(command, check=True, capture_output=True, timeout=LIMIT, env=environment)
-    except subprocess.TimeoutExpired:
-        return f"over {LIMIT:.0f} s"
+        limited = ["sh", "-c", f'ulimit -t {LIMIT}; exec "$@"', "sh", *command]
+        subprocess.run(limited, check=True, capture_output=True, env=environment)
     except subprocess.CalledProcessError as error:
+        if error.returncode in (-SIGXCPU, -SIGKILL):
+            return f"over {LIMIT} s"
         print(error.stderr.decode()[-500:], file=sys.stderr)
         return "failed"
     stored = np.load(target)
@@ -131,6 +133,7 @@ def accuracy(tick: Callable[[str], None]) -> tuple[Table, bool]:
                     shown.add_row(epsilon, method, who, *cells, f"{seconds:.1f}", f"{ratio:.1f}×")
                 for who, word in words.items():
                     shown.add_row(epsilon, method, who, "–", "–", "–", word, "–")
+                good &= "failed" not in words.values()
                 others = [each for who, each in mine.items() if who != "tacit"]
                 good &= all(
                     mine["tacit"][0] <= error * 1.05 and seconds >= FASTER * mine["tacit"][1]

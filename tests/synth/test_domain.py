@@ -96,6 +96,10 @@ def test_conditions_mean_whole_cells() -> None:
         age.find((0, 4))
     with pytest.raises(InputError, match="has no cell"):
         age.find("forty")
+    born = column("born", bins={"born": 2})
+    assert born.find(("2000-01-01", "2000-01-05")) == born.find((date(2000, 1, 1), date(2000, 1, 5))) == [0]
+    with pytest.raises(InputError, match="has no cell"):
+        born.find(("spring", "summer"))
     job = column("job")
     assert job.find(["cook", None]) == [0, 2]
     with pytest.raises(InputError, match="has no cell 'judge': its cells are cook, nurse"):
@@ -111,6 +115,8 @@ def test_what_is_not_declared_is_refused_and_says_what_to_do() -> None:
         columns("huge")
     with pytest.raises(Refused, match="would have 2,000 cells"):
         columns("income", bins={"income": 2000})
+    with pytest.raises(InputError, match="from 2 to 100,000"):
+        columns("income", most_cells=10**6)
 
 
 @pytest.mark.parametrize(

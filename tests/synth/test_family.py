@@ -114,6 +114,7 @@ def test_a_patient_counts_once_however_many_visits(clinic: Any) -> None:
         ({"given": []}, "given is empty"),
         ({"given": ["ward"]}, "not among the parents' columns"),
         ({"size": "old"}, "named twice"),
+        ({"size": "parent"}, "the key, which is called parent"),
         ({"most": 0}, "most"),
         ({"method": "independent"}, "aim or mst"),
         ({"child_columns": ["wards"]}, "no such column"),

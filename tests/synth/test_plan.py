@@ -142,6 +142,12 @@ def test_rules_hold_in_every_row(session: Session) -> None:
 def test_what_cannot_work_is_refused_before_anything_is_paid(session: Session) -> None:
     wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"columns": []}, InputError, "columns is empty"),
+        ({"columns": "sex"}, InputError, "columns is a list of names"),
+        ({"columns": ["sex"], "bins": 10}, InputError, "bins says it for each column"),
+        ({"columns": ["sex"], "private_edges": "sex"}, InputError, "private_edges is a list of names"),
+        ({"columns": ["sex"], "impossible": {"sex": "F"}}, InputError, "impossible is a list of combinations"),
+        ({"columns": ["sex"], "follows": {"sex": {}}}, InputError, "follows is a mapping of two columns"),
+        ({"columns": ["sex"], "epsilon": 1}, InputError, "say how much to spend, once"),
         ({"columns": ["sex", "sex"]}, InputError, "'sex' is named twice"),
         ({"columns": ["sexx"]}, InputError, 'did you mean "sex"'),
         ({"columns": ["free"]}, Refused, "column 'free' has no bounds"),
@@ -155,11 +161,27 @@ def test_what_cannot_work_is_refused_before_anything_is_paid(session: Session) -
         ({"columns": ["sex"], "rows": 0}, InputError, "rows must be"),
         ({"columns": ["sex", "job"], "impossible": [{"sex": ["F", "M"]}]}, InputError, "leaves nothing possible"),
         ({"columns": ["sex"], "impossible": [{"job": "cook"}]}, InputError, "a rule speaks of column 'job'"),
+        ({"columns": ["many"], "most_cells": 10**9}, InputError, "most_cells must be a whole number from 2 to 100,000"),
+        ({"columns": ["sex", "job"], "model_cells": 10**9}, InputError, "model_cells must be at most 10,000,000"),
+        (
+            {
+                "columns": ["many", "income"],
+                "method": "mst",
+                "most_cells": 10**4,
+                "bins": {"many": 5000, "income": 5000},
+            },
+            Refused,
+            "may have 25,010,001 cells together",
+        ),
         ({"columns": ["sex"], "method": "mst", "model_cells": 10**6}, InputError, "model_cells is of method 'aim'"),
     ]
     for changes, kind, told in wrong:
         with pytest.raises(kind, match=told):
             session.synthesise("people", **{"rho": "0.1", **changes})
+    with pytest.raises(InputError, match="columns is missing"):
+        session.synthesise("people", rho="0.1")  # type: ignore[call-arg]  # what is tried
+    with pytest.raises(InputError, match="there is no colums of a synthetic table: did you mean columns"):
+        session.synthesise("people", rho="0.1", colums=["sex"], columns=["sex"])  # type: ignore[call-arg]  # the same
     with pytest.raises(InputError, match="no table"):
         session.synthesise("peeple", rho="0.1", columns=["sex"])
     with pytest.raises(Denied):

@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from copy import copy
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
-from tacit.base import InputError, Number, PolicyError
+from tacit.base import InputError, PolicyError
 from tacit.base.bar import progress_bar
 from tacit.base.former import former_names
 from tacit.desk import Desk, IdempotencyKey, Job, OwnJob, Quote, Release, Run, TableRelease
@@ -37,7 +37,7 @@ from tacit.sql.profile import ProfileJob, profile_jobs, profiles_in
 if TYPE_CHECKING:
     from tacit.census import Census, Spine
     from tacit.synth import FamilyPlan, Synthesis
-    from tacit.synth.workload import Pairs
+    from tacit.synth.face import FamilyTerms, SynthesisTerms
 
 __all__ = ["Session"]
 
@@ -331,72 +331,25 @@ class Session:
         """
         return self.spend(self.job(sql, dialect=dialect, **terms), idempotency_key=idempotency_key, watch=watch)
 
-    def synthesise(
-        self,
-        table: str,
-        *,
-        columns: Sequence[str],
-        rho: Number | None = None,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        pairs: "Pairs" = "all",
-        method: Literal["aim", "mst", "independent"] = "aim",
-        rows: int | None = None,
-        model_cells: int | None = None,
-        bins: Mapping[str, int] | None = None,
-        edges: Mapping[str, Sequence[Any]] | None = None,
-        private_edges: Sequence[str] = (),
-        most_cells: int = 1000,
-        impossible: Sequence[Mapping[str, Any]] = (),
-        follows: Mapping[tuple[str, str], Mapping[Any, Any]] | None = None,
-    ) -> "Synthesis":
+    def synthesise(self, table: str, **terms: Unpack["SynthesisTerms"]) -> "Synthesis":
         """A plan for a synthetic table: `quote` is free, `release` charges once; rows are then drawn for nothing.
 
         `pairs` are the sets of columns it is to be right about, all pairs if left out. `rows` is a public number of
         units; else it is measured. `bins`, `edges` and `private_edges` say how numbers and dates are divided,
         `impossible` and `follows` what cannot be. `delta` pays for finding the values of texts that nobody listed.
         """
-        from tacit.synth import ColumnChoices, Rules, Synthesis
+        from tacit.synth.face import plan_table
 
         self._current()
-        choices = ColumnChoices(
-            bins=bins or {}, edges=edges or {}, private_edges=tuple(private_edges), most_cells=most_cells
-        )
-        return Synthesis(
-            session=self, table=table, columns=tuple(columns), rho=rho, epsilon=epsilon, delta=delta, pairs=pairs,
-            method=method, rows=rows, model_cells=model_cells, choices=choices,
-            rules=Rules(impossible=tuple(impossible), follows=follows or {}),
-        )  # fmt: skip
+        return plan_table(self, table, **terms)
 
-    def synthesise_family(
-        self,
-        parents: str,
-        children: str,
-        *,
-        columns: Sequence[str],
-        child_columns: Sequence[str],
-        given: Sequence[str],
-        most: int,
-        rho: Number | None = None,
-        epsilon: Number | None = None,
-        method: Literal["aim", "mst"] = "aim",
-        rows: int | None = None,
-        size: str = "children",
-        bins: Mapping[str, int] | None = None,
-        edges: Mapping[str, Sequence[Any]] | None = None,
-        most_cells: int = 1000,
-    ) -> "FamilyPlan":
+    def synthesise_family(self, parents: str, children: str, **terms: Unpack["FamilyTerms"]) -> "FamilyPlan":
         """A plan for two related tables, such as patients and their visits: each parent is a unit with one row, of
         whose children at most `most` count. Children follow their parent's columns `given`; drawn keys match."""
-        from tacit.synth import ColumnChoices, FamilyPlan
+        from tacit.synth.face import plan_family
 
         self._current()
-        return FamilyPlan(
-            session=self, parents=parents, children=children, columns=tuple(columns),
-            child_columns=tuple(child_columns), given=tuple(given), most=most,
-            rho=rho, epsilon=epsilon, method=method, rows=rows, size=size,
-            choices=ColumnChoices(bins=bins or {}, edges=edges or {}, most_cells=most_cells),
-        )  # fmt: skip
+        return plan_family(self, parents, children, **terms)
 
     # --- what was spent
 

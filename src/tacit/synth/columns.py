@@ -13,9 +13,10 @@ from tacit.plan.facts import Facts, Type, domain_of
 from tacit.plan.node import Scan
 from tacit.synth.domain import Axis, Bins, CategoryCells, Domain, DomainColumn, point_of
 
-__all__ = ["ColumnChoices", "OpenBins", "OpenCategories", "OpenColumn", "open_columns"]
+__all__ = ["ColumnChoices", "OpenBins", "OpenCategories", "OpenColumn", "mapping_of", "names_of", "open_columns"]
 
 MOST_CELLS = 1000
+HARD = 100_000  # cells of one column, whatever is said
 BINS = 32
 RANKED = 2**12  # cells of a range in which private edges are found
 
@@ -68,6 +69,20 @@ class OpenBins:
 OpenColumn = OpenCategories | OpenBins
 
 
+def names_of(given: Any, what: str) -> tuple[str, ...]:
+    """A list of names, which a single name is not."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise InputError(f'{what} is a list of names, such as ["age", "income"], not {given!r}')
+    return tuple(given)
+
+
+def mapping_of(given: Any, what: str, example: str) -> Mapping[Any, Any]:
+    """A mapping, nothing where nothing was given."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    raise InputError(f"{what} says it for each column, such as {example}, not {given!r}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoices:
     """What somebody says of the cells of columns: how many bins, where their edges are, which edges to find
@@ -79,6 +94,8 @@ class ColumnChoices:
     most_cells: int = MOST_CELLS
 
     def check(self, columns: Sequence[str]) -> None:
+        if type(self.most_cells) is not int or not 2 <= self.most_cells <= HARD:
+            raise InputError(f"most_cells must be a whole number from 2 to {HARD:,}, not {self.most_cells!r}")
         for what, names in (("bins", self.bins), ("edges", self.edges), ("private_edges", self.private_edges)):
             for name in names:
                 if name not in columns:
@@ -111,8 +128,9 @@ def open_columns(
 def _few_enough(name: str, cells: int, most: int) -> None:
     if cells > most:
         raise Refused(
-            f"column {name!r} would have {cells:,} cells, and {most:,} is the most: say bins={{{name!r}: 32}} for a "
-            "number or a date, declare fewer group_keys, leave the column out, or raise most_cells",
+            f"column {name!r} would have {cells:,} cells, and {most:,} is the most: say bins={{{name!r}: "
+            f"{min(BINS, most)}}} for a number or a date, declare fewer group_keys, leave the column out, or raise "
+            "most_cells",
             kind=RefusalKind.LIMIT,
         )
 

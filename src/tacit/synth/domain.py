@@ -191,7 +191,7 @@ class Bins(DomainColumn):
         if not isinstance(wanted, list | tuple) or len(wanted) != 2:
             wanted = (wanted, wanted)
         try:
-            low, high = (point_of(_axis(each), self.edges[0]) for each in wanted)
+            low, high = (point_of(_axis(each, self.type), self.edges[0]) for each in wanted)
         except (TypeError, ValueError, InputError):
             raise self._no_such(wanted) from None
         starts, wide = self._numbers
@@ -224,8 +224,11 @@ def point_of(value: Axis, first: Axis) -> float:
     return float(value.toordinal()) if isinstance(value, date) else float(value)
 
 
-def _axis(value: Any) -> Axis:
-    return value if isinstance(value, date | datetime) else Fraction(value)
+def _axis(value: Any, kind: Type) -> Axis:
+    """A value that somebody typed, as the column has it."""
+    if isinstance(value, str) and kind.temporal:
+        return datetime.fromisoformat(value) if kind is Type.TIMESTAMP else date.fromisoformat(value)
+    return value if isinstance(value, date) else Fraction(value)
 
 
 def _label(value: Value) -> str:

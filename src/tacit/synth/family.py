@@ -35,6 +35,7 @@ from tacit.synth.zeros import Rules
 __all__ = ["FamilyPlan", "SyntheticFamily"]
 
 OTHER_UNIT = "tacit unit of the children"
+PARENT = "parent"  # what the key is called in both tables
 MOST_GIVEN = 20_000  # cells of the parent's columns that children follow
 
 
@@ -81,11 +82,11 @@ class FamilyPlan:
 
     def __post_init__(self) -> None:
         whole(self.most, "most", least=1)
-        both = set(self.columns) & set(self.child_columns)
+        both = set(self.columns) & set(self.child_columns) | {PARENT} & {*self.columns, *self.child_columns, self.size}
         if both or self.size in (*self.columns, *self.child_columns):
             raise InputError(
-                f"column {min(both) if both else self.size!r} is named twice: names must differ between both tables "
-                "and the size of the family (say size=…)"
+                f"column {min(both) if both else self.size!r} is named twice: names must differ between both tables, "
+                "the size of the family (say size=…) and the key, which is called parent"
             )
         for name in self.given:
             if name not in self.columns:
@@ -217,7 +218,7 @@ class SyntheticFamily:
         codes = self.parents.drawn(count)
         sizes = codes[self.parents.domain.place(self.size)]
         keys = np.arange(1, len(sizes) + 1)
-        parents = self.parents.shown(codes, {"parent": keys})
+        parents = self.parents.shown(codes, {PARENT: keys})
         repeated = np.repeat(np.arange(len(sizes)), sizes)
         domain, model = self.children.domain, self.children.model
         clique = domain.clique(self.given)
@@ -230,7 +231,7 @@ class SyntheticFamily:
         drawn = sampled(tree, beliefs, len(repeated), known) if len(repeated) else {}
         empty = np.zeros(0, np.int64)
         own = [self.children.unmerged(place, drawn.get(place, empty)) for place in range(len(domain.columns))]
-        children = self.children.shown(own, {"parent": keys[repeated]}, without=self.given)
+        children = self.children.shown(own, {PARENT: keys[repeated]}, without=self.given)
         return parents, children
 
     def mean_size(self, confidence: float = 0.95) -> tuple[float, float, float]:

@@ -163,8 +163,8 @@ class SyntheticTable:
         measurements."""
         if self.kept:
             raise InputError("intervals are of the whole table: ask for a marginal with the condition's columns in it")
-        if not names:
-            raise InputError("name at least one column")
+        if not names or len(set(names)) < len(names):
+            raise InputError("name at least one column, and each of them once")
         if not 0 < confidence < 1:
             raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
         clique = self.domain.clique(names)

@@ -14,7 +14,7 @@ from tacit.plan.price import rho_of
 from tacit.policy import Currency, Policy
 from tacit.program import Program
 from tacit.synth.aim import AIM
-from tacit.synth.columns import ColumnChoices, OpenCategories, open_columns
+from tacit.synth.columns import ColumnChoices, OpenCategories, OpenColumn, open_columns
 from tacit.synth.counts import Reach
 from tacit.synth.domain import Domain, DomainColumn
 from tacit.synth.independent import Independent
@@ -31,6 +31,8 @@ __all__ = ["METHODS", "Price", "Synthesis", "job_of", "method_named", "price_of"
 METHODS = ("aim", "mst", "independent")
 MOST_COLUMNS = 64
 MOST_CANDIDATES = 20_000
+MOST_PAIR = 4_000_000
+MOST_MODEL = 10_000_000
 USELESS = Fraction(1, 4)  # of the population: noise of that size on one column's cells says nothing
 UNKNOWN = 400_000  # units that are taken to be there where no population is declared
 
@@ -48,7 +50,7 @@ def price_of(policy: Policy, *, rho: Number | None, epsilon: Number | None, delt
     """What an amount buys in the dataset's currency; half of δ finds categories, where there are any to find."""
     privacy = policy.privacy
     if (rho is None) == (epsilon is None):
-        raise InputError('say how much to spend: rho="0.015", or an epsilon')
+        raise InputError('say how much to spend, once: rho="0.015", or an epsilon')
     offered = positive(rho if rho is not None else epsilon, "rho" if rho is not None else "epsilon", toward="decimal")
     if offered > 10**6:
         raise InputError("an amount must be at most 1,000,000: a larger one protects nobody")
@@ -83,7 +85,11 @@ def method_named(name: str, most_cells: int | None = None) -> Method:
     if name not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
     if name == "aim":
-        return AIM() if most_cells is None else AIM(most_cells=whole(most_cells, "model_cells", least=1000))
+        if most_cells is None:
+            return AIM()
+        if whole(most_cells, "model_cells", least=1000) > MOST_MODEL:
+            raise InputError(f"model_cells must be at most {MOST_MODEL:,}: the model lies in memory")
+        return AIM(most_cells=most_cells)
     if most_cells is not None:
         raise InputError(f"model_cells is of method 'aim', and {name!r} has a tree: leave it out")
     return MST() if name == "mst" else Independent()
@@ -119,6 +125,7 @@ def table_part(
         raise InputError(f"these pairs have more than {MOST_CANDIDATES:,} parts: name fewer or smaller sets of columns")
     if not opens:
         rules.zeros(domain)  # what contradicts itself is told now
+    _pairs_fit(domain, opens, method)
     reach = Reach.of(source, policy.privacy.relation)
     cells = price.rho * SHARE if opens else Fraction(0)
     steps = open_steps(opens, source, cells, price.delta, reach) if opens else ()
@@ -126,6 +133,18 @@ def table_part(
         name=name, source=source, domain=domain, opens=steps, method=method, workload=workload, rules=rules,
         reach=reach, rho=price.rho - cells,
     )  # fmt: skip
+
+
+def _pairs_fit(domain: Domain, opens: Sequence[OpenColumn], method: Method) -> None:
+    """MST counts every pair, so every pair has to fit into memory; AIM leaves out what its model could not hold."""
+    most = {each.name: each.most + 2 if isinstance(each, OpenCategories) else each.bins + 1 for each in opens}
+    sizes = sorted(((most.get(each.name, each.size), each.name) for each in domain.columns), reverse=True)[:2]
+    if isinstance(method, MST) and len(sizes) == 2 and sizes[0][0] * sizes[1][0] > MOST_PAIR:
+        raise Refused(
+            f"columns {sizes[0][1]!r} and {sizes[1][1]!r} may have {sizes[0][0] * sizes[1][0]:,} cells together, and "
+            f"mst counts every pair, of at most {MOST_PAIR:,}: say fewer bins, a smaller most_cells, or method='aim'",
+            kind=RefusalKind.LIMIT,
+        )
 
 
 def useful(part: TablePart, policy: Policy) -> None:

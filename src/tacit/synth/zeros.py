@@ -40,6 +40,10 @@ class Rules:
         return tuple(found)
 
     def check(self, names: Sequence[str]) -> None:
+        if isinstance(self.impossible, Mapping) or not all(isinstance(each, Mapping) for each in self.impossible):
+            raise InputError('impossible is a list of combinations, such as [{"age": (0, 9), "job": "cook"}]')
+        if not all(type(pair) is tuple for pair in self.follows):
+            raise InputError('follows is a mapping of two columns to what follows, such as {("city", "state"): {…}}')
         used = [*(name for each in self.impossible for name in each), *(name for pair in self.follows for name in pair)]
         for name in used:
             if name not in names:

@@ -1,0 +1,71 @@
+"""A synthetic table over HTTP: its keys, a free quote, one charge, and a file from which rows are drawn."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from support.service import Running, running
+from support.synthetic import policy_of
+from tacit.desk.release import ContentRelease
+from tacit.synth import SyntheticTable
+
+SETTINGS = {"table": "people", "columns": ["age", "sex", "job"], "rho": "0.5", "bins": ["age = 10"]}
+
+
+def people(folder: Path) -> Path:
+    return policy_of(folder)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("synth"), build=people) as found:
+        yield found
+
+
+def sent(service: Running, settings: Any, what: str = "") -> Any:
+    body = {"kind": "synth", "settings": settings}
+    return service.call("ana", "POST", f"/v1/datasets/people/jobs{what}", json=body)
+
+
+def test_from_a_quote_to_rows(service: Running) -> None:
+    quote = sent(service, SETTINGS, "/quote").json()
+    assert quote["enough"]
+    assert quote["cost"]["rho"] == "0.5"
+    taken = sent(service, SETTINGS)
+    assert taken.status_code == 202, taken.text
+    job, until = taken.json(), monotonic() + 60
+    while job["state"] in ("queued", "running") and monotonic() < until:
+        sleep(0.05)
+        job = service.call("ana", "GET", f"/v1/jobs/{job['id']}").json()
+    assert job["state"] == "done", job
+    assert job["title"] == "Make a synthetic table: people by aim"
+    told = service.call("ana", "GET", job["release"]).json()
+    assert told["kind"] == "rows"
+    answer = service.call("ana", "GET", f"{job['release']}/file")
+    assert ".npz" in answer.headers["content-disposition"]
+    release = ContentRelease(kind="rows", content=answer.content, media="application/x-npz", facts=told["facts"])
+    made = SyntheticTable.of(release)
+    assert len(made.rows(70)) == 70
+    assert made.units == pytest.approx(2000, abs=60)
+
+
+def test_mistakes_are_told_and_free(service: Running) -> None:
+    for change, told in (
+        ({"columns": ["agee"]}, "did you mean"),
+        ({"columns": ["free"], "bins": []}, "has no bounds"),
+        ({"rho": None}, "say how much to spend"),
+        ({"bins": ["age"]}, "written as in"),
+        ({"method": "copula"}, "aim"),
+    ):
+        answer = sent(service, {**SETTINGS, **change}, "/quote")
+        assert answer.status_code in (400, 403, 422), answer.text
+        assert any(word in answer.text for word in told.split("|")), answer.text
+
+
+def test_every_key_is_offered_to_forms(service: Running) -> None:
+    kinds = service.call("ana", "GET", "/v1/job-kinds").json()["items"]
+    (synth,) = [each for each in kinds if each["kind"] == "synth"]
+    assert {"table", "columns", "rho", "epsilon", "method", "pairs", "impossible"} <= {k["name"] for k in synth["keys"]}
