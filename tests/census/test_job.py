@@ -144,6 +144,7 @@ def test_the_release_is_stored_without_code_and_read_again(session: Session, tmp
     certificate = session.certificate(made.release)
     content: Any = certificate.content
     assert content["answer"]["kind"] == "rows"
+    assert "NOT protected, since it was released exactly: state.total, block.vacant" in content["protects"]["words"]
     with pytest.raises(InputError, match="is no census"):
         CensusTables.from_bytes(session.ask("SELECT COUNT(*) FROM people", rho=1).to_bytes())
     with pytest.raises(InputError, match="cannot be read"):

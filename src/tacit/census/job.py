@@ -212,7 +212,7 @@ def plan_census(
         tables=tuple(sorted(scan.tables)),
         relation=policy.privacy.relation,
         unit=policy.privacy.unit,
-        query={"census": told},
+        query={"census": told, "released exactly": told["invariants"]["read"]},
         delta=own,
     )
     job = CensusJob(

@@ -96,9 +96,7 @@ def check_places(scan: Scan, spine: Spine) -> str:
         raise InputError(f'{leaf} "{unknown}" of the spine is not among the group_keys of the column in the policy')
     missing = len(declared) - len(names)
     return (
-        f"{missing:,} places that the policy lists are not in the spine: who lives there is not counted"
-        if missing
-        else ""
+        f"listed by the policy and not in the spine: {missing:,} places, whose people count nowhere" if missing else ""
     )
 
 
