@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from tacit.base import InputError, PolicyError, cached_property
 from tacit.base.number import between, positive
@@ -39,9 +39,25 @@ from tacit.policy import Policy
 from tacit.policy.account import Currency
 from tacit.program import Program, Step
 
-__all__ = ["Census", "CensusJob", "plan_census"]
+__all__ = ["Census", "CensusJob", "CensusTerms", "plan_census"]
 
 CONDITION = "the guarantee is for two datasets in which what is held exactly is the same"
+
+
+class CensusTerms(TypedDict, total=False):
+    """What `Session.census` is given beside the table and the spine."""
+
+    queries: Required[Mapping[str, Any]]
+    rho: Any
+    epsilon: Any
+    delta: Any
+    levels: Mapping[str, Any] | None
+    columns: Sequence[str] | None
+    recodes: Mapping[str, Any] | None
+    zeros: Sequence[Mapping[str, Any]]
+    invariants: Iterable[str] | Mapping[str, Any]
+    passes: int | None
+    workers: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
