@@ -144,6 +144,7 @@ def test_the_release_is_stored_without_code_and_read_again(session: Session, tmp
     certificate = session.certificate(made.release)
     content: Any = certificate.content
     assert content["answer"]["kind"] == "rows"
+    assert "NOT protected, since it was released exactly: state.total, block.vacant" in content["protects"]["words"]
     with pytest.raises(InputError, match="is no census"):
         CensusTables.from_bytes(session.ask("SELECT COUNT(*) FROM people", rho=1).to_bytes())
     with pytest.raises(InputError, match="cannot be read"):
@@ -288,3 +289,26 @@ def test_several_processes_give_the_same_kind_of_thing(session: Session) -> None
     assert made.total("state") == {"s0": PEOPLE.num_rows}
     assert made.problems() == []
     assert set(made.table("state").column("age").to_pylist()) <= set(AGES)
+
+
+def test_places_are_named_as_the_column_holds_them(tmp_path: Path) -> None:
+    path = policy_of(tmp_path, PEOPLE)
+    text = path.read_text()
+    declared = ", ".join(f'"{name}"' for name in (*SPINE.names[-1], "elsewhere"))
+    column = 'block = { type = "text", nullable = false'
+    path.write_text(text.replace(column, f"{column}, group_keys = [{declared}]"))
+    with Session(path, "ana") as session:
+        plan = session.census("people", SPINE, rho=1, queries=QUERIES)
+        assert any("not in the spine: 1 places" in note for note in plan.quote().notes)
+        with pytest.raises(InputError, match='block "b9" of the spine is not among the group_keys'):
+            session.census("people", Spine("county", "block", places=[("c", "b9")]), rho=1, queries=QUERIES)
+    (tmp_path / "whole").mkdir()
+    numbered = PEOPLE.set_column(1, "block", pa.array([int(name[1:]) for name in PEOPLE.column("block").to_pylist()]))
+    path = policy_of(tmp_path / "whole", numbered)
+    path.write_text(path.read_text().replace('block = { type = "text"', 'block = { type = "integer"'))
+    with Session(path, "ana") as session:
+        with pytest.raises(InputError, match=r'block "000000" is no whole number as the column "block" holds them'):
+            session.census("people", Spine("block", places=["000000", "1"]), rho=1, queries=QUERIES)
+        spine = Spine("block", places=[str(int(name[1:])) for name in SPINE.names[-1]])
+        made = session.census("people", spine, rho=900, queries=QUERIES).release()
+        assert sum(made.total("block").values()) == pytest.approx(PEOPLE.num_rows, abs=10)

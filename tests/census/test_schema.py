@@ -82,3 +82,11 @@ def test_unknown_queries_are_refused() -> None:
         schema().partition("town*age")
     with pytest.raises(InputError, match="names a column twice"):
         schema().partition("age*age")
+
+
+@pytest.mark.parametrize("name", ["total", "detail", "vacant", "count", "a*b"])
+def test_a_column_that_reads_like_a_query_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="cannot be told from a query"):
+        CellSchema(categories={name: (1, 2)}, recodes={})
+    with pytest.raises(InputError, match="has the name of something else"):
+        schema(recodes={name: WIDE})

@@ -86,3 +86,6 @@ def test_levels_are_named_once() -> None:
         Spine(places=[("A",)])
     with pytest.raises(InputError, match="there is no level 'town': the levels are state"):
         Spine("state", places=["A"]).place("town")
+    for name in ("a.b", "count"):
+        with pytest.raises(InputError, match="a level cannot be called"):
+            Spine(name, places=["A"])

@@ -9,9 +9,9 @@
 Theory: docs/theory/topdown.md.
 """
 
-from tacit.census.job import Census, CensusJob, plan_census
+from tacit.census.job import Census, CensusJob, CensusTerms, plan_census
 from tacit.census.release import CensusTables
 from tacit.census.schema import CellSchema
 from tacit.census.spine import Spine
 
-__all__ = ["CellSchema", "Census", "CensusJob", "CensusTables", "Spine", "plan_census"]
+__all__ = ["CellSchema", "Census", "CensusJob", "CensusTables", "CensusTerms", "Spine", "plan_census"]

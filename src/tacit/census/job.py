@@ -7,13 +7,20 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from tacit.base import InputError, PolicyError, cached_property
 from tacit.base.number import between, positive
 from tacit.census.allocation import ExpectedError, Shares, expected_errors, moved_by, shares_of, steps_of
 from tacit.census.invariants import Invariants, invariants_of
-from tacit.census.measure import SparseCounts, bounded_census, categories_of, check_size, measured
+from tacit.census.measure import (
+    SparseCounts,
+    bounded_census,
+    categories_of,
+    check_places,
+    check_size,
+    measured,
+)
 from tacit.census.release import MEDIA, CensusTables, tables_to_bytes
 from tacit.census.schema import DETAIL, TOTAL, CellSchema, Recode
 from tacit.census.spine import Spine
@@ -32,9 +39,25 @@ from tacit.policy import Policy
 from tacit.policy.account import Currency
 from tacit.program import Program, Step
 
-__all__ = ["Census", "CensusJob", "plan_census"]
+__all__ = ["Census", "CensusJob", "CensusTerms", "plan_census"]
 
 CONDITION = "the guarantee is for two datasets in which what is held exactly is the same"
+
+
+class CensusTerms(TypedDict, total=False):
+    """What `Session.census` is given beside the table and the spine."""
+
+    queries: Required[Mapping[str, Any]]
+    rho: Any
+    epsilon: Any
+    delta: Any
+    levels: Mapping[str, Any] | None
+    columns: Sequence[str] | None
+    recodes: Mapping[str, Any] | None
+    zeros: Sequence[Mapping[str, Any]]
+    invariants: Iterable[str] | Mapping[str, Any]
+    passes: int | None
+    workers: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,6 +73,7 @@ class CensusJob(Job):
     bounded: Bounded
     priced: Program
     totals_first: tuple[str, ...]
+    left_out: str = ""
     spread: Spread = map
 
     @property
@@ -84,6 +108,7 @@ class CensusJob(Job):
         return (
             *lost,
             *known,
+            *([self.left_out] if self.left_out else []),
             f"{len(self._steps)} steps of discrete Gaussian noise, for one {privacy.unit} ({privacy.relation.value})",
             "tables of all levels agree, and every count is a whole number; "
             + (f"totals are settled first at {', '.join(self.totals_first)}" if self.totals_first else "in one pass"),
@@ -180,6 +205,7 @@ def plan_census(
             "declare each_row_is_a_unit = true, or max_rows_per_unit = 1"
         )
     schema = CellSchema(categories=categories_of(scan, named), recodes=coarser, zeros=tuple(zeros))
+    left_out = check_places(scan, spine)
     shares = shares_of(spine, schema, queries, levels)
     check_size(spine, schema, tuple(shares))
     held = invariants_of(invariants, spine, schema)
@@ -202,7 +228,7 @@ def plan_census(
         tables=tuple(sorted(scan.tables)),
         relation=policy.privacy.relation,
         unit=policy.privacy.unit,
-        query={"census": told},
+        query={"census": told, "released exactly": told["invariants"]["read"]},
         delta=own,
     )
     job = CensusJob(
@@ -215,6 +241,7 @@ def plan_census(
         bounded=bounded,
         priced=program,
         totals_first=first,
+        left_out=left_out,
     )
     if workers < 1:
         raise InputError("workers must be 1 or more")

@@ -23,7 +23,10 @@ from tacit.plan.moments import rows as each_row
 from tacit.plan.node import Scan, Source
 from tacit.program import Step
 
-__all__ = ["BLOCK", "MOST_COUNTS", "NoisyCounts", "SparseCounts", "bounded_census", "categories_of", "measured"]
+__all__ = [
+    "MOST_COUNTS", "NoisyCounts", "SparseCounts", "bounded_census", "categories_of", "check_places", "check_size",
+    "measured",
+]  # fmt: skip
 
 MOST_COUNTS = 200_000_000  # that noise is added to at one level and query
 BLOCK = 2**22  # of them at a time
@@ -65,12 +68,36 @@ def bounded_census(scan: Scan, leaf: str, columns: Sequence[str], rows: int) -> 
 
     source = replace(scan, columns=tuple(map(read, scan.columns)))
     facts = source.schema
-    if facts[leaf].type not in (Type.TEXT, Type.INTEGER):
-        raise PolicyError(f'column "{leaf}" names places, and is declared as {facts[leaf].type}: make it text')
-    _check_null(leaf, facts[leaf].nullable)
     keys = tuple(Key(name=name, expression=Column(name=name, facts=facts[name])) for name in (leaf, *columns))
     clip = Clip(names=("m1",), scales=(Fraction(1),), norm="l2", bound=Fraction(rows), exempt=True)
     return Bounded(source=source, keys=keys, measures=(each_row("m1"),), clips=(clip,))
+
+
+def check_places(scan: Scan, spine: Spine) -> str:
+    """Refuse names that no value of the column can be; and a sentence on declared places that the spine leaves out."""
+    leaf = spine.leaf
+    facts = scan.schema[leaf]
+    if facts.type not in (Type.TEXT, Type.INTEGER):
+        raise PolicyError(f'column "{leaf}" names places, and is declared as {facts.type}: make it text')
+    _check_null(leaf, facts.nullable)
+    names = spine.names[-1]
+    if facts.type is Type.INTEGER:
+        odd = next((name for name in names if not name.lstrip("-").isdecimal() or str(int(name)) != name), None)
+        if odd is not None:
+            raise InputError(
+                f'{leaf} "{odd}" is no whole number as the column "{leaf}" holds them (07 is 7 there): write it so in '
+                "the places, or declare the column as text"
+            )
+    if facts.domain is None:
+        return ""
+    declared = {str(value) for value in facts.domain}
+    unknown = next((name for name in names if name not in declared), None)
+    if unknown is not None:
+        raise InputError(f'{leaf} "{unknown}" of the spine is not among the group_keys of the column in the policy')
+    missing = len(declared) - len(names)
+    return (
+        f"listed by the policy and not in the spine: {missing:,} places, whose people count nowhere" if missing else ""
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

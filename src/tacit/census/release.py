@@ -18,15 +18,14 @@ from pyarrow.csv import write_csv
 from pyarrow.parquet import write_table
 
 from tacit.base import InputError, TacitError, cached_property
-from tacit.census.schema import DETAIL, TOTAL, CellSchema, Recode
+from tacit.census.schema import COUNT, DETAIL, TOTAL, CellSchema, Recode
 from tacit.census.spine import Spine
 from tacit.census.topdown import LevelCounts
 from tacit.desk import ContentRelease
 from tacit.desk.release import release_from_bytes
 
-__all__ = ["COUNT", "MEDIA", "CensusTables", "tables_to_bytes"]
+__all__ = ["MEDIA", "CensusTables", "tables_to_bytes"]
 
-COUNT = "count"
 MEDIA = "application/vnd.apache.arrow.stream"
 FORMAT = "tacit census 1"
 METADATA = b"tacit census"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, hstack
 
 from tacit.base import TacitError
 
@@ -90,7 +90,7 @@ def _solved(
     upper = np.ones(size)
     matrix = _matrix(sums, size)
     if wide:  # one up as before, further up, and down
-        matrix = csr_array(np.concatenate([matrix.toarray(), matrix.toarray(), -matrix.toarray()], axis=1))
+        matrix = csr_array(hstack([matrix, matrix, -matrix]))
         price = np.concatenate([price, np.full(size, FURTHER), np.full(size, FURTHER)])
         upper = np.concatenate([upper, np.full(size, np.inf), floor[rows, columns]])
     low, high = (np.concatenate([each[end] for each in sums]) for end in (1, 2))

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tacit.base import InputError, cached_property
+from tacit.census.spine import Codes
 from tacit.plan.facts import Value
 
-__all__ = ["DETAIL", "MOST_CELLS", "TOTAL", "VACANT", "CellSchema", "Codes", "Recode"]
+__all__ = ["COUNT", "DETAIL", "MOST_CELLS", "TOTAL", "VACANT", "CellSchema", "Recode"]
 
 TOTAL, DETAIL, VACANT = "total", "detail", "vacant"
+COUNT = "count"  # the column of every table that is released
 MOST_CELLS = 4096
-Codes = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +47,18 @@ class CellSchema:
                 f"these columns make {cells:,} cells, and {MOST_CELLS:,} is the most: leave one out, or give "
                 f"{widest!r}, which has {len(self.categories[widest])} values, fewer of them"
             )
+        for name in self.categories:
+            if name in (TOTAL, DETAIL, VACANT, COUNT) or "*" in name:
+                raise InputError(
+                    f"a column called {name!r} cannot be told from a query: give it another name in a view"
+                )
         for name, recode in self.recodes.items():
             self._check_recode(name, recode)
         if not self.possible.any():
             raise InputError("zeros leave no combination of categories that somebody can have: remove one of them")
 
     def _check_recode(self, name: str, recode: Recode) -> None:
-        if name in self.categories or name in (TOTAL, DETAIL, VACANT):
+        if name in self.categories or name in (TOTAL, DETAIL, VACANT, COUNT) or "*" in name:
             raise InputError(f"recode {name!r} has the name of something else: choose another")
         if recode.column not in self.categories:
             raise InputError(f"recode {name!r} is of {recode.column!r}, which is no column of this census")

@@ -17,7 +17,7 @@ from pyarrow.parquet import read_table
 
 from tacit.base import InputError, cached_property
 
-__all__ = ["MOST_PLACES", "Spine"]
+__all__ = ["MOST_PLACES", "Codes", "Spine"]
 
 MOST_PLACES = 2_000_000  # at the last level
 Codes = np.ndarray[Any, np.dtype[np.int64]]
@@ -39,6 +39,11 @@ class Spine:
     def __init__(self, *levels: str, places: Any = None) -> None:
         if not levels or not all(levels):
             raise InputError('a spine has levels, from the widest to the narrowest: Spine("state", "county", "block")')
+        for level in levels:
+            if "." in level or level == "count":
+                raise InputError(
+                    f"a level cannot be called {level!r}: names with a dot, and count, mean something else"
+                )
         if len(set(levels)) < len(levels):
             raise InputError(f"the levels {', '.join(levels)} are not all different")
         if places is None:

@@ -3,7 +3,7 @@
 A policy that was given as a file is read again when the file changes: a limit that was lowered binds the next job.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from pathlib import Path
@@ -35,7 +35,7 @@ from tacit.sql.parse import sql_text
 from tacit.sql.profile import ProfileJob, profile_jobs, profiles_in
 
 if TYPE_CHECKING:
-    from tacit.census import Census, Spine
+    from tacit.census import Census, CensusTerms, Spine
     from tacit.synth import FamilyPlan, Synthesis
     from tacit.synth.face import FamilyTerms, SynthesisTerms
 
@@ -169,49 +169,18 @@ class Session:
         assert isinstance(found, TableRelease)
         return found
 
-    def census(
-        self,
-        table: str,
-        spine: "Spine",
-        *,
-        queries: Mapping[str, Any],
-        rho: Any = None,
-        epsilon: Any = None,
-        delta: Any = None,
-        levels: Mapping[str, Any] | None = None,
-        columns: Sequence[str] | None = None,
-        recodes: Mapping[str, Any] | None = None,
-        zeros: Sequence[Mapping[str, Any]] = (),
-        invariants: Iterable[str] | Mapping[str, Any] = (),
-        passes: int | None = None,
-        workers: int = 1,
-    ) -> "Census":
+    def census(self, table: str, spine: "Spine", **terms: "Unpack[CensusTerms]") -> "Census":
         """Consistent tables of every place of a geography, to be quoted and released. Nothing is looked at yet.
 
         `queries` are sums of the cells with their weights ("total", "age*sex", "detail", which is all columns), the
-        same at each level or by level; `levels` are the levels' own weights. `invariants` are held exactly and are not
-        protected. `zeros` are combinations that nobody can have, `recodes` coarser forms of columns. Columns that no
-        query names are told apart too if `columns` lists them. See docs/how-to/take-a-census.md.
+        same at each level or by level; `levels` are the levels' own weights. `rho`, or `epsilon` with `delta`, is what
+        it may cost. `invariants` are held exactly and are not protected. `zeros` are combinations that nobody can have,
+        `recodes` coarser forms of columns, and `columns` more of them than queries name.
         """
-        self._current()
         from tacit.census import plan_census
 
-        return plan_census(
-            self,
-            table,
-            spine,
-            rho=rho,
-            epsilon=epsilon,
-            delta=delta,
-            queries=queries,
-            levels=levels,
-            columns=columns,
-            recodes=recodes,
-            zeros=zeros,
-            invariants=invariants,
-            passes=passes,
-            workers=workers,
-        )
+        self._current()
+        return plan_census(self, table, spine, **terms)
 
     def _decided(self, job: Job) -> tuple[Job, Policy, Grant]:
         """The job under the policy as it is now, and leave to run it; decided once for each job."""

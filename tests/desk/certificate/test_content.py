@@ -14,6 +14,8 @@ from tacit.program import Program, Step, Task
 def test_what_is_hidden() -> None:
     assert "whether any one patient is in the data" in neighbours_words(Relation.ADD_REMOVE, "patient")
     assert "how many there are is public" in neighbours_words(Relation.REPLACE, "patient")
+    told = neighbours_words(Relation.REPLACE, "patient", ["state.total"])
+    assert told.endswith("NOT protected, since it was released exactly: state.total")
     other = Relation.other("pufferfish", "whether somebody was ill")
     assert neighbours_words(other, "patient") == "whether somebody was ill"
 

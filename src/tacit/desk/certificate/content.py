@@ -30,8 +30,15 @@ FOLLOWS = {
 }
 
 
-def neighbours_words(relation: Relation, unit: str) -> str:
-    """What is hidden."""
+def neighbours_words(relation: Relation, unit: str, exact: Sequence[Any] = ()) -> str:
+    """What is hidden; `exact` are counts that were released without noise, and are not."""
+    hidden = _hidden_words(relation, unit)
+    if not exact:
+        return hidden
+    return f"{hidden}; NOT protected, since it was released exactly: {', '.join(map(str, exact))}"
+
+
+def _hidden_words(relation: Relation, unit: str) -> str:
     if relation is Relation.ADD_REMOVE:
         return f"whether any one {unit} is in the data at all, with everything the data says of that {unit}"
     if relation is Relation.REPLACE:
@@ -90,6 +97,12 @@ def _centred(program: Program) -> dict[str, int]:
 def _asked(program: Program, name: str) -> list[Any]:
     """The recipes or the parts of a question in SQL; of any other program none."""
     return list(program.query.get(name, ())) if isinstance(program.query, dict) else []
+
+
+def _exact(program: Program) -> list[Any]:
+    """What a program says that it releases without noise."""
+    found = program.query.get("released exactly") if isinstance(program.query, dict) else None
+    return found if isinstance(found, list) else []
 
 
 def _chosen(names: list[str], clips: Sequence[Mapping[str, Any]]) -> Fraction | None:
@@ -198,7 +211,7 @@ def content_of(release: Release, charge: CertifiedCharge | None, *, sql: str | N
         "protects": {
             "unit": unit,
             "relation": program.relation.value,
-            "words": neighbours_words(program.relation, unit),
+            "words": neighbours_words(program.relation, unit, _exact(program)),
         },
         "trust": {"model": "central", "words": TRUST},
         "guarantee": {
