@@ -30,7 +30,6 @@ from tacit.sql import lower, parse
 __all__ = ["postgres", "spark"]
 
 FEW = 20
-ITEM = (8.0, "a", 1)  # amount, kind, good
 
 
 def orders(*pairs: tuple[Any, Any]) -> list[tuple[Any, ...]]:
@@ -50,6 +49,7 @@ def items(**counts: int) -> list[tuple[Any, ...]]:
 LIGHT = {
     "nobody is over": (orders((1, 0), (2, 1), (2, 2), (3, 3)), items(k0=FEW, k1=10, k2=9, k3=1, none=5)),
     "two are far over": (orders((1, 0), (2, 1), (2, 2), (3, 3), (None, 4)), items(k0=90, k1=15, k2=15, k3=20)),
+    "one is over by a row": (orders((1, 0), (2, 1)), [(0, "x", 50.0, "a", 0)] * (FEW + 1) + items(k1=FEW)),
     "nothing is there": (orders((1, 0)), items()),
     "an order of nobody is not asked for": (orders((1, 0), (None, 7)), items(k0=3)),
     "a key is twice, and no item has it": (orders((1, 0), (1, 1), (2, 1)), items(k0=40)),
