@@ -4,7 +4,7 @@ A random query is priced in both currencies and for both relations, its parts ar
 that differ by one unit, and the integers before noise are compared, exactly.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -23,6 +23,8 @@ from support.shop import PAIRED, SHOP, Shop
 from support.shop import questions as shop_questions
 from tacit.base import Exact, Relation, TacitError
 from tacit.base.exact import opened
+from tacit.engine.render import Statements
+from tacit.engine.result import Fetch, answer_groups
 from tacit.ledger import Receipt
 from tacit.mechanism import (
     BinnedQuantiles,
@@ -169,6 +171,36 @@ def test_a_customer_who_reuses_everybodys_keys(seed: int) -> None:
                 assert check(sql, said, shop, number + seed, catalog) or BUDGETS[(number + seed) % 4].delta == 0, sql
         finally:
             shop.close()
+
+
+@pytest.mark.parametrize("catalog", [SHOP, PAIRED], ids=["one column", "two columns"])
+def test_the_shorter_way_over_links(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without her, and of her alone, each key leads to one customer; with her, to two: then the longer way is taken."""
+    monkeypatch.setattr("tacit.engine.per_unit.WORTHWHILE", 1)
+    monkeypatch.setattr("tacit.engine.per_unit.MANY", 1)
+    ways: set[int] = set()
+
+    def spied(statements: Statements, keys: int, fetch: Fetch) -> Sequence[Sequence[Any]]:
+        asked: list[str] = []
+
+        def noted(sql: str) -> Sequence[Any]:
+            asked.append(sql)
+            return fetch(sql)
+
+        found = answer_groups(statements, keys, noted)
+        if statements.light is not None:
+            ways.add(len(asked))
+        return found
+
+    monkeypatch.setattr("tacit.engine.result.answer_groups", spied)
+    for seed in (1, 2):
+        shop = Shop(seed, catalog, tidy=True)
+        for number, sql in enumerate(shop_questions(catalog)):
+            if "FROM items" in sql and "orders" not in sql:
+                said = (CONTRIBUTIONS[0], Contribution(rows=Fraction(9)))[number % 2]
+                assert check(sql, said, shop, number + seed, catalog) or BUDGETS[(number + seed) % 4].delta == 0, sql
+        shop.close()
+    assert ways == {1, 2}
 
 
 @pytest.mark.slow

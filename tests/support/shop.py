@@ -116,8 +116,8 @@ CODES = ("x", "y", "z", "", None)
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
-def shop_rows(seed: int, *, paired: bool) -> dict[str, Rows]:
-    """The rows of each table in each version."""
+def shop_rows(seed: int, *, paired: bool, tidy: bool = False) -> dict[str, Rows]:
+    """The rows of each table in each version. In a `tidy` shop the others have each key once, and so has she."""
     draw = random.Random(seed)
     who = CUSTOMERS[paired]
     gone = draw.choice([each for each in who if None not in each])
@@ -130,8 +130,13 @@ def shop_rows(seed: int, *, paired: bool) -> dict[str, Rows]:
     for unit in who:
         if unit != gone and seed % 5:
             others += of(unit, [draw.choice(KEYS) for _ in range(draw.choice((0, 1, 2, 5)))])
-    mine = of(gone, [*KEYS, *(draw.choice(KEYS) for _ in range(draw.choice((0, 3, 9))))])  # everybody's keys
-    instead = of(gone, [draw.choice(KEYS) for _ in range(draw.choice((0, 1, 4)))])
+    if tidy:
+        named = [unit for unit in who if unit != gone and None not in unit]
+        others = [order for key in KEYS[:-1] for order in of(draw.choice(named), [key])]
+    mine = of(
+        gone, KEYS[:-1] if tidy else [*KEYS, *(draw.choice(KEYS) for _ in range(draw.choice((0, 3, 9))))]
+    )  # everybody's keys
+    instead = of(gone, [None] if tidy else [draw.choice(KEYS) for _ in range(draw.choice((0, 1, 4)))])
     orders = {"whole": [*others, *mine], "without": others, "alone": mine, "replaced": [*others, *instead]}
     kept = [(*unit, draw.choice("abc")) for unit in who for _ in range(draw.choice((0, 1, 2))) if unit != gone]
     own = [(*gone, draw.choice("abc"))]
@@ -139,7 +144,7 @@ def shop_rows(seed: int, *, paired: bool) -> dict[str, Rows]:
     same: Rows = {
         "items": [
             (draw.choice(KEYS), draw.choice(CODES), draw.choice(amounts), draw.choice("abe"), draw.randrange(6))
-            for _ in range(draw.choice((0, 4, 12)))
+            for _ in range(40 if tidy else draw.choice((0, 4, 12)))
         ],
         "parcels": [(draw.choice(KEYS), draw.choice(amounts)) for _ in range(5)],
         "returns": [(draw.choice(CODES), draw.choice(amounts)) for _ in range(draw.choice((1, 6)))],
@@ -186,8 +191,8 @@ def _stored(cells: Sequence[Any], kind: Type, form: int) -> pa.Array:
 class Shop:
     """The versions of one shop in one DuckDB."""
 
-    def __init__(self, seed: int, catalog: Catalog) -> None:
-        self.rows = shop_rows(seed, paired=catalog is PAIRED)
+    def __init__(self, seed: int, catalog: Catalog, *, tidy: bool = False) -> None:
+        self.rows = shop_rows(seed, paired=catalog is PAIRED, tidy=tidy)
         tables: dict[str, Any] = {}
         for version, rows in self.rows.items():
             made = shop_tables(rows, catalog, seed)

@@ -20,6 +20,8 @@ LARGEST_DOUBLE = 1.7976931348623157e308
 LONGEST_NAME = 63  # bytes, in PostgreSQL, which cuts off the rest
 DIGITS = 38  # of a whole number: as many as every engine holds
 HALF = 2**63
+NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+SURE_CASTS = {"BIGINT": NARROW, "DOUBLE": (*NARROW, "FLOAT", "DECIMAL")}  # of DuckDB: no value of these fails
 YEAR, MONTH, DAY = (f"CAST(SUBSTRING({{0}}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))  # of a text
 BEGIN = f"MAKE_DATE({YEAR}, {MONTH}, 1) + ({DAY} - 1)"  # of PostgreSQL: a day that the month has not is in the next
 CUT = f"(CASE WHEN ABS({{x}}) < {{n[{WHOLE // 2}]}} THEN CAST(? AS DOUBLE) ELSE {{x}} END)"  # of Spark, as integers
@@ -71,6 +73,15 @@ class Dialect:
         if kind.numeric:
             return self.double
         return {Type.TEXT: self.string, Type.TIMESTAMP: self.timestamp}.get(kind, kind.upper())
+
+    def cast_to(self, sql: str, native: str, target: str) -> str:
+        """A stored value in the type in which it is compared; NULL where it does not fit.
+
+        A cast that cannot fail is written as one, so that what an engine knows of a column it knows of the cast.
+        """
+        kind = native.upper().partition("(")[0]
+        sure = kind == target or (kind in SURE_CASTS.get(target, ()) and self.columnar)
+        return f"CAST({sql} AS {target})" if sure else self.cast.format(sql, target)
 
     def identifier(self, name: str) -> str:
         """A name in quotes, which it cannot leave."""
@@ -151,6 +162,14 @@ class Dialect:
         inner = ", ".join(f"'{field}': {part}" for field, part in parts)
         return f"list_transform([{{{inner}}}], lambda {name}: {inside})[1]"
 
+    def few(self, sql: str, names: Sequence[str]) -> str:
+        """The rows of a SELECT with these columns, written so that the engine takes them for few: DuckDB builds the
+        table of a join from the side that it guesses to be smaller, and it takes a list for one row."""
+        fields = ", ".join(f"'{name}': {name}" for name in names)
+        columns = ", ".join(f"f.{name}" for name in names)
+        listed = f"SELECT UNNEST(LIST({{{fields}}})) AS f FROM ({sql}) AS e"
+        return f"SELECT {columns} FROM ({listed}) AS l"
+
     def trunc(self, unit: str, sql: str, kind: Type) -> str:
         """The beginning of the unit that a date or a timestamp is in."""
         return f"CAST(DATE_TRUNC('{unit}', {sql}) AS {self.type_name(kind)})"
@@ -207,6 +226,9 @@ class _Postgres(Dialect):
 
     def _quoted(self, value: str) -> str:
         return ("E" if "\\" in value else "") + super()._quoted(value.replace("\\", "\\\\")) + "::text"
+
+    def few(self, sql: str, names: Sequence[str]) -> str:
+        return sql
 
     def extreme(self, function: str, kind: Type) -> str:
         return {"MIN": "BOOL_AND", "MAX": "BOOL_OR"}[function] if kind is Type.BOOLEAN else function
@@ -273,6 +295,9 @@ class _Spark(Dialect):
 
     def _quoted(self, value: str) -> str:
         return f"'{value}'" if PLAIN.fullmatch(value) else f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+    def few(self, sql: str, names: Sequence[str]) -> str:
+        return sql
 
     def product(self, sql: str, factor: str) -> str:
         return f"{self.factor(sql)} * CAST({factor} AS DECIMAL(18, 0))"

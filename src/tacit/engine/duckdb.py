@@ -7,7 +7,7 @@ written, no extension is loaded, no Python variable is taken for a table, and no
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +29,15 @@ from tacit.plan.node import Node, Scan
 __all__ = ["DuckDBEngine"]
 
 ROWS = 1_000_000  # of a result that are taken at once
+VERSIONS = 1000  # of which something is remembered
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """What was seen of one version of some tables: the types of their columns, and public keys that are there once."""
+
+    types: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    once: frozenset[str] = frozenset()
 
 
 class DuckDBEngine(SqlEngine):
@@ -61,6 +70,7 @@ class DuckDBEngine(SqlEngine):
         except BaseException:
             self._folder.cleanup()
             raise
+        self._known: dict[str, _Known] = {}  # by the version of the tables that a question reads
         self._lock = threading.Lock()
         self._seats: Seats[_Instance] = Seats(limits, self._catalog, None if kept else self._again)
         self._tables = self._catalog.sources.names
@@ -68,14 +78,23 @@ class DuckDBEngine(SqlEngine):
     def _prepared(self, instance: "_Instance", source: Node) -> tuple[Look, Reading]:
         names = columns_of(source)
         before = failing_closed(lambda: instance.sources.version(names))
+        known = self._known.get(before, _Known())
+        types, once = dict(known.types), set(known.once)
 
         @contextmanager
         def reading() -> Iterator[tuple[Mapping[str, str], StatementReader]]:
-            yield self._tables, StatementReader(partial(self._read, instance), instance.batches)
+            yield self._tables, StatementReader(partial(self._read, instance), instance.batches, once)
             if instance.sources.version(names) != before:
                 raise EngineError
+            if len(self._known) < VERSIONS:
+                self._known[before] = _Known(types=dict(types), once=frozenset(once))
 
-        return (lambda table: StoredTable(sql=self._tables[table], types=instance.columns(table))), reading
+        def look(table: str) -> StoredTable:
+            if table not in types:
+                types[table] = instance.columns(table)
+            return StoredTable(sql=self._tables[table], types=types[table])
+
+        return look, reading
 
     def _read(self, instance: "_Instance", statement: str) -> Sequence[Any]:
         return instance.fetch(statement)

@@ -3,11 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from tacit.base import EngineError, Exact, InputError, SourceError, TacitError
 from tacit.engine.dialect import Dialect
+from tacit.engine.once import looked_up
 from tacit.engine.relation import columns_of
 from tacit.engine.render import norms_sql, rows_sql, statements
 from tacit.engine.result import Fetch, Result, UnitRows, Whole, counts_from, result_from, spooled
@@ -100,10 +101,12 @@ def _ours_or(otherwise: TacitError, action: Callable[[], T]) -> T:
 
 @dataclass(frozen=True)
 class StatementReader:
-    """Runs SELECTs for one question: `fetch` gives the columns of an answer, `batches` the rows of a scan."""
+    """Runs SELECTs for one question: `fetch` gives the columns of an answer, `batches` the rows of a scan. `once` is
+    what is known of keys of public tables (`once.py`), to be added to."""
 
     fetch: Fetch
     batches: Callable[[str, Scan], Any]  # to be closed
+    once: set[str] = field(default_factory=set)
 
 
 Reading = Callable[[], AbstractContextManager[tuple[Mapping[str, str], StatementReader]]]
@@ -128,7 +131,7 @@ class SqlEngine(ABC):
     def run(self, bounded: Bounded, watch: Watch | None = None) -> Exact[Result]:
         return self._answer(
             bounded.source,
-            lambda tables: statements(bounded, self.dialect, tables),
+            lambda source, tables: statements(replace(bounded, source=source), self.dialect, tables),
             lambda written, reader: result_from(bounded, written, reader.fetch),
             watch,
         )
@@ -136,7 +139,7 @@ class SqlEngine(ABC):
     def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
         return self._answer(
             bounded.source,
-            lambda tables: norms_sql(bounded, clip, edges, self.dialect, tables),
+            lambda source, tables: norms_sql(replace(bounded, source=source), clip, edges, self.dialect, tables),
             lambda written, reader: counts_from(reader.fetch(written), len(edges) + 1),
             watch,
         )
@@ -146,28 +149,30 @@ class SqlEngine(ABC):
             with closing(reader.batches(written, scan)) as batches:
                 return spooled(scan, batches, self.limits.bytes_of_disk())
 
-        return self._answer(scan, lambda tables: rows_sql(scan, self.dialect, tables), read, watch)
+        return self._answer(scan, lambda _, tables: rows_sql(scan, self.dialect, tables), read, watch)
 
     def _answer(
         self,
         source: Node,
-        write: Callable[[Mapping[str, StoredTable]], S],
+        write: Callable[[Node, Mapping[str, StoredTable]], S],
         read: Callable[[S, StatementReader], T],
         watch: Watch | None,
     ) -> Exact[T]:
-        """What `read` makes of what `write` has written for the tables of `source`. It is written once before anything
-        is read, since it may be refused, and again where tables are then called otherwise."""
+        """What `read` makes of what `write` has written for `source` and its tables. It is written once before anything
+        is read, since it may be refused, and again where less care is needed, or tables are then called otherwise."""
 
         def work(instance: Any) -> Exact[T]:
             look, reading = self._prepared(instance, source)
             # of tables that are not known `scan_sql` says so
             stored = {table: look(table) for table in columns_of(source) if table in self._tables}
-            first = write(stored)
+            first = write(source, stored)
 
             def found() -> Exact[T]:
                 with reading() as (names, reader):
                     called = {table: replace(each, sql=names[table]) for table, each in stored.items()}
-                    return Exact(read(first if called == stored else write(called), reader))
+                    eased = looked_up(source, reader.fetch, self.dialect, called, reader.once)
+                    same = eased is source and called == stored
+                    return Exact(read(first if same else write(eased, called), reader))
 
             return failing_closed(found)
 

@@ -28,7 +28,7 @@ from tacit.plan.bounded import Measure, Presence
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Type, exact_step
 
-__all__ = ["MeasureSums", "Spread", "distinct_sql", "presence_proposal", "presence_weight", "spread_of"]
+__all__ = ["MeasureSums", "PartSums", "Spread", "distinct_sql", "presence_proposal", "presence_weight", "spread_of"]
 
 SURE = 2.0**50
 LARGEST_END = 2**31 - 1
@@ -157,11 +157,19 @@ class MeasureSums:
         """How many rows count, where each counts the same."""
         return "COUNT(*)" if measure.value is None else f"COUNT({self._name(measure)})"
 
+    def part(self, measure: Measure) -> str:
+        """What `PartSums` adds up."""
+        return self.counted(measure) if _even(measure) else self.total(measure)
+
     def total(self, measure: Measure) -> str:
         """The sum over rows, as wide as it gets."""
         if _even(measure):
             rows, each = self.counted(measure), measure.high
             return rows if each == 1 else f"CAST({rows} AS {self.rows.dialect.counted}) * {each}"
+        return self.added(measure)
+
+    def added(self, measure: Measure) -> str:
+        """The sum over rows of a measure of which they differ."""
         if measure.name in self.spreads:
             return self.spreads[measure.name].total(self._name(measure), self.rows.dialect)
         return f"COALESCE({self.rows.dialect.sum(self._steps(measure))}, 0)"
@@ -196,6 +204,19 @@ class MeasureSums:
             dialect=self.rows.dialect,
             within=self.rows.ends(measure.value),
         )
+
+
+class PartSums(MeasureSums):
+    """The same over parts of the rows that were added up before, as `p0 p1 …`."""
+
+    def _part(self, measure: Measure) -> str:
+        return f"COALESCE(SUM(p{self.measures.index(measure)}), 0)"
+
+    def counted(self, measure: Measure) -> str:
+        return self._part(measure)
+
+    def added(self, measure: Measure) -> str:
+        return self._part(measure)
 
 
 def _there(measure: Measure) -> str | None:

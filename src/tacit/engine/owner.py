@@ -48,12 +48,12 @@ def owners_sql(path: UnitPath, dialect: Dialect, tables: Mapping[str, StoredTabl
     if not rest:
         unit = own_unit_sql(path, stored, dialect)
         chosen = f"SELECT {key} AS {name(OWNER_KEY)}, {unit} AS {name(UNIT)} FROM {stored.sql}"
-        return f"{chosen} WHERE {key} IS NOT NULL AND {unit} IS NOT NULL"
+        return f"{chosen} WHERE {unit} IS NOT NULL"  # what equals a key is not NULL
     further = owners_sql(replace(path, links=rest), dialect, tables)
     column = unit_sql(name(rest[0].column), rest[0].column_type, stored_type(stored, rest[0].column), dialect)
     return (
         f"SELECT {key} AS {name(OWNER_KEY)}, o.{name(UNIT)} FROM {stored.sql} AS t JOIN ({further}) AS o "
-        f"ON {column} = o.{name(OWNER_KEY)} WHERE {key} IS NOT NULL"
+        f"ON {column} = o.{name(OWNER_KEY)}"
     )
 
 

@@ -17,11 +17,15 @@ from dataclasses import dataclass
 from tacit.base import InputError, cached_property
 from tacit.engine.clip import WholeClip
 from tacit.engine.dialect import Dialect
-from tacit.engine.measure import MeasureSums, presence_proposal, presence_weight
-from tacit.engine.rows import Rows
+from tacit.engine.measure import MeasureSums, PartSums, presence_proposal, presence_weight
+from tacit.engine.owner import OWNER_KEY, UNIT
+from tacit.engine.rows import WORTHWHILE, KeyedRows, Rows
 from tacit.plan.bounded import Clip, Measure
 
 __all__ = ["PerUnit"]
+
+MANY = 3  # measures that are worth a count of rows by key
+MOST_BUSY = 2**20  # keys of units that are looked at on the shorter way: engines hold them in memory
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,25 @@ class PerUnit:
 
     def source(self) -> str:
         """`ug`."""
-        measured = MeasureSums(self.rows, self.measures)
         by = ", ".join(("u", *self.rows.keys))
+        measured, rows = MeasureSums(self.rows, self.measures), ""
+        if self.rows.keyed is None:
+            rows = measured.select(unit=True)
+        else:
+            measured, rows = PartSums(self.rows, self.measures), self._of_owners(self.rows.keyed)
         summed = [(self._sum(measured, measure), measure) for measure in self.measures]
         chosen = "".join(f", {sql} AS {self.columns[m.name]}" for sql, m in summed if not self.constant(m))
-        return f"SELECT {by}{chosen} FROM ({measured.select(unit=True)}) AS s GROUP BY {by}"
+        return f"SELECT {by}{chosen} FROM ({rows}) AS s GROUP BY {by}"
+
+    def _of_owners(self, keyed: KeyedRows) -> str:
+        """Rows that were added up by the key of their link, once for each unit that it leads to."""
+        measured, name = MeasureSums(keyed.rows, self.measures), self.rows.dialect.identifier
+        by = ", ".join(("u", *self.rows.keys))
+        parts = [f"p{i}" for i, measure in enumerate(self.measures) if not self.constant(measure)]
+        chosen = "".join(f", {measured.part(self.measures[int(part[1:])])} AS {part}" for part in parts)
+        added = f"SELECT {by}{chosen} FROM ({measured.select(unit=True)}) AS l GROUP BY {by}"
+        columns = ", ".join((f"o.{name(UNIT)} AS u", *(f"a.{each}" for each in (*self.rows.keys, *parts))))
+        return f"SELECT {columns} FROM ({added}) AS a JOIN ({keyed.owners}) AS o ON a.u = o.{name(OWNER_KEY)}"
 
     def _sum(self, measured: MeasureSums, measure: Measure) -> str:
         clip = self.clips[measure.name]
@@ -82,8 +100,58 @@ class PerUnit:
     def sql(self) -> str:
         if all(map(self.constant, self.measures)) and (self.wholes or self.rows.bounded.presence is not None):
             return self._of_alike()
-        busy = self.rows.busy(self.few(), len(self.measures))
+        busy = "" if self.rows.keyed is not None else self.rows.busy(self.few())
         return self._of_busy(busy) if busy else self._of_all()
+
+    def light(self) -> str:
+        """A shorter way to the same totals, where a link leads each row to one unit; nothing where it is not shorter.
+
+        Rows are added up without their units, and those of busy units once more by unit, from the counts of rows by
+        key alone. The last column `odd` is zero where it holds: then each key of a row leads to one unit. It is how
+        many rows lead to nobody, and how many to one more than one; and one more where too many keys are of busy units.
+        """
+        keyed, few, name = self.rows.keyed, self.few(), self.rows.dialect.identifier
+        summed = len(self.measures) == len(self.rows.bounded.measures)
+        if keyed is None or few < WORTHWHILE or len(self.measures) < MANY or not summed:
+            return ""
+        dialect, unit, key = self.rows.dialect, f"o.{name(UNIT)}", f"o.{name(OWNER_KEY)}"
+        loose, inside = keyed.rows.loosened("n")
+        every, measured = MeasureSums(loose, self.measures), MeasureSums(keyed.rows, self.measures)
+        columns, keys, shared = list(self.columns.values()), self.rows.keys, dialect.materialized
+        totals = [f"{every.total(measure)} AS {self.columns[measure.name]}" for measure in self.measures]
+        plain = f"SELECT {', '.join((*keys, *totals))}, COUNT(*) AS n FROM ({every.select(unit=False)}) AS s{_by(keys)}"
+        counted = f"SELECT {name(UNIT)} AS k, COUNT(*) AS n FROM ({loose.source}) AS r GROUP BY {name(UNIT)}"
+        by_unit = (
+            f"SELECT {unit} AS u, SUM(c.n) AS n FROM ({counted}) AS c LEFT JOIN ({keyed.owners}) AS o ON c.k = {key} "
+            f"GROUP BY {unit}"
+        )
+        busy = (
+            f"SELECT {key} AS k, b.u FROM ({keyed.owners}) AS o JOIN b ON {unit} = b.u WHERE b.n > {few} "
+            f"LIMIT {MOST_BUSY + 1}"
+        )
+        by = ", ".join(("d.u", *(f"s.{each}" for each in keys)))
+        sums = [f"{self._sum(measured, measure)} AS {self.columns[measure.name]}" for measure in self.measures]
+        sums += [f"{measured.total(measure)} AS a{i}" for i, measure in enumerate(self.measures)]
+        source = (
+            f"SELECT {by}, {', '.join(sums)} FROM ({measured.select(unit=True)}) AS s JOIN d ON s.u = d.k GROUP BY {by}"
+        )
+        told = [
+            f"{self._total(measure)} - COALESCE(SUM(ug.a{i}), 0) AS {self.columns[measure.name]}"
+            for i, measure in enumerate(self.measures)
+        ]
+        tables, changed = self._weighted(source, told)
+        where = f" WHERE {inside}" if inside else ""
+        both = f"SELECT {', '.join((*keys, *columns))} FROM p{where} UNION ALL {changed}"
+        odd = (
+            "(SELECT COUNT(*) FROM b WHERE u IS NULL) + "
+            "COALESCE((SELECT SUM(n) FROM b), 0) - COALESCE((SELECT SUM(n) FROM p), 0) + "
+            f"(SELECT CASE WHEN COUNT(*) > {MOST_BUSY} THEN 1 ELSE 0 END FROM d)"
+        )
+        return (
+            f"WITH p AS{shared} ({plain}), b AS{shared} ({by_unit}), d AS{shared} ({dialect.few(busy, ('k', 'u'))}), "
+            f"{tables} SELECT {', '.join((*keys, *(f'SUM({each}) AS {each}' for each in columns)))}, {odd} AS odd "
+            f"FROM ({both}) AS e{_by(keys)}"
+        )
 
     def _of_alike(self) -> str:
         """Where units differ in nothing but their number of groups: `c` units of a group are in `k` groups each."""
@@ -135,6 +203,9 @@ class PerUnit:
         return self._joined(self.source(), told)
 
     def _joined(self, source: str, told: list[str]) -> str:
+        return "WITH {} {}".format(*self._weighted(source, told))
+
+    def _weighted(self, source: str, told: list[str]) -> tuple[str, str]:
         """`ug`, the norms of its units, and its totals `told` beside the weights of those that are over a bound."""
         dialect, presence = self.rows.dialect, self.rows.bounded.presence
         wholes = list(self.wholes.items())
@@ -150,12 +221,12 @@ class PerUnit:
             heavy = f"(SELECT u, k, {columns}{presence_proposal(presence, 'k', dialect)} AS p FROM t) AS q"
             weights.append(f"{presence_weight(presence, 'k', 'p')} AS p")
             chosen.append(f"{dialect.sum(f'COALESCE(h.p, {presence.one})')} AS presence")
-        return (
-            f"WITH ug AS{dialect.materialized} ({source}), "
+        tables = (
+            f"ug AS{dialect.materialized} ({source}), "
             f"t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
-            f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)}) "
-            f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{_by(self.keys)}"
+            f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)})"
         )
+        return tables, f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{_by(self.keys)}"
 
     def _total(self, measure: Measure, where: str = "") -> str:
         """The sum over the units of a group, weighted; of those that `where` says."""

@@ -6,6 +6,7 @@ times or over the step it is one IEEE operation. Results are clamped to their fa
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from typing import Literal
@@ -14,18 +15,20 @@ from tacit.base import InputError
 from tacit.engine.combined import levels_sql, match_sql, stack_sql, unit_windows_sql
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
+from tacit.engine.keys import KEY, equal_sql, once_sql
 from tacit.engine.owner import OWNER_KEY, unit_kinds
-from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, copied, inward, scan_sql
+from tacit.engine.push import conditions_of
+from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, compared_columns, copies, scan_sql
 from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
+from tacit.engine.stored import inward, stored_condition, unclamped
 from tacit.engine.unit import StoredTable, UnitKind
 from tacit.plan.combined import Levels, Match, Stack, UnitWindows
-from tacit.plan.expression import Column, Expression
+from tacit.plan.expression import Call, Column, Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
 
-__all__ = ["columns_of", "copies", "has_unit", "relation_sql", "scanned"]
+__all__ = ["columns_of", "has_unit", "relation_sql", "scanned"]
 
-KEY = "tacit key "
 LARGEST_SUM = 2**52
 
 
@@ -34,21 +37,22 @@ def has_unit(node: Node) -> bool:
     return node.private and node.unit is not None
 
 
-def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
-    """The SELECT that makes the rows of `node`."""
+def relation_sql(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool = False) -> str:
+    """The SELECT that makes the rows of `node`; `unowned` without their units, which another side of a join has."""
     _check_names(node)
     match node:
         case Scan():
-            return scan_sql(node, dialect, tables)
+            return scan_sql(node, dialect, tables, unowned=unowned)
         case Filter():
-            below = relation_sql(node.below, dialect, tables)
-            return f"SELECT * FROM ({below}) AS r WHERE {expression_sql(node.condition, dialect)}"
+            return _filter(node, dialect, tables, unowned=unowned)
+        case Join():
+            return _join(node, dialect, tables, unowned=unowned)
+        case _ if unowned:
+            raise InputError(f"a link is not followed through a {type(node).__name__}")
         case Project():
             return _project(node, dialect, tables)
         case Group():
             return _group(node, dialect, tables)
-        case Join():
-            return _join(node, dialect, tables)
         case Stack():
             _check_kinds(node.parts, tables, dialect)
             return stack_sql(node, dialect, lambda part: relation_sql(part, dialect, tables))
@@ -68,6 +72,56 @@ def _check_kinds(nodes: Sequence[Node], tables: Mapping[str, StoredTable], diale
     """Units that are compared are of one kind."""
     if len({_kinds(node, tables, dialect) for node in nodes}) > 1:
         raise InputError("units of two kinds are not compared: declare one type for both")
+
+
+def _filter(node: Filter, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool) -> str:
+    """Of a table, conditions are said where it is read as far as they can be, and the others after that."""
+    conditions, below = conditions_of(node)
+    if isinstance(below, Scan):
+        below, conditions = _there(below, conditions)
+        columns = compared_columns(below, dialect, tables)
+        said = [stored_condition(each, columns, dialect) for each in conditions]
+        first = [each.sql for each in said if each is not None]
+        if dialect.any_text:
+            below = _within_domain(below, [c for c, each in zip(conditions, said, strict=True) if each and each.exact])
+        sql = scan_sql(below, dialect, tables, unowned=unowned, conditions=first)
+        conditions = tuple(c for c, each in zip(conditions, said, strict=True) if each is None or not each.exact)
+    else:
+        sql = relation_sql(below, dialect, tables, unowned=unowned)
+    raws = {name.removeprefix(RAW_COPY): name for name in copies(below, dialect) if name.startswith(RAW_COPY)}
+    written = [expression_sql(unclamped(each, raws, dialect), dialect) for each in conditions]
+    return f"SELECT * FROM ({sql}) AS r WHERE {' AND '.join(written)}" if written else sql
+
+
+def _within_domain(scan: Scan, exact: Sequence[Expression]) -> Scan:
+    """Without the domains of texts of which some are asked for: those are in it."""
+    named = {
+        each.arguments[0].name
+        for each in exact
+        if isinstance(each, Call) and each.operation in ("eq", "in") and isinstance(each.arguments[0], Column)
+    }
+    return _read(scan, {s.name for s in scan.columns if s.name in named and s.facts.type is Type.TEXT}, domain=None)
+
+
+def _there(scan: Scan, conditions: tuple[Expression, ...]) -> tuple[Scan, tuple[Expression, ...]]:
+    """Conditions that a column is not NULL, said by the facts it is read with: rows where it would be are left out."""
+    named = {source.name for source in scan.columns if source.canonical is None} - {scan.unit}
+    names = {name for each in conditions if (name := _not_null(each)) in named and name is not None}
+    return _read(scan, names, nullable=False), tuple(each for each in conditions if _not_null(each) not in names)
+
+
+def _not_null(condition: Expression) -> str | None:
+    """The column of which a condition says just that it is not NULL."""
+    if isinstance(condition, Call) and condition.operation == "is_not_null":
+        (column,) = condition.arguments
+        return column.name if isinstance(column, Column) else None
+    return None
+
+
+def _read(scan: Scan, names: set[str], **facts: object) -> Scan:
+    """With other facts of these columns."""
+    read = (replace(s, facts=s.facts.but(**facts)) if s.name in names else s for s in scan.columns)
+    return replace(scan, columns=tuple(read))
 
 
 def _project(node: Project, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
@@ -146,20 +200,6 @@ def _within(sql: str, facts: Facts, dialect: Dialect) -> str:
     return f"CASE {' '.join(cases)} ELSE {sql} END"
 
 
-def _unowned(node: Node, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:
-    """The rows of the side of a join that has its units from the other: as they are, without a unit."""
-    match node:
-        case Scan():
-            return scan_sql(node, dialect, tables, unowned=True)
-        case Filter():
-            below = _unowned(node.below, dialect, tables)
-            return f"SELECT * FROM ({below}) AS r WHERE {expression_sql(node.condition, dialect)}"
-        case Join():
-            return _join(node, dialect, tables, unowned=True)
-        case _:
-            raise InputError(f"a link is not followed through a {type(node).__name__}")
-
-
 def _owning(node: Join) -> Literal["left", "right"]:
     """The side that says whose the joined rows are."""
     if node.along is not None:
@@ -190,10 +230,10 @@ def _linked_join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable]
         columns += [f"{owner}.{name(other.unit)} AS {name(unit)}" for unit in sorted(lost)]
         columns.append(f"{owner}.{name(UNIT)}")
     made = {
-        linked: _unowned(below, dialect, tables),
-        owner: _unowned(other, dialect, tables) if unowned else relation_sql(other, dialect, tables),
+        linked: relation_sql(below, dialect, tables, unowned=True),
+        owner: relation_sql(other, dialect, tables, unowned=unowned),
     }
-    condition = " AND ".join(f"{expression_sql(a, dialect)} = {expression_sql(b, dialect)}" for a, b in node.on)
+    condition = " AND ".join(equal_sql(node, a, b, dialect) for a, b in node.on)
     kind = "LEFT" if node.kind == "left" else "INNER"
     chosen = ", ".join(columns) or "1 AS one"
     return f"SELECT {chosen} FROM ({made['l']}) AS l {kind} JOIN ({made['r']}) AS r ON {condition}"
@@ -220,7 +260,7 @@ def owning_scan(node: Node) -> Scan:
     raise InputError("these rows do not name their unit")
 
 
-def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool = False) -> str:
+def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool) -> str:
     if node.along is not None:
         return _linked_join(node, dialect, tables, unowned=unowned)
     unit = dialect.identifier(UNIT)
@@ -234,9 +274,7 @@ def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable], *, un
     if both and _kinds(node.left, tables, dialect) != _kinds(node.right, tables, dialect):
         raise InputError("units of two kinds are not compared: declare one type for both")
     conditions = [
-        f"l.{unit} = r.{unit}"
-        if _units(node, left, right)
-        else f"{expression_sql(left, dialect)} = {expression_sql(right, dialect)}"
+        f"l.{unit} = r.{unit}" if _units(node, left, right) else equal_sql(node, left, right, dialect)
         for left, right in node.on
     ]
     columns = [
@@ -250,34 +288,14 @@ def _join(node: Join, dialect: Dialect, tables: Mapping[str, StoredTable], *, un
     if has_unit(node) and not unowned:
         columns.append(f"{'l' if node.left.private else 'r'}.{unit}")
     left, right = (
-        (_unowned if unowned and side.private else relation_sql)(side, dialect, tables)
-        for side in (node.left, node.right)
+        relation_sql(side, dialect, tables, unowned=unowned and side.private) for side in (node.left, node.right)
     )
     if node.unique:
-        right = _once(node, right, dialect)
+        right = once_sql(node, right, dialect)
     return (
         f"SELECT {', '.join(columns)} FROM ({left}) AS l {kind} JOIN ({right}) AS r "
         f"ON {' AND '.join(conditions) or 'TRUE'}"
     )
-
-
-def _once(node: Join, right: str, dialect: Dialect) -> str:
-    """The right side without the rows whose keys occur twice, so that no row of the left has two matches.
-
-    Of a group of one row MIN gives that row. Adding zero makes one of the two zeros of doubles, which are equal and
-    which a GROUP BY might tell apart.
-    """
-    if node.right.private:
-        raise InputError("only public rows are matched once: a private side has as many as its units do")
-    names, keys = [dialect.identifier(f"{KEY}{i}") for i in range(len(node.on))], []
-    for name, (_, key) in zip(names, node.on, strict=True):
-        sql = expression_sql(key, dialect)
-        keys.append(f"{f'({sql} + {dialect.number(0.0)})' if key.facts.type.numeric else sql} AS {name}")
-    least = {name: dialect.extreme("MIN", facts.type) for name, facts in node.right.schema.items()}
-    least |= dict.fromkeys(copies(node.right, dialect), "MIN")
-    columns = [f"{least[name]}({quoted}) AS {quoted}" for name in least for quoted in [dialect.identifier(name)]]
-    keyed = f"SELECT *, {', '.join(keys)} FROM ({right}) AS p"
-    return f"SELECT {', '.join(columns)} FROM ({keyed}) AS o GROUP BY {', '.join(names)} HAVING COUNT(*) = 1"
 
 
 def _kinds(node: Node, tables: Mapping[str, StoredTable], dialect: Dialect) -> tuple[UnitKind, ...]:
@@ -293,17 +311,6 @@ def _units(node: Join, left: Expression, right: Expression) -> bool:
         and isinstance(left, Column)
         and isinstance(right, Column)
         and (left.name, right.name) == (node.left.unit, node.right.unit)
-    )
-
-
-def copies(node: Node, dialect: Dialect) -> tuple[str, ...]:
-    """Columns that are there a second time (see `copied`): those of a table that nothing was made of yet."""
-    if isinstance(node, Scan):
-        return copied(node, dialect)
-    return (
-        tuple(name for below in node.inputs for name in copies(below, dialect))
-        if isinstance(node, Filter | Join)
-        else ()
     )
 
 

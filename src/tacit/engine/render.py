@@ -11,7 +11,7 @@ counts nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 
 from tacit.base import InputError
@@ -19,6 +19,7 @@ from tacit.engine.clip import WholeClip, thresholds, whole_clip
 from tacit.engine.dialect import Dialect
 from tacit.engine.measure import MeasureSums, distinct_sql
 from tacit.engine.per_unit import PerUnit
+from tacit.engine.push import pushed
 from tacit.engine.relation import has_unit
 from tacit.engine.rows import Rows
 from tacit.engine.scan import UNIT, scan_sql
@@ -39,23 +40,28 @@ COUNT = "tacit rows"  # how many rows a row's unit has
 class Statements:
     """`groups` gives keys, then measures in their order, then presence; each of `ranks` keys, cell and count.
 
-    There is no `groups` where it would tell nothing: every key is known in advance, and nothing is measured.
+    There is no `groups` where it would tell nothing: every key is known in advance, and nothing is measured. `light` is
+    quicker, and gives the same and one more column: where that is not zero in every row, it does not hold.
     """
 
     groups: str | None
     ranks: tuple[str, ...]
+    light: str | None = None
 
 
 def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, StoredTable]) -> Statements:
     """The SQL for one engine; `tables` says how declared tables are stored there."""
-    rows = Rows(bounded, dialect, tables)
+    rows = Rows(replace(bounded, source=pushed(bounded.source)), dialect, tables)
     clips = _clips(bounded)
     for name, clip in clips.items():
         if not clip.exempt and not rows.has_unit:
             raise InputError(f"rows do not name their unit, so each is one: the clip of {name!r} must be exempt")
     ranks = tuple(_ranks(rows, ranks, clips[ranks.name]) for ranks in bounded.ranks)
     told = bounded.measures or bounded.presence is not None or not ranks
-    return Statements(groups=_groups(rows, clips) if told else None, ranks=ranks)
+    light = None if bounded.presence is not None else _per_unit(rows, clips)
+    return Statements(
+        groups=_groups(rows, clips) if told else None, ranks=ranks, light=(light.light() or None) if light else None
+    )
 
 
 def norms_sql(
@@ -63,7 +69,7 @@ def norms_sql(
 ) -> str:
     """How many units have a norm in each cell: (…, e₀], (e₀, e₁], …, (eₙ, ∞), as `cell` and `n`."""
     _clips(bounded)
-    rows = Rows(bounded, dialect, tables)
+    rows = Rows(replace(bounded, source=pushed(bounded.source)), dialect, tables)
     chosen = bounded.clips[clip]
     whole, ends = thresholds(chosen, edges)
     ranked = [ranks for ranks in bounded.ranks if ranks.name in chosen.names]
@@ -127,14 +133,8 @@ def _groups(rows: Rows, clips: Mapping[str, Clip]) -> str:
     bounded = rows.bounded
     added = tuple(measure for measure in bounded.measures if measure.kind != "distinct")
     distinct = tuple(measure for measure in bounded.measures if measure.kind == "distinct")
-    units = bounded.presence is not None or any(measure.kind == "units" for measure in added)
-    clipped = any(not clips[measure.name].exempt for measure in added)
-    if rows.has_unit and (units or clipped):
-        used = dict.fromkeys(clips[measure.name] for measure in added)
-        wholes = {clip: whole_clip(clip, clip.bound) for clip in used if not clip.exempt}
-        groups = PerUnit(rows, added, clips, wholes).sql()
-    else:
-        groups = _plain(rows, added)
+    per_unit = _per_unit(rows, clips)
+    groups = _plain(rows, added) if per_unit is None else per_unit.sql()
     columns = [f"m{i}" for i in range(len(added))]
     if distinct:
         groups = _beside(rows, groups, columns, [distinct_sql(rows, measure) for measure in distinct])
@@ -144,6 +144,17 @@ def _groups(rows: Rows, clips: Mapping[str, Clip]) -> str:
     if bounded.presence is not None:
         return f"SELECT {', '.join((*chosen, 'presence'))} FROM ({groups}) AS a WHERE presence > 0"
     return f"SELECT {', '.join(chosen) or '1 AS one'} FROM ({groups}) AS a" if distinct else groups
+
+
+def _per_unit(rows: Rows, clips: Mapping[str, Clip]) -> PerUnit | None:
+    """None where no unit needs to be looked at."""
+    bounded = rows.bounded
+    added = tuple(measure for measure in bounded.measures if measure.kind != "distinct")
+    units = bounded.presence is not None or any(measure.kind == "units" for measure in added)
+    if not rows.has_unit or not (units or any(not clips[measure.name].exempt for measure in added)):
+        return None
+    used = dict.fromkeys(clips[measure.name] for measure in added)
+    return PerUnit(rows, added, clips, {clip: whole_clip(clip, clip.bound) for clip in used if not clip.exempt})
 
 
 def _plain(rows: Rows, measures: tuple[Measure, ...]) -> str:

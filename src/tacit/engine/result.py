@@ -31,8 +31,8 @@ from tacit.plan.facts import Type, Value
 from tacit.plan.node import Scan
 
 __all__ = [
-    "CodedColumn", "Fetch", "Result", "ResultTable", "UnitRows", "Whole", "batches_of", "coded", "counts_from",
-    "keys_from", "result_from", "spooled", "whole_numbers",
+    "CodedColumn", "Fetch", "Result", "ResultTable", "UnitRows", "Whole", "answer_groups", "batches_of", "coded",
+    "counts_from", "keys_from", "result_from", "spooled", "whole_numbers",
 ]  # fmt: skip
 
 BATCH = 10_000  # rows in memory at once, where an engine gives them one by one
@@ -158,7 +158,7 @@ def _key(value: Any, kind: Type) -> Value:
 def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Result:
     """The result of a question's statements."""
     count = len(bounded.keys)
-    columns = [()] * count if statements.groups is None else fetch(statements.groups)
+    columns = answer_groups(statements, count, fetch)
     keys = _keys(bounded, columns)
     named = {m.name: whole_numbers(column) for m, column in zip(bounded.measures, columns[count:], strict=False)}
     presence = None if bounded.presence is None else whole_numbers(columns[-1])
@@ -169,6 +169,17 @@ def result_from(bounded: Bounded, statements: Statements, fetch: Fetch) -> Resul
         table = {"cell": whole_numbers(cells), "count": whole_numbers(counts)}
         ranks[ranked.name] = ResultTable(keys=_keys(bounded, found), columns=table)
     return Result(groups=ResultTable(keys=keys, columns=named), presence=presence, ranks=ranks)
+
+
+def answer_groups(statements: Statements, keys: int, fetch: Fetch) -> Sequence[Sequence[Any]]:
+    """The columns of the groups, by the shorter way where that holds."""
+    if statements.groups is None:
+        return [()] * keys
+    if statements.light is not None:
+        *columns, odd = fetch(statements.light)
+        if not any(whole_numbers(odd).tolist()):
+            return columns
+    return fetch(statements.groups)
 
 
 def _keys(bounded: Bounded, columns: Sequence[Sequence[Any]]) -> tuple[CodedColumn, ...]:

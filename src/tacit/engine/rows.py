@@ -8,18 +8,28 @@ from math import ceil, floor
 from tacit.base import cached_property
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
-from tacit.engine.relation import copies, has_unit, relation_sql, scanned
-from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, inward
+from tacit.engine.owner import owners_sql
+from tacit.engine.push import over
+from tacit.engine.relation import has_unit, relation_sql, scanned
+from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, copies
+from tacit.engine.stored import inward
 from tacit.engine.unit import StoredTable
 from tacit.plan.bounded import Bounded
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import WHOLE, Type
-from tacit.plan.node import Filter, Node, Scan
+from tacit.plan.node import Filter, Join, Node, Scan
 
-__all__ = ["Rows"]
+__all__ = ["WORTHWHILE", "KeyedRows", "Rows"]
 
 WORTHWHILE = 16  # with fewer rows, most units would be busy
-MANY = 3  # measures of a linked table
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyedRows:
+    """Rows whose "unit" is the key of a link, and the SELECT of the keys and the units that it leads to."""
+
+    rows: "Rows"
+    owners: str
 
 
 @dataclass(frozen=True)
@@ -51,14 +61,25 @@ class Rows:
         condition = f" WHERE {where}" if where else ""
         return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({self.source}) AS r{condition}"
 
-    def busy(self, few: int, measures: int = MANY) -> str:
-        """SELECT of the units that have more than `few` rows, as `u`; nothing where it is not worthwhile to ask.
+    @cached_property
+    def keyed(self) -> "KeyedRows | None":
+        """The rows before a link is followed, where one link leads to all units, and nothing else is asked of them."""
+        bounded, scan = self.bounded, linked_scan(self.bounded.source)
+        if scan is None or scan.path is None:
+            return None
+        asked = [*(key.expression for key in bounded.keys), *(m.value for m in bounded.measures if m.value is not None)]
+        asked += [each for node in bounded.source.walk() for each in node.expressions]
+        if any(isinstance(part, Column) and part.name == scan.unit for each in asked for part in each.walk()):
+            return None
+        link = scan.path.links[0]
+        key = replace(scan.path, links=(), columns=(link.column,), types=(link.column_type,))
+        source = with_scan(bounded.source, scan, replace(scan, path=key))
+        rows = replace(self, bounded=replace(bounded, source=source))
+        return KeyedRows(rows=rows, owners=owners_sql(scan.path, self.dialect, self.tables))
 
-        Of a linked table each such count is one more join, which few measures are not worth.
-        """
+    def busy(self, few: int) -> str:
+        """SELECT of the units that have more than `few` rows, as `u`; nothing where it is not worthwhile to ask."""
         if few < WORTHWHILE or self.table is None:
-            return ""
-        if self.table.path is not None and self.table.path.links and measures < MANY:
             return ""
         unit = self.dialect.identifier(UNIT)
         return f"SELECT {unit} AS u FROM ({self.source}) AS r GROUP BY {unit} HAVING COUNT(*) > {few}"
@@ -71,10 +92,11 @@ class Rows:
             node = node.below
         return node if isinstance(node, Scan) else None
 
-    def loosened(self) -> tuple["Rows", str]:
+    def loosened(self, count: str = "COUNT(*)") -> tuple["Rows", str]:
         """Rows of which some have a key that is not in its domain, and the condition on the groups that are meant.
 
-        To ask it of few groups is cheaper than of every row. The count in it keeps DuckDB from asking rows after all.
+        To ask it of few groups is cheaper than of every row. The count of rows in it keeps DuckDB from asking rows
+        after all.
         """
         table, conditions = self.table, []
         if table is None or not self.dialect.columnar:
@@ -88,7 +110,7 @@ class Rows:
                 source = columns[key.expression.name]
                 columns[source.name] = replace(source, facts=source.facts.but(domain=None))
                 domain = ", ".join(self.dialect.constant(value, Type.TEXT) for value in source.facts.domain or ())
-                conditions.append(f"CASE WHEN COUNT(*) > 0 THEN {name} IN ({domain}) END")
+                conditions.append(f"CASE WHEN {count} > 0 THEN {name} IN ({domain}) END")
         if not conditions:
             return self, ""
         loose = _over(self.bounded.source, replace(table, columns=tuple(columns.values())))
@@ -136,6 +158,22 @@ class Rows:
     @cached_property
     def _scanned(self) -> Mapping[str, tuple[Fraction, Fraction]]:
         return scanned(self.bounded.source)
+
+
+def linked_scan(node: Node) -> Scan | None:
+    """The linked table that says whose all of the rows are; None where another private table has a part in them."""
+    match node:
+        case Filter():
+            return linked_scan(node.below)
+        case Join() if node.left.private is not node.right.private and (node.left.private or node.kind == "inner"):
+            return linked_scan(node.left if node.left.private else node.right)
+        case Scan() if node.private and node.path is not None and node.path.links:
+            return node
+    return None
+
+
+def with_scan(node: Node, old: Scan, new: Scan) -> Node:
+    return new if node is old else over(node, lambda below: with_scan(below, old, new))
 
 
 def _over(node: Node, table: Scan) -> Node:

@@ -12,20 +12,31 @@ with the keys and units of what it is linked to (`owner.py`), unless the questio
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
-from math import inf, nextafter
 
 from tacit.base import InputError
 from tacit.engine.dialect import LARGEST_DOUBLE, Dialect
 from tacit.engine.owner import OWNER_KEY, UNIT, own_unit_sql, owners_sql, stored_type
+from tacit.engine.stored import ComparedColumn, inward
 from tacit.engine.unit import StoredTable, column_kind, text_sql, unit_sql
 from tacit.plan.facts import Facts, Type, Value, exact_step
-from tacit.plan.node import Scan, Source
+from tacit.plan.node import Filter, Join, Node, Scan, Source
 from tacit.policy import ColumnType
 
-__all__ = ["RAW_COPY", "UNIT", "WHOLE_COPY", "clamped", "copied", "furthest", "inward", "scan_sql"]
+__all__ = [
+    "RAW_COPY",
+    "UNIT",
+    "WHOLE_COPY",
+    "clamped",
+    "compared_columns",
+    "copied",
+    "copies",
+    "furthest",
+    "scan_sql",
+]
 
 WHOLE_COPY = "tacit whole "  # before the name of an integer that was not made a double, for grouping: twice as fast
 RAW_COPY = "tacit raw "  # before that of a bounded number that is a double and not clamped yet, nor finite: for sums
@@ -61,22 +72,41 @@ def copied(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
     return (*wholes, *(RAW_COPY + source.name for source in scan.columns if clamped(source.facts)))
 
 
-def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable], *, unowned: bool = False) -> str:
+def copies(node: Node, dialect: Dialect) -> tuple[str, ...]:
+    """Columns that are there a second time (see `copied`): those of a table that nothing was made of yet."""
+    if isinstance(node, Scan):
+        return copied(node, dialect)
+    return (
+        tuple(name for below in node.inputs for name in copies(below, dialect))
+        if isinstance(node, Filter | Join)
+        else ()
+    )
+
+
+def scan_sql(
+    scan: Scan,
+    dialect: Dialect,
+    tables: Mapping[str, StoredTable],
+    *,
+    unowned: bool = False,
+    conditions: Sequence[str] = (),
+) -> str:
     """SELECT of the columns under their names in the plan, and of the unit. `tables` says how tables are stored.
 
-    `unowned` leaves out what a link leads to, for a join along it, from whose other side the units come.
+    `unowned` leaves out what a link leads to, for a join along it, from whose other side the units come. `conditions`
+    are more of those that rows have to fulfil, of stored columns.
     """
     if scan.table not in tables:
         raise InputError(f"table {scan.table!r} was not given to this engine: name it where the engine is opened")
     stored, copies = tables[scan.table], copied(scan, dialect)
-    chosen, conditions = [], []
+    chosen, conditions = [], [*conditions]
     source_sql = stored.sql
     if unowned and not (scan.path is not None and scan.path.links):
         raise InputError("a table that is not linked names its units itself")
     if scan.path is not None and not unowned:
-        unit, condition, source_sql = _on_path(scan, dialect, tables)
+        unit, more, source_sql = _on_path(scan, dialect, tables)
         chosen += [f"{unit} AS {dialect.identifier(name)}" for name in (UNIT, scan.unit) if name is not None]
-        conditions.append(condition)
+        conditions += more
     for source in scan.columns:
         native = stored_type(stored, source.column)
         if source.canonical is not None:
@@ -98,39 +128,36 @@ def scan_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable], *,
     return f"SELECT {', '.join(chosen) or '1 AS one'} FROM {source_sql}{where}"
 
 
-def _on_path(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> tuple[str, str, str]:
-    """The unit, the condition that there is one, and what is read: the table, joined along its link if it has one."""
+def compared_columns(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> dict[str, ComparedColumn]:
+    """The columns of a table as conditions on what is stored compare them, by their names in the plan."""
+    stored = tables.get(scan.table)
+    named = [source for source in scan.columns if source.canonical is None] if stored is not None else []
+    return {
+        source.name: _Reading(source, dialect, stored_type(stored, source.column)).column()
+        for source in named
+        if stored is not None
+    }
+
+
+def _on_path(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> tuple[str, list[str], str]:
+    """The unit, the condition that there is one, and what is read: the table, joined along its link if it has one,
+    where every owner is one."""
     assert scan.path is not None
     stored = tables[scan.table]
     if not scan.path.links:
         unit = own_unit_sql(scan.path, stored, dialect)
-        return unit, f"{unit} IS NOT NULL", stored.sql
+        return unit, [f"{unit} IS NOT NULL"], stored.sql
     link = scan.path.links[0]
     column = unit_sql(dialect.identifier(link.column), link.column_type, stored_type(stored, link.column), dialect)
     owners, key = owners_sql(scan.path, dialect, tables), f"o.{dialect.identifier(OWNER_KEY)}"
     joined = f"{stored.sql} AS t JOIN ({owners}) AS o ON {column} = {key}"
-    return f"o.{dialect.identifier(UNIT)}", f"{key} IS NOT NULL", joined
+    return f"o.{dialect.identifier(UNIT)}", [], joined
 
 
 def _unlimited(native: str) -> bool:
     """Whether a numeric of PostgreSQL may be too large or too small for a double."""
     digits = re.fullmatch(r"numeric\((\d+),\d{1,2}\)", native.lower())
     return column_kind(native) is ColumnType.DECIMAL and (digits is None or int(digits[1]) > 300)
-
-
-def inward(low: Value, high: Value) -> tuple[float | None, float | None]:
-    """The doubles just inside a range of numbers, so that what is clamped to them lies in it; the nearest where none is
-    inside."""
-    first = None if low is None else _up(Fraction(low))  # type: ignore[arg-type]  # a number
-    last = None if high is None else -_up(-Fraction(high))  # type: ignore[arg-type]  # a number
-    if first is not None and last is not None and first > last:
-        first = last = float(low)  # type: ignore[arg-type]  # a number
-    return first, last
-
-
-def _up(value: Fraction) -> float:
-    near = float(value)
-    return nextafter(near, inf) if Fraction(near) < value else near
 
 
 class _Reading:
@@ -149,7 +176,8 @@ class _Reading:
             return text_sql(self.raw, self.native, dialect)
         if kind.numeric and not dialect.total:
             return self.raw  # PostgreSQL's numeric may be too large for a double, and a cast would then fail
-        cast = dialect.cast.format(self.raw, "BIGINT" if kind is Type.INTEGER else dialect.type_name(kind))
+        target = "BIGINT" if kind is Type.INTEGER else dialect.type_name(kind)
+        cast = dialect.cast_to(self.raw, self.native, target)
         if not kind.numeric and self.native.lower() in dialect.cast_moments:
             # from the least and largest of a column DuckDB infers what infinities break: it would pass over bounds
             return dialect.finite.format(cast)
@@ -166,6 +194,13 @@ class _Reading:
             f"(CASE WHEN ABS({self.raw}) < {SMALLEST_DOUBLE} THEN {self.dialect.number(0.0)} "
             f"WHEN {self.raw} BETWEEN -{LARGEST_DOUBLE!r} AND {LARGEST_DOUBLE!r} THEN {near} END)"
         )
+
+    def column(self) -> ComparedColumn:
+        compared = ComparedColumn(sql=self.compared, native=self.native, facts=self.facts)
+        if self.facts.domain is not None or self.facts.type in (Type.TEXT, Type.BOOLEAN):
+            return compared
+        low, high, least, most = self.ends()
+        return replace(compared, low=low, high=high, least=least, most=most)
 
     def constant(self, value: Value) -> str:
         if isinstance(value, Fraction | int) and not isinstance(value, bool):
