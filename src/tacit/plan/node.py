@@ -184,7 +184,7 @@ class SubAggregate:
     """
 
     name: str
-    function: Literal["count", "sum", "avg", "min", "max"]  # count without argument counts rows
+    function: Literal["count", "count_distinct", "sum", "avg", "min", "max"]  # count without argument counts rows
     argument: Expression | None
     facts: Facts
 

@@ -6,7 +6,10 @@ from typing import Literal
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts
 
-__all__ = ["Order", "WindowCall", "WindowFrame"]
+__all__ = ["FRAMED", "Order", "WindowCall", "WindowFrame"]
+
+FRAMED = {"count", "sum", "avg", "min", "max", "first_value", "last_value"}
+"""Functions that look at a part of their partition."""
 
 
 @dataclass(frozen=True, kw_only=True)

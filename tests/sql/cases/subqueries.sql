@@ -376,4 +376,11 @@ SELECT COUNT(*) FROM (SELECT patient_id, ROW_NUMBER() OVER (PARTITION BY ward OR
 
 -- name: running totals of a unit
 SELECT COUNT(*) FROM (SELECT patient_id, SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS s FROM visits) t WHERE s > 9;
--- > refused: line 1, column 71: SUM(cost) OVER (PARTITION BY patient_id ORDER BY day NULLS L… is refused, since over the rows of a unit there are ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, and COUNT, MIN and MAX of all of them: use one of these, or aggregate by unit in a subquery
+-- > from filter (window_2 > 9)
+-- >     windows
+-- >       window_2 = sum(cost_1) [order day_1 ascending, nulls last; range all to 0]
+-- >       scan "visits" (unit unit_1)
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- >         day_1 [date 2023-01-01..2024-12-31?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
