@@ -119,7 +119,10 @@ def _window(call: WindowCall, ties: list[str], dialect: Dialect) -> str:
     if call.function in ("min", "max"):
         name = dialect.extreme(name, call.facts.type)
     sql = f"{name}({', '.join(arguments) or ('*' if call.function == 'count' else '')}){over}"
-    return dialect.to_double(sql) if call.facts.type.numeric else sql
+    if not call.facts.type.numeric:
+        return sql
+    found = dialect.to_double(sql)
+    return within_facts(found, call.facts, dialect) if call.function == "count" else found
 
 
 def _over(call: WindowCall, ties: list[str], dialect: Dialect) -> str:

@@ -106,4 +106,4 @@ def describe(thing: Any) -> Any:
 
 def _described(said: bool | str, value: Any) -> bool:
     """Whether a field is a part of a plan's identity: always, never, or if there is something in it."""
-    return value not in (None, ()) if said == "if given" else bool(said)
+    return value not in (None, (), False) if said == "if given" else bool(said)

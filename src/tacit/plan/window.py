@@ -1,10 +1,11 @@
 """A window: a value for each row, made of the other rows of its partition."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts
+from tacit.plan.owner import IF_GIVEN
 
 __all__ = ["FRAMED", "Order", "WindowCall", "WindowFrame"]
 
@@ -42,6 +43,7 @@ class WindowCall:
     partition: tuple[Expression, ...] = ()
     order: tuple[Order, ...] = ()
     frame: WindowFrame = WindowFrame()
+    assumed: bool = field(default=False, metadata=IF_GIVEN)  # as of a SubAggregate
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -12,6 +12,7 @@ from tacit.base import cached_property
 from tacit.desk.coverage import Coverage
 from tacit.plan.bounded import Recipe
 from tacit.plan.cells import cell_points
+from tacit.plan.combined import assumed_in
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
 from tacit.plan.operation import Held, evaluate, held
@@ -92,7 +93,7 @@ class Frame:
         capped = any(m.kind == "distinct" and m.name in recipe.inputs for m in part.measures)
         if capped and part.source.unit is not None:
             covers = Coverage(of="least", grouped=bool(part.keys))  # values beyond a unit's limit are only ever missing
-        elif clip.exempt:
+        elif clip.exempt and not any(assumed_in(part.source)):
             covers = Coverage(of="truth")
         else:
             covers = Coverage(of="noise" if low is None or low < 0 else "least", grouped=bool(part.keys))
@@ -119,7 +120,8 @@ class Frame:
         """The cell that was drawn, and an interval of its own that covers the true quantile, whatever the data."""
         part = self.released[recipe.part]
         clip = next(clip for clip in self.priced.parts[recipe.part].clips if recipe.inputs[0] in clip.names)
-        self.coverage[recipe.name] = Coverage(of="truth" if clip.exempt else "noise")
+        known = clip.exempt and not any(assumed_in(self.priced.parts[recipe.part].source))
+        self.coverage[recipe.name] = Coverage(of="truth" if known else "noise")
         asked = {found.fraction for found in self.recipes.values() if found.inputs == recipe.inputs}
         place = sorted(order for order in asked if order is not None).index(recipe.fraction or Fraction(0))
         assert recipe.low is not None

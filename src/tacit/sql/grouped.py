@@ -36,6 +36,7 @@ class Grouped:
         self.aliases: dict[str, Expression] = {}
         self.window: Callable[[exp.Expr], Expression] | None = None  # of released values
         self.grouping: Callable[[exp.Expr], Expression] | None = None  # GROUPING(key)
+        self.scalar: Callable[[exp.Expr], Expression | None] | None = None  # (SELECT …)
         self.over = Expressions(scope, self._special)
 
     def _special(self, node: exp.Expr) -> Expression | None:
@@ -43,6 +44,8 @@ class Grouped:
             return self.window(node)
         if type(node) is exp.Grouping and self.grouping is not None:
             return self.grouping(node)
+        if type(node) is exp.Subquery and self.scalar is not None:
+            return self.scalar(node)
         if is_aggregate(node):
             return self.aggregate(node)
         if has_aggregate(node) or literal(node) is not None:

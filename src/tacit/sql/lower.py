@@ -22,6 +22,13 @@ from tacit.sql.subquery import check_released, items_written_out, nested, where
 __all__ = ["lower", "prune", "used"]
 
 
+PUBLIC_ALONE = (
+    "a question about public tables alone",
+    "there is nobody to protect in it",
+    "ask them without tacit, or join them with a private table",
+)
+
+
 def lower(tree: exp.Select, catalog: Catalog) -> LoweredQuestion:
     """The question that a tree of `parse` asks of the tables in `catalog`; what is not understood is `Refused`."""
     if type(tree) is not exp.Select:
@@ -45,26 +52,28 @@ def _lowered(select: exp.Select, context: Context) -> LoweredQuestion:
         after = released_rows(select, source, scope, items, context, outermost=True).node
         return replace(_needed(after, context), options=_clause(select, None).options)
     if not source.private:
-        raise refused(
-            "a question about public tables alone",
-            "there is nobody to protect in it",
-            "ask them without tacit, or join them with a private table",
-            at=select,
-        )
+        raise refused(*PUBLIC_ALONE, at=select)
     options = _clause(select, scope).options
-    question, tail = Measured(select, source, scope).question()
+    number = context.number(select)  # the first: nothing that was measured is in FROM
+    question, tail = Measured(select, source, scope, context=context).question()
     if tail is None:
         return replace(question, options=options)
     own = tuple(name for name, _ in question.output)
-    return replace(question, options=options, after=tail.over(released_table(0, question, own)))
+    after = tail.over(released_table(number, question, own))
+    if not tail.scalars:
+        return replace(question, options=options, after=after)
+    context.questions[id(select)] = (number, question, tail)
+    return replace(_needed(after, context), options=options)
 
 
 def _needed(after: Node, context: Context) -> LoweredQuestion:
     """The measured questions without what nothing is made of: it would be paid for."""
+    if not context.questions:
+        raise refused(*PUBLIC_ALONE)
     names = used(each for node in after.walk() for each in node.expressions)
     tables = [node for node in after.walk() if isinstance(node, ReleasedTable)]
     found = []
-    for number, question, _ in context.questions.values():
+    for number, question, _ in sorted(context.questions.values(), key=lambda each: each[0]):
         wanted = {
             source.column
             for table in tables

@@ -21,7 +21,8 @@ from tacit.sql.grouping import grouping_sets
 from tacit.sql.listing import SelectList, default_name, number_of
 from tacit.sql.mistake import refused, shown
 from tacit.sql.prune import prune, used
-from tacit.sql.scope import Scope
+from tacit.sql.scalars import Scalars
+from tacit.sql.scope import Context, Scope
 from tacit.sql.tail import Tail
 from tacit.sql.windows import WindowCalls, has_window, uses_aggregate, windows_named
 
@@ -39,8 +40,11 @@ OWN_PASS = {"quantile", "min", "max", "mode", "histogram", "count_distinct"}  # 
 class Measured:
     """One SELECT on its way. `prefix` sets the names of its keys and aggregates apart from those of others."""
 
-    def __init__(self, select: exp.Select, source: Node, scope: Scope, prefix: str = "") -> None:
+    def __init__(
+        self, select: exp.Select, source: Node, scope: Scope, prefix: str = "", context: Context | None = None
+    ) -> None:
         self.select, self.source, self.scope, self.prefix = select, source, scope, prefix
+        self.scalars = None if context is None else Scalars(context)
         self.grouped = Grouped(self.scope, lambda node: self.aggregates.one(node))
         self.aggregates = Aggregates(scope=self.scope, rows=self.grouped.rows, prefix=prefix)
         self.windows = WindowCalls(
@@ -49,6 +53,7 @@ class Measured:
             named=windows_named(select),
         )
         self.grouped.window = self.windows.one
+        self.grouped.scalar = None if self.scalars is None else self.scalars.one
         self.listed = SelectList(select, self.grouped.over.lower)
         self.grouped.aliases = self.listed.aliases
         self.keys: list[Key] = []
@@ -87,9 +92,13 @@ class Measured:
         if not question.aggregates:
             question = self._present(question)
         question = self._pruned(question)
-        if not self.windows.found and kept is None:
+        scalars = () if self.scalars is None else tuple(self.scalars.found)
+        if not self.windows.found and kept is None and not scalars:
             return question, None
-        return _bare(question), Tail(
+        having = question.having if scalars else None
+        return _bare(question if having is None else replace(question, having=None), having), Tail(
+            scalars=scalars,
+            having=having,
             windows=tuple(self.windows.found),
             qualify=kept,
             order=question.order,
@@ -224,7 +233,7 @@ class Measured:
             self.listed.add(alias, item, self.grouped.over.lower(item))
 
 
-def _bare(question: LoweredQuestion) -> LoweredQuestion:
+def _bare(question: LoweredQuestion, having: Expression | None = None) -> LoweredQuestion:
     """The same with all that it measured for columns, and in no order."""
     keys = [(key.name, Column(name=key.name, facts=key.facts)) for key in question.keys]
     lists = [aggregate for aggregate in question.aggregates if aggregate.is_list]
@@ -232,6 +241,7 @@ def _bare(question: LoweredQuestion) -> LoweredQuestion:
         raise refused(f"{lists[0].text} beside a window", "it is a list of values", "ask for it by itself")
     parts = [part for _, value in question.output for part in value.walk()]
     parts += [part for by in question.order for part in by.expression.walk()]
+    parts += [] if having is None else having.walk()
     found = {part.name: part for part in parts if isinstance(part, Column)}
     aggregates = [(each.name, found[each.name]) for each in question.aggregates if each.name in found]
     return replace(question, output=(*keys, *aggregates), order=(), limit=None, offset=0, distinct=False)

@@ -164,7 +164,7 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
     ("", "totals"): GROUPING,
     ("With", "recursive"): Reason("WITH RECURSIVE", "its rows have no one owner", "write the query without recursion"),
     ("Join", "method"): Reason(
-        "a NATURAL, ASOF or POSITIONAL join",
+        "an ASOF or POSITIONAL join",
         "which rows it matches is not a matter of equal keys",
         "write JOIN … ON a.key = b.key, or USING (key)",
         MISSING,

@@ -21,6 +21,8 @@ MISSING = RefusalKind.UNSUPPORTED
 MONDAY_BEFORE = ("MONDAY", "SUNDAY", "SATURDAY", "FRIDAY", "THURSDAY", "WEDNESDAY", "TUESDAY")
 FROM_ONE = ("bigquery", "spark")  # where Sunday is day 1 of the week; elsewhere it is 0
 PREFIXES = ("anon_", "dp_")
+SCHEMAS = ("public", "main", "dbo", "default")
+"""Where a table is if nobody says so: in PostgreSQL, DuckDB, SQL Server and Spark."""
 
 
 def respell(tree: exp.Expr, dialect: str) -> None:
@@ -80,10 +82,50 @@ def _one_of(node: exp.Expr, dialect: str) -> exp.Expr | None:
     return exp.Paren(this=found)
 
 
+def _set_operation(node: exp.Expr, dialect: str) -> exp.Expr | None:
+    """UNION as the different rows of UNION ALL; INTERSECT and EXCEPT of one column as rows with a match or none."""
+    if any(node.args.get(name) for name in ("order", "limit", "offset", "with_", "by_name", "on")):
+        return None
+    if type(node) is exp.Union:
+        if not node.args.get("distinct"):
+            return None
+        whole = node.copy()
+        whole.set("distinct", False)
+        return _different(whole, "together")
+    names = [side.unnest().named_selects for side in (node.this, node.args["expression"])]
+    if node.args.get("distinct") is False or any(len(each) != 1 or each[0] in ("", "*") for each in names):
+        return None
+    left, right = (exp.column(exp.to_identifier(each[0], quoted=True), table=table) for each, table in
+                   zip(names, ("one", "other"), strict=True))  # fmt: skip
+    other = exp.Subquery(this=node.args["expression"].unnest().copy(), alias=_named_as("other"))
+    inner = exp.Select(
+        expressions=[exp.Literal.number(1)],
+        from_=exp.From(this=other),
+        where=exp.Where(this=exp.EQ(this=left, expression=right)),
+    )
+    match: exp.Expr = exp.Exists(this=inner)
+    found = _different(node.this.unnest().copy(), "one")
+    found.set("where", exp.Where(this=exp.Not(this=match) if type(node) is exp.Except else match))
+    return found
+
+
+def _different(rows: exp.Expr, alias: str) -> exp.Select:
+    inner = exp.From(this=exp.Subquery(this=rows, alias=_named_as(alias)))
+    return exp.Select(expressions=[exp.Star()], distinct=exp.Distinct(), from_=inner)
+
+
+def _named_as(alias: str) -> exp.TableAlias:
+    return exp.TableAlias(this=exp.to_identifier(alias))
+
+
 def _of_table(node: exp.Expr, dialect: str) -> exp.Expr | None:
-    """PUMS.PUMS, as some tutorials write: a table of a schema that is called as it is."""
+    """PUMS.PUMS, as some tutorials write: a table of a schema that is called as it is; and public.orders, of the schema
+    that tables are in where nobody says one. The same before columns."""
+    table = node.args.get("table") if type(node) is exp.Column else node.this
     schema = node.args.get("db")
-    if schema is not None and node.args.get("catalog") is None and schema.name.casefold() == node.name.casefold():
+    if schema is None or table is None or node.args.get("catalog") is not None:
+        return None
+    if schema.name.casefold() in (table.name.casefold(), *SCHEMAS):
         node.set("db", None)
     return None
 
@@ -293,9 +335,11 @@ def _rows_at(node: exp.Expr, dialect: str) -> exp.Expr | None:
 RULES: Mapping[type[exp.Expr], Respelling] = {
     exp.RawString: _raw,
     exp.Anonymous: _named, exp.Fetch: _fetch, exp.Between: _symmetric, exp.EQ: _one_of, exp.Like: _one_of,
-    exp.ILike: _one_of, exp.Table: _of_table, exp.ApproxDistinct: _sketch, exp.Hll: _sketch, exp.Bracket: _first_piece,
-    exp.SimilarTo: _similar, exp.Coalesce: _is_null, exp.SafeFunc: _safe, exp.Extract: _extracted,
-    exp.DayOfWeek: _weekday, exp.DateDiff: _difference, exp.Cast: _cast, exp.AddMonths: _rows_at,
+    exp.ILike: _one_of, exp.Table: _of_table, exp.Column: _of_table, exp.ApproxDistinct: _sketch, exp.Hll: _sketch,
+    exp.Bracket: _first_piece, exp.SimilarTo: _similar, exp.Coalesce: _is_null, exp.SafeFunc: _safe,
+    exp.Extract: _extracted, exp.DayOfWeek: _weekday, exp.DateDiff: _difference, exp.Cast: _cast,
+    exp.AddMonths: _rows_at,
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _set_operation),
     **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc, exp.DatetimeTrunc, exp.TimeTrunc), _truncated),
     **dict.fromkeys((exp.TimestampAdd, exp.DatetimeAdd, exp.TsOrDsAdd), partial(_plain, exp.DateAdd)),
     **dict.fromkeys((exp.TimestampSub, exp.DatetimeSub), partial(_plain, exp.DateSub)),

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tacit.base import RefusalKind
 from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Filter, Group, Node, Project, Scan, SubAggregate
-from tacit.plan.released import ReleasedTable, is_released
+from tacit.plan.released import ReleasedTable, beside, is_released
 from tacit.sql.aggregates import asked, has_aggregate
 from tacit.sql.allow import MISPLACED
 from tacit.sql.expressions import Expressions
@@ -18,10 +18,11 @@ from tacit.sql.grouping import grouping_sets
 from tacit.sql.matches import Matches
 from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.released import measured_table, released_rows
+from tacit.sql.scalars import Scalars
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import not_joined, read_from
 from tacit.sql.stacks import stacked
-from tacit.sql.unit_facts import aggregate_facts
+from tacit.sql.unit_facts import OwnBounds
 from tacit.sql.unit_windows import OwnWindows
 from tacit.sql.windows import has_window, uses_aggregate
 
@@ -110,6 +111,10 @@ def where(select: exp.Select, node: Node, scope: Scope, context: Context) -> Nod
         )
     if rest is None:
         return node
+    if is_released(node):
+        scalars = Scalars(context)
+        condition = Expressions(scope, scalars.one).condition(rest, "WHERE")
+        return Filter(below=beside(node, scalars.found), condition=condition)
     matches = Matches(node, scope, context)
     condition = Expressions(scope, matches.special).condition(rest, "WHERE")
     return Filter(below=matches.node, condition=condition)
@@ -185,6 +190,7 @@ class _Units:
     def __init__(self, select: exp.Select, node: Node, scope: Scope, context: Context) -> None:
         self.select, self.node, self.scope, self.context = select, node, scope, context
         self.number = context.names.relation()
+        self.bounds = OwnBounds.of(node, context.catalog)
         self.aggregates: list[SubAggregate] = []
         self.grouped = Grouped(scope, self.aggregate)
 
@@ -249,10 +255,12 @@ class _Units:
             raise refused(f"{shown(node)} in a subquery by unit", way, "leave it out", RefusalKind.UNSUPPORTED, at=node)
         value = None if not found.arguments or counts_unit else rows.lower(found.arguments[0])
         argument = only_where(rows, found, condition, value)
-        facts = aggregate_facts(node, function, argument)
+        facts, assumed = self.bounds.aggregate(node, function, argument)
         for known in self.aggregates:
             if (known.function, known.argument) == (function, argument):
                 return Column(name=known.name, facts=known.facts)
         name = self.context.names.column(function, self.number)
-        self.aggregates.append(SubAggregate(name=name, function=function, argument=argument, facts=facts))
+        self.aggregates.append(
+            SubAggregate(name=name, function=function, argument=argument, facts=facts, assumed=assumed)
+        )
         return Column(name=name, facts=facts)

@@ -1,26 +1,83 @@
 """What is known of a value that is computed from the rows of one unit, in a subquery or by a window."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil, floor
 
 from sqlglot import exp
 
 from tacit.base import RefusalKind
+from tacit.plan.contribution import counted_tables, rows_per_unit
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts, Type
+from tacit.plan.moments import column_of
+from tacit.plan.node import Node
 from tacit.plan.window import WindowFrame
+from tacit.sql.catalog import Catalog
 from tacit.sql.mistake import refused, shown
 
-__all__ = ["aggregate_facts", "window_facts"]
+__all__ = ["OwnBounds"]
 
 FINE = 2**20  # steps in the range of a value that has no step of its own
 COUNTS = ("count", "count_distinct")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnBounds:
+    """How far the rows of one unit go: `rows` at most, vouched for or as the policy clips them, and by how much the sum
+    of a column counts."""
+
+    node: Node
+    rows: int | None = None
+    vouched: bool = False
+    clips: Mapping[str, Fraction] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, node: Node, catalog: Catalog) -> "OwnBounds":
+        known = rows_per_unit(node)
+        tables = [catalog.tables[name] for name in sorted(counted_tables(node)) if name in catalog.tables]
+        private = [table for table in tables if table.private]
+        clips = {name: clip for table in private for name, clip in table.clips.items()}
+        if known is not None:
+            return cls(node=node, rows=known, vouched=True, clips=clips)
+        said = [ceil(table.clip_rows) for table in private if table.clip_rows is not None]
+        return cls(node=node, rows=min(said, default=None), clips=clips)
+
+    def aggregate(
+        self, node: exp.Expr, function: str, argument: Expression | None, rows: int | None = None
+    ) -> tuple[Facts, bool]:
+        """The facts of an aggregate over so many of the rows at most, None if that is not known; and whether they are
+        only assumed, so that values beyond are cut."""
+        known = [each for each in (rows, self.rows if self.vouched else None) if each is not None]
+        found = aggregate_facts(node, function, argument, min(known, default=None))
+        if found.bounded or not found.type.numeric or function in ("min", "max", "avg"):
+            return found, False
+        assumed = aggregate_facts(node, function, argument, self.rows)
+        clip = None if argument is None or function != "sum" else self.clips.get(column_of(argument, self.node) or "")
+        if clip is not None:
+            assumed = found.but(
+                low=found.low if found.low is not None else -floor(clip),
+                high=found.high if found.high is not None else ceil(clip),
+                why="",
+            )
+        return assumed, assumed.bounded
+
+    def window(
+        self, node: exp.Expr, function: str, arguments: tuple[Expression, ...], frame: WindowFrame
+    ) -> tuple[Facts, bool]:
+        """The same of a window over them. Where no row is in it, it is NULL."""
+        if function not in ("count", "sum", "avg", "min", "max"):
+            return window_facts(node, function, arguments), False
+        found, assumed = self.aggregate(node, function, arguments[0] if arguments else None, _rows(frame))
+        return (found if function == "count" else found.but(nullable=True)), assumed
 
 
 def aggregate_facts(node: exp.Expr, function: str, argument: Expression | None, rows: int | None = None) -> Facts:
     """Of COUNT, SUM, AVG, MIN and MAX over so many rows at most; None is any number."""
     text = shown(node)
     if function in COUNTS or argument is None:
-        why = f"{text} has no upper bound: bound it as CLAMP({text}, 0, 20)"
+        why = "" if rows is not None else f"{text} has no upper bound: bound it as CLAMP({text}, 0, 20)"
         return Facts(type=Type.INTEGER, low=0, high=rows, step=Fraction(1), nullable=False, why=why)
     facts = argument.facts
     if function in ("min", "max"):
@@ -49,11 +106,8 @@ def aggregate_facts(node: exp.Expr, function: str, argument: Expression | None, 
     return Facts(type=facts.type, low=whole[0], high=whole[1], step=step, nullable=facts.nullable, why=why)
 
 
-def window_facts(node: exp.Expr, function: str, arguments: tuple[Expression, ...], frame: WindowFrame) -> Facts:
-    """Of a window over the rows of one unit. Where no row is in it, it is NULL."""
-    if function in ("count", "sum", "avg", "min", "max"):
-        found = aggregate_facts(node, function, arguments[0] if arguments else None, _rows(frame))
-        return found if function == "count" else found.but(nullable=True)
+def window_facts(node: exp.Expr, function: str, arguments: tuple[Expression, ...]) -> Facts:
+    """Of a window that is no aggregate."""
     if function in ("lag", "lead", "first_value", "last_value"):
         facts = arguments[0].facts
         if len(arguments) > 2:

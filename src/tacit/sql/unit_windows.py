@@ -10,7 +10,7 @@ from tacit.sql.allow import MISPLACED
 from tacit.sql.expressions import Expressions
 from tacit.sql.mistake import refused, shown
 from tacit.sql.scope import Context, Scope
-from tacit.sql.unit_facts import window_facts
+from tacit.sql.unit_facts import OwnBounds
 from tacit.sql.windows import WindowCalls, windows_named
 
 __all__ = ["OwnWindows"]
@@ -28,7 +28,7 @@ class OwnWindows:
             rows=Expressions(scope),
             name=lambda: context.names.column("window", number),
             named=windows_named(select),
-            facts=window_facts,
+            facts=OwnBounds.of(node, context.catalog).window,
         )
 
     def special(self, node: exp.Expr) -> Column | None:

@@ -82,13 +82,13 @@ def order_of(node: exp.Expr, lower: Callable[[exp.Expr], Expression]) -> tuple[O
 @dataclass(kw_only=True)
 class WindowCalls:
     """Collects windows; the same one asked for twice is one. `rows` lowers what they are made of, and `facts` are what
-    is known of their values."""
+    is known of their values, and whether that is only assumed."""
 
     rows: Expressions
     name: Callable[[], str]
     named: Mapping[str, exp.Expr] = field(default_factory=dict)
     found: list[WindowCall] = field(default_factory=list)
-    facts: Callable[[exp.Expr, str, tuple[Expression, ...], WindowFrame], Facts] = field(
+    facts: Callable[[exp.Expr, str, tuple[Expression, ...], WindowFrame], tuple[Facts, bool]] = field(
         default_factory=lambda: _released_facts
     )
 
@@ -110,10 +110,12 @@ class WindowCalls:
             raise refused(shown(node), "it has no meaning without an order", "write OVER (ORDER BY …)", at=node)
         by = over.args.get("partition_by") or () if partition is None else partition
         frame = _frame(over.args.get("spec"), bool(order), node) if function in FRAMED else WindowFrame()
+        facts, assumed = self.facts(node, function, arguments, frame)
         return WindowCall(
             name="",
             function=function,
-            facts=self.facts(node, function, arguments, frame),
+            facts=facts,
+            assumed=assumed,
             arguments=arguments,
             partition=tuple(self.rows.lower(each) for each in by),
             order=order,
@@ -176,13 +178,15 @@ def _whole(node: exp.Expr, value: exp.Expr | None, least: int = 0) -> None:
         raise refused(shown(node), "how many rows it means must be a whole number in the query", at=node)
 
 
-def _released_facts(node: exp.Expr, function: str, arguments: tuple[Expression, ...], frame: WindowFrame) -> Facts:
+def _released_facts(
+    node: exp.Expr, function: str, arguments: tuple[Expression, ...], frame: WindowFrame
+) -> tuple[Facts, bool]:
     """Of a window over released values: its type. Noise has no bounds."""
     if function in ("row_number", "rank", "dense_rank", "ntile", "count"):
-        return Facts(type=Type.INTEGER, low=0, nullable=False)
+        return Facts(type=Type.INTEGER, low=0, nullable=False), False
     if function in ("percent_rank", "cume_dist", "avg"):
-        return Facts(type=Type.NUMBER)
-    return Facts(type=arguments[0].facts.type)
+        return Facts(type=Type.NUMBER), False
+    return Facts(type=arguments[0].facts.type), False
 
 
 def _frame(spec: exp.Expr | None, ordered: bool, node: exp.Expr) -> WindowFrame:

@@ -2,12 +2,10 @@
 
 -- accept
 SELECT "public"."orders"."status" AS "status", COUNT(*) AS "count" FROM "public"."orders" GROUP BY "public"."orders"."status" ORDER BY "public"."orders"."status" ASC
--- unsupported
 
 -- accept
 SELECT DATE_TRUNC('month', "public"."orders"."ordered_at") AS "ordered_at", COUNT(*) AS "count" FROM "public"."orders" GROUP BY DATE_TRUNC('month', "public"."orders"."ordered_at") ORDER BY DATE_TRUNC('month', "public"."orders"."ordered_at") ASC
 -- dialect=postgres
--- unsupported
 
 -- accept
 SELECT CAST("orders"."ordered_at" AS date) AS "d", SUM("orders"."amount") AS "sum" FROM "orders" WHERE "orders"."ordered_at" >= CAST('2024-01-01 00:00:00' AS TIMESTAMP) GROUP BY CAST("orders"."ordered_at" AS date)
@@ -79,31 +77,24 @@ SELECT t.*, n * 2 AS twice FROM (SELECT status, COUNT(*) AS n FROM orders GROUP 
 
 -- accept
 SELECT status, n FROM (SELECT status, COUNT(*) AS n FROM orders GROUP BY status) UNION ALL SELECT 'all', COUNT(*) FROM orders
--- unsupported
 
 -- accept
 SELECT COUNT(*) AS n FROM orders UNION ALL SELECT COUNT(*) FROM customers
--- unsupported
 
 -- accept
 WITH a AS (SELECT status AS k, COUNT(*) AS n FROM orders GROUP BY status), b AS (SELECT region AS k, COUNT(*) AS n FROM customers GROUP BY region) SELECT * FROM a UNION ALL SELECT * FROM b ORDER BY n DESC
--- unsupported
 
 -- accept
 SELECT (SELECT COUNT(*) FROM orders WHERE returned) AS back, (SELECT COUNT(*) FROM orders) AS everything
--- danger
 
 -- accept
 SELECT COUNT(*) AS n, (SELECT COUNT(*) FROM customers) AS people FROM orders
--- danger
 
 -- accept
 SELECT status, COUNT(*) * 100.0 / (SELECT COUNT(*) FROM orders) AS percent FROM orders GROUP BY status
--- danger
 
 -- accept
 SELECT status, AVG(amount) FROM orders GROUP BY status HAVING AVG(amount) > (SELECT AVG(amount) FROM orders)
--- danger
 
 -- accept
 WITH daily AS (SELECT order_date AS d, COUNT(*) AS n FROM orders GROUP BY order_date) SELECT AVG(n), STDDEV(n), MIN(n), MAX(n) FROM daily
@@ -131,23 +122,18 @@ SELECT COUNT(*) FROM customers c WHERE NOT EXISTS (SELECT * FROM orders o WHERE 
 
 -- accept
 SELECT region, COUNT(*) FROM customers NATURAL JOIN orders GROUP BY region
--- unsupported
 
 -- accept
 SELECT COUNT(DISTINCT customer_id) FROM (SELECT customer_id FROM orders UNION SELECT user_id FROM impressions) AS people
--- danger
 
 -- accept
 SELECT COUNT(*) FROM (SELECT customer_id FROM orders INTERSECT SELECT user_id FROM impressions) AS both_of_them
--- unsupported
 
 -- accept
 SELECT COUNT(*) FROM (SELECT customer_id FROM customers EXCEPT SELECT customer_id FROM orders) AS quiet
--- unsupported
 
 -- accept
 SELECT AVG(running) FROM (SELECT customer_id, SUM(amount) OVER (PARTITION BY customer_id ORDER BY order_date) AS running FROM orders) AS t
--- declaration
 
 -- accept
 SELECT status, AVG(LEAST(running, 1000)) FROM (SELECT status, SUM(amount) OVER (PARTITION BY customer_id ORDER BY ordered_at ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running FROM orders) AS t GROUP BY status
@@ -373,7 +359,6 @@ SELECT CASE WHEN returned THEN 'back' ELSE 'kept' END AS k, region, COUNT(*) FRO
 
 -- accept
 FROM orders SELECT status, COUNT(*) GROUP BY status
--- danger
 
 -- accept
 SELECT status s, COUNT(*) n FROM orders GROUP BY s ORDER BY n DESC

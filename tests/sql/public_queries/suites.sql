@@ -25,18 +25,15 @@ SELECT DISTINCT SUM(age) AS res FROM pums
 
 -- accept
 SELECT SUM(educ * age + 4 + LOG(age + 2)) AS my_sum FROM pums
--- declaration
 
 -- accept
 SELECT (VARIANCE(age)) AS my_var, married FROM pums GROUP BY married
 
 -- accept
 SELECT sex, SUM(income / 10000) AS s, SUM(educ) AS e FROM pums GROUP BY sex HAVING NOT (sex = 1) ORDER BY s DESC LIMIT 10
--- declaration
 
 -- accept
 SELECT SUM(educ) AS s FROM pums GROUP BY LOG(CASE WHEN age < 50 THEN 50 ELSE 1 END)
--- declaration
 
 -- accept
 SELECT age AS "my age", 3 * COS(COUNT(*)) AS c, AVG(educ) AS "my avg" FROM pums GROUP BY "my age" ORDER BY "my age", "my avg"
@@ -88,7 +85,6 @@ WITH t1 AS (SELECT age, married, COUNT(*) AS n FROM pums GROUP BY age, married O
 
 -- accept
 SELECT SUM(s1) AS r1, SUM(s2) AS r2 FROM (SELECT SUM(educ) AS s1, SUM(age) AS s2 FROM pums GROUP BY sex HAVING COUNT(*) > 5) AS sq
--- declaration
 
 -- accept
 SELECT CHOOSE(race, 'a', 'b', 'c') AS r, COUNT(*) FROM pums GROUP BY CHOOSE(race, 'a', 'b', 'c')
@@ -147,7 +143,6 @@ WITH a AS (SELECT city_id, COUNT(*) AS n FROM trips GROUP BY city_id) SELECT c.n
 
 -- accept
 WITH a AS (SELECT status, COUNT(*) AS n FROM trips GROUP BY status), b AS (SELECT status, AVG(fare) AS f FROM trips GROUP BY status) SELECT * FROM a FULL OUTER JOIN b ON a.status = b.status
--- danger
 
 -- accept
 SELECT COUNT(*) FROM (SELECT rider_id, COUNT(*) AS n FROM trips GROUP BY rider_id HAVING COUNT(*) > 10) AS frequent
