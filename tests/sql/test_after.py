@@ -172,7 +172,9 @@ def test_a_join_of_answers_that_may_be_too_large_is_refused_before_it_is_paid_fo
         session.ask(f"WITH t AS ({drugs}) SELECT COUNT(*) FROM t a JOIN t b ON a.n = b.n", rho=1)
     assert refusal.value.kind is RefusalKind.LIMIT
     assert session.left == left
-    session.quote(f"WITH t AS ({drugs}) SELECT COUNT(*) FROM t a JOIN t b ON a.drug = b.drug AND a.ward = b.ward", rho=1)
+    session.quote(
+        f"WITH t AS ({drugs}) SELECT COUNT(*) FROM t a JOIN t b ON a.drug = b.drug AND a.ward = b.ward", rho=1
+    )
     session.quote(f"WITH t AS ({drugs} ORDER BY n LIMIT 9) SELECT COUNT(*) FROM t a JOIN t b ON a.n = b.n", rho=1)
 
 

@@ -40,6 +40,11 @@ COMBINED = (
     "SELECT COUNT(*) FROM visits v ANTI JOIN wards w ON v.ward = w.ward AND floor > 1",
     "SELECT DISTINCT ward FROM visits",
     "SELECT DISTINCT note, urgent FROM visits",
+    "SELECT ward, SUM(DISTINCT age, max_values_per_unit => 3), COUNT(*) FROM visits GROUP BY ward",
+    "SELECT SUM(DISTINCT change, max_values_per_unit => 2), AVG(DISTINCT cost, max_values_per_unit => 4) FROM visits",
+    "SELECT STDDEV(DISTINCT CASE WHEN urgent THEN age END, max_values_per_unit => 2) FROM visits",
+    "SELECT note, urgent, SUM(DISTINCT third, max_values_per_unit => 1) FROM visits GROUP BY ROLLUP (note, urgent)",
+    "SELECT grade, SUM(DISTINCT bonus), VARIANCE(DISTINCT bonus) FROM staff GROUP BY grade",
     "SELECT ward, COUNT(*), SUM(CLAMP(s, 0, 900)), AVG(CLAMP(m, 0, 90)) FROM (SELECT ward, SUM(cost) OVER (PARTITION "
     "BY patient_id ORDER BY day) AS s, AVG(age) OVER (PARTITION BY patient_id ORDER BY day, seen ROWS BETWEEN 2 "
     "PRECEDING AND 1 PRECEDING) AS m FROM visits) t GROUP BY ward",

@@ -123,7 +123,7 @@ class _Work:
     def family(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
         """Aggregates over the same values, from the same measures."""
         functions = {aggregate.function for aggregate in family}
-        if functions <= {"count_units", "count_distinct"}:
+        if functions <= {"count_units", "count_distinct", "sum_distinct"}:
             self.distinct(arguments, family)
         elif not arguments or functions == {"count"}:
             self.counts(arguments, family)
@@ -263,15 +263,30 @@ class _Work:
                 most = a.cap or self.norms.distinct_values(arguments[0])
                 if most is None:
                     raise Refused(
-                        f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
-                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3), or declare "
+                        f"{a.text or 'DISTINCT'} needs to know how many different values one "
+                        "unit may add: write max_values_per_unit => 3 after the value, or declare "
                         "max_values_per_unit for the column in the policy",
                         kind=RefusalKind.DECLARATION,
                     )
                 cap = most * self.norms.levels
+                if a.function == "sum_distinct":
+                    self.different(a, arguments[0], cap)
+                    continue
                 half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=cap)
                 self.add([measure], Fraction(cap), exempt=True)
             self.counted(a, measure, half)
+
+    def different(self, aggregate: Aggregate, value: Expression, cap: int) -> None:
+        """SUM(DISTINCT x): a unit adds `cap` pairs of group and value or fewer, each of the largest size at most. See
+        docs/theory/distinct.md."""
+        grid = grid_of(value, aggregate.text or "SUM(DISTINCT)")
+        ends = range_of(value)
+        step = coarse(grid.step, max(map(abs, ends)), max(1, min(LARGEST_ROW, LARGEST // cap)))
+        low, high = (floor(end / step + Fraction(1, 2)) for end in ends)
+        size = max(abs(low), abs(high), 1)
+        made = Measure(name=f"m{self.named}", kind="distinct", value=value, cap=cap, step=step, low=low, high=high)
+        self.add([made], Fraction(cap * size), exempt=True)
+        self.recipe(aggregate, made.name, function="sum", step=step)
 
     def quantiles(self, value: Expression, family: list[Aggregate]) -> None:
         facts = value.facts

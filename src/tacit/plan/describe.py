@@ -21,7 +21,7 @@ SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": 
 
 
 SPELLED = {"quantile": "QUANTILE", "mode": "MODE", "histogram": "HISTOGRAM", "var_samp": "VARIANCE",
-           "stddev_samp": "STDDEV", "count_distinct": "COUNT"}  # fmt: skip
+           "stddev_samp": "STDDEV", "count_distinct": "COUNT", "sum_distinct": "SUM"}  # fmt: skip
 
 
 def show_aggregate(aggregate: Aggregate, source: Node) -> str:
@@ -36,7 +36,7 @@ def show_aggregate(aggregate: Aggregate, source: Node) -> str:
         case "count_units":
             unit = names.get(source.unit or "", "*")
             return f"COUNT(DISTINCT {unit})" + (f" FILTER (WHERE {arguments[0]} IS NOT NULL)" if arguments else "")
-        case "count_distinct":
+        case "count_distinct" | "sum_distinct":
             arguments[0] = f"DISTINCT {arguments[0]}"
         case "quantile" if aggregate.fraction == Fraction(1, 2):
             function = "MEDIAN"

@@ -14,6 +14,7 @@ FUNCTIONS = (
     "count",  # of rows, or of values that are not NULL where there is an argument
     "count_units",  # COUNT(DISTINCT unit)
     "count_distinct",  # COUNT(DISTINCT x), `cap` values of each unit
+    "sum_distinct",  # SUM(DISTINCT x), of the same pairs
     "sum",
     "avg",
     "var_samp",

@@ -91,8 +91,8 @@ class Frame:
             missing = None
         low = lowest(recipe, part) if recipe.function in ("count", "sum") else None
         capped = any(m.kind == "distinct" and m.name in recipe.inputs for m in part.measures)
-        if capped and part.source.unit is not None:
-            covers = Coverage(of="least", grouped=bool(part.keys))  # values beyond a unit's limit are only ever missing
+        if capped and part.source.unit is not None:  # values beyond a unit's limit are only ever missing
+            covers = Coverage(of="least" if low is not None and low >= 0 else "noise", grouped=bool(part.keys))
         elif clip.exempt and not any(assumed_in(part.source)):
             covers = Coverage(of="truth")
         else:

@@ -34,7 +34,16 @@ NO_AGGREGATE = (
     "it would release rows as they are",
     "select COUNT(*), AVG(x) …, with GROUP BY, or DISTINCT values",
 )
-OWN_PASS = {"quantile", "min", "max", "mode", "histogram", "count_distinct"}  # for each of which rows are read anew
+OWN_PASS = {
+    "quantile",
+    "min",
+    "max",
+    "mode",
+    "histogram",
+    "count_distinct",
+    "sum_distinct",
+}
+"""For each of these rows are read anew."""
 
 
 class Measured:

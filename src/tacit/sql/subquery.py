@@ -238,7 +238,7 @@ class _Units:
 
     def aggregate(self, node: exp.Expr) -> Expression:
         found = asked(node)
-        function = FUNCTIONS.get("count_distinct" if found.distinct else found.function)
+        function = FUNCTIONS.get(found.function + "_distinct" * found.distinct)
         if function is None or found.group_bounds is not None:
             raise refused(
                 f"{shown(node)} in a subquery",

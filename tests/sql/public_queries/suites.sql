@@ -2,23 +2,18 @@
 
 -- accept
 SELECT SUM(DISTINCT age) AS res FROM pums
--- danger
 
 -- accept
 SELECT sex, COUNT(DISTINCT age) AS c, SUM(DISTINCT age) AS s, AVG(DISTINCT age) AS m FROM pums GROUP BY sex
--- danger
 
 -- accept
 SELECT VARIANCE(DISTINCT age) AS v, STDDEV(DISTINCT age) AS d FROM pums
--- danger
 
 -- accept
 SELECT COUNT(*) AS n, SUM(DISTINCT age) AS s FROM pums GROUP BY CEIL(income / 100000)
--- danger
 
 -- accept
 SELECT SUM(DISTINCT age) AS s FROM pums WHERE sex = 0 HAVING COUNT(*) > 5
--- danger
 
 -- accept
 SELECT DISTINCT SUM(age) AS res FROM pums
