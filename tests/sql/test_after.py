@@ -67,8 +67,8 @@ TWO = (
     "SELECT ward, n * 1.0 / m AS share FROM t JOIN u ON t.ward = u.w WHERE urgent ORDER BY 1",
     "SELECT w, m, total FROM u CROSS JOIN (SELECT SUM(n) AS total FROM t) s ORDER BY 1",
     "SELECT w, m FROM t RIGHT JOIN u ON ward = w ORDER BY 1, 2",
-    "SELECT ward, n, w, m FROM t FULL JOIN (SELECT w || '!' AS w, m FROM u UNION ALL SELECT w, -m FROM u) v ON ward = w "
-    "ORDER BY 1, 2, 3, 4",
+    "SELECT ward, n, w, m FROM t FULL JOIN (SELECT w || '!' AS w, m FROM u UNION ALL SELECT w, -m FROM u) v ON ward "
+    "= w ORDER BY 1, 2, 3, 4",
     "SELECT ward, n FROM t NATURAL JOIN (SELECT w AS ward FROM u WHERE m > 0) v ORDER BY 1, 2",
 )
 
@@ -138,8 +138,8 @@ def test_values_without_from_and_beside_a_measured_answer(session: Session) -> N
     assert row["b"] == row["a"] + 1
     assert row["c"] == 0
     found = session.ask(
-        "SELECT ward, COUNT(*) AS n, (SELECT COUNT(*) FROM visits) AS whole, COUNT(*) / (SELECT COUNT(*) FROM visits) AS "
-        "share FROM visits GROUP BY ward HAVING COUNT(*) < (SELECT COUNT(*) FROM visits) / 3 ORDER BY ward",
+        "SELECT ward, COUNT(*) AS n, (SELECT COUNT(*) FROM visits) AS whole, COUNT(*) / (SELECT COUNT(*) FROM visits) "
+        "AS share FROM visits GROUP BY ward HAVING COUNT(*) < (SELECT COUNT(*) FROM visits) / 3 ORDER BY ward",
         rho=2,
     ).table.to_pylist()
     assert [row["ward"] for row in found] == [row["ward"] for row in found if row["n"] < row["whole"] / 3]

@@ -33,6 +33,7 @@ from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
 from tacit.plan.facts import domain_of
 from tacit.plan.groups import check_groups, listable, listed, most_groups
+from tacit.plan.levels import level_shares, level_sizes
 from tacit.plan.moments import (
     FINE,
     PAIRS,
@@ -48,6 +49,7 @@ from tacit.plan.moments import (
     rows,
     values,
 )
+from tacit.plan.node import Node
 from tacit.plan.operation import call
 from tacit.plan.question import LISTED, Aggregate, LoweredQuestion
 from tacit.plan.work import check_answer
@@ -93,6 +95,8 @@ class _Work:
         self.norms = ClipNorms(said=contribution, question=question, norm=norm)
         self.keys = listed(question.keys)
         self.open = any(key.values is None for key in self.keys)
+        self.shares = () if self.open or norm == "l1" else _shares(question.source)
+        self.shared = replace(self.norms, shares=self.shares)
         check_groups(self.keys)
         check_answer(_computed(question), most_groups(self.keys))
         source = question.source
@@ -160,7 +164,7 @@ class _Work:
         grid = grid_of(value, family[0].text or "SUM", least=self.one)
         ends = range_of(value)
         # a narrow range far from zero has large values and small steps
-        step = coarse(grid.step, max(map(abs, ends)), LARGEST_ROW)
+        step = coarse(grid.step, max(map(abs, ends)), LARGEST_ROW // max(self.shares, default=1))
         low, high = (floor(end / step + Fraction(1, 2)) for end in ends)
         measure = Measure(name=self.name(), value=value, step=step, low=low, high=high)
         # where every value is zero the sum is too, and still has noise like any other
@@ -370,14 +374,20 @@ class _Work:
         alike: bool = True,
     ) -> None:
         """Measures under one clip; `row` is the most that one row counts, or with `exempt` that one unit does."""
-        self.measures += found
+        self.measures += map(self.in_levels, found)
         names = tuple(measure.name for measure in found)
         if exempt:
             self.clip(names, row, exempt=True)
-        elif self.rows is not None:
-            self.clip(names, self.rows * row * self.norms.over(1), exempt=True, row=row)
+            return
+        most = self.rows * row * self.shared.over(1) if self.rows is not None else None
+        if most is None:
+            most = self.shared.clip_norm(family, row, of, step)
+        # of a clip that goes by rows, as large a row as in levels with equal shares
+        row = row * self.shared.over(1) / self.norms.over(1)
+        if self.rows is not None:
+            self.clip(names, most, exempt=True, row=row)
         else:
-            self.clip(names, self.norms.clip_norm(family, row, of, step), row=row, by_rows=of is None and alike)
+            self.clip(names, most, row=row, by_rows=of is None and alike)
 
     def clip(
         self,
@@ -401,9 +411,31 @@ class _Work:
             Clip(names=names, scales=scales, norm=self.norm, bound=bound, exempt=exempt, row=row, by_rows=by_rows)
         )
 
+    def in_levels(self, measure: Measure) -> Measure:
+        """A measure that counts in each level as often as its share says, so that its noise is so much less there."""
+        source = self.question.source
+        if not self.shares or measure.kind != "sum" or not isinstance(source, Levels):
+            return measure
+        assert not measure.offset  # which only a centre brings
+        places = [(number(place), number(share)) for place, share in enumerate(self.shares[:-1])]
+        level = source.column(source.level)
+        times = call("switch", level, *(part for pair in places for part in pair), number(self.shares[-1]))
+        value = number(measure.high * measure.step) if measure.value is None else measure.value
+        ends = [end * share for end in (measure.low, measure.high) for share in self.shares]
+        return replace(measure, value=call("multiply", value, times), low=min(ends), high=max(ends), shares=self.shares)
+
     def name(self) -> str:
         self.named += 1
         return f"m{self.named}"
+
+
+def _shares(source: Node) -> tuple[int, ...]:
+    """The shares of the levels of a question; nothing where they are equal, or are not fitted to each other."""
+    sizes = level_sizes(source) if isinstance(source, Levels) else None
+    if sizes is None or not isinstance(source, Levels):
+        return ()
+    found = level_shares(sizes, source.sets)
+    return found if len({*found}) > 1 else ()
 
 
 def _computed(question: LoweredQuestion) -> list[Expression]:

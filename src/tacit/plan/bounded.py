@@ -73,6 +73,7 @@ class Measure:
     low: int = 1  # of one row, after the offset
     high: int = 1
     cap: int | None = None
+    shares: tuple[int, ...] = field(default=(), metadata=IF_GIVEN)  # so many times a row counts in each level
 
 
 @dataclass(frozen=True, kw_only=True)

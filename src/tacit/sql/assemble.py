@@ -20,6 +20,7 @@ from tacit.plan.price import PricedPlan
 from tacit.plan.profiled import Missing, lowest
 from tacit.sql.after import ReleasedRows, after_release, held_column
 from tacit.sql.estimate import NoisyEstimate, estimate, lost_in_all, stretch, value_of, width, with_loss
+from tacit.sql.fitted import all_fitted
 from tacit.sql.stored import Array, Noisy, NoisyPart
 from tacit.sql.window_values import ranks
 
@@ -214,17 +215,18 @@ def assemble(
     priced: PricedPlan, released: Sequence[NoisyPart], *, confidence: float = 0.95, missing: Sequence[Missing] = ()
 ) -> Answer:
     """All of the question that comes after the noise; `missing` is what clipping took, by profiles of these data."""
-    answers = [_answer(plan, released[own], confidence, missing) for own, plan in priced.measured]
+    found = all_fitted(priced.parts, released)
+    answers = [_answer(plan, found[own], confidence, missing) for own, plan in priced.measured]
     after = priced.question.after
     if after is None:
         return answers[0]
     tables = [_rows_of(answer, plan) for answer, (_, plan) in zip(answers, priced.measured, strict=True)]
-    found = after_release(after, tables)
-    columns = [_typed(found.columns[name], facts.type) for name, facts in after.schema.items()]
+    made = after_release(after, tables)
+    columns = [_typed(made.columns[name], facts.type) for name, facts in after.schema.items()]
     intervals = {
-        name: ([_end(low) for low in ends[0]], [_end(high) for high in ends[1]]) for name, ends in found.ends.items()
+        name: ([_end(low) for low in ends[0]], [_end(high) for high in ends[1]]) for name, ends in made.ends.items()
     }
-    return Answer(pa.table(columns, names=list(after.schema)), intervals, dict(found.covers))
+    return Answer(pa.table(columns, names=list(after.schema)), intervals, dict(made.covers))
 
 
 def _rows_of(answer: Answer, priced: PricedPlan) -> ReleasedRows:

@@ -323,7 +323,7 @@ def _needed(priced: PricedPlan, task: Task, mechanism: KeyedCounts, released: Se
     if not task.scaled:
         return f"{ceil(mechanism.needed() / measure.high):,} {things}"
     if released:
-        size = released[task.part].measures[measure.name].size / float(mechanism.magnitude)
+        size = float(released[task.part].measures[measure.name].size) / float(mechanism.magnitude)
         return f"{ceil(mechanism.scaled(round(size)).needed() / measure.high):,} {things}"
     times = mechanism.scaled(FINE).needed() / FINE
     return f"about {times:,.3g} times what one {unit} may count"
