@@ -24,10 +24,10 @@ SPELLED = {"quantile": "QUANTILE", "mode": "MODE", "histogram": "HISTOGRAM", "va
            "stddev_samp": "STDDEV", "count_distinct": "COUNT", "sum_distinct": "SUM"}  # fmt: skip
 
 
-def show_aggregate(aggregate: Aggregate, source: Node) -> str:
+def show_aggregate(aggregate: Aggregate, source: Node, called: Mapping[str, str] = NAMELESS) -> str:
     """An aggregate as SQL has it, about: by what it means and not by how it was written. Columns are called as in their
-    tables."""
-    names = {column.name: column.column for scan in scans_of(source) for column in scan.columns}
+    tables, or as they are `called`."""
+    names = {column.name: column.column for scan in scans_of(source) for column in scan.columns} | {**called}
     arguments = [show_expression(argument, names) for argument in aggregate.arguments]
     function = SPELLED.get(aggregate.function, aggregate.function.upper())
     match aggregate.function:

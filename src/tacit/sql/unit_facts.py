@@ -41,7 +41,8 @@ class OwnBounds:
         clips = {name: clip for table in private for name, clip in table.clips.items()}
         if known is not None:
             return cls(node=node, rows=known, vouched=True, clips=clips)
-        said = [ceil(table.clip_rows) for table in private if table.clip_rows is not None]
+        rows = [ceil(table.clip_rows) for table in private if table.clip_rows is not None]
+        said = [number for number in rows if number > 1] or rows
         return cls(node=node, rows=min(said, default=None), clips=clips)
 
     def aggregate(
