@@ -61,7 +61,7 @@ function understood(dataset, sql) {
     try {
       const found = await post(path`/v1/datasets/${dataset}/explain`, { sql });
       const parts = Object.entries(found.titles).map(([kind, title]) => [
-        element("p", { class: "label" }, sentence(title)),
+        element("p", { class: "label" }, title[0].toUpperCase() + title.slice(1)),
         element("ul", { class: "remarks" }, found.findings.filter((each) => each.kind === kind).map((each) => element("li", {}, each.words))),
       ]);
       list.replaceChildren(...parts.flat());
