@@ -88,8 +88,8 @@ def test_links_and_units_of_several_columns_are_told() -> None:
 
 def test_what_is_made_of_answers_is_told_as_free() -> None:
     found = explained(
-        "WITH a AS (SELECT status, COUNT(*) AS n FROM orders GROUP BY status) SELECT status, n / (SELECT SUM(n) FROM a) "
-        "AS share FROM a WHERE n > 3 ORDER BY n DESC LIMIT 2"
+        "WITH a AS (SELECT status, COUNT(*) AS n FROM orders GROUP BY status) SELECT status, n / (SELECT SUM(n) FROM "
+        "a) AS share FROM a WHERE n > 3 ORDER BY n DESC LIMIT 2"
     )
     assert of(found, "aggregate") == ["COUNT(*)"]
     assert of(found, "after") == [

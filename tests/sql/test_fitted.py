@@ -1,16 +1,19 @@
 """ROLLUP and its like after the fit: totals are the sums of their parts, errors are smaller, and intervals hold."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from support.clinic import CLINIC
+from support.hospital import hospital
 from tacit.base import Relation
 from tacit.plan.contribution import Contribution
 from tacit.plan.levels import LevelTables
 from tacit.plan.price import Budget, PricedPlan, price
+from tacit.session import Session
 from tacit.sql import lower, parse
 from tacit.sql.assemble import assemble
 from tacit.sql.fitted import fitted, level_of
@@ -140,3 +143,18 @@ def test_shares_move_the_noise_and_not_the_truth() -> None:
     assert np.allclose(found[0], finest)
     assert np.allclose(found[1], finest.sum(axis=1))
     assert np.isclose(found[2], finest.sum())
+
+
+def test_the_levels_of_a_whole_question_add_up(tmp_path: Path) -> None:
+    """Through the engine, with what comes before and after."""
+    sql = "SELECT ward, urgent, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY ROLLUP (ward, urgent)"
+    with Session(hospital(tmp_path, limit=1000), "ana") as session:
+        quoted = session.quote(sql, rho=2)
+        assert "by grouping" in quoted.expected[0].words
+        found = session.ask(sql, rho=2).table.to_pylist()
+    by_ward = {row["ward"]: row["s"] for row in found if row["urgent"] is None and row["ward"] is not None}
+    for ward, total in by_ward.items():
+        parts = [row["s"] for row in found if row["ward"] == ward and row["urgent"] is not None]
+        assert abs(sum(parts) - total) < 0.02 * len(parts) + 1e-6 * abs(total)
+    (whole,) = [row for row in found if row["ward"] is None]
+    assert abs(sum(by_ward.values()) - whole["s"]) < 1e-3 + 1e-6 * abs(whole["s"])

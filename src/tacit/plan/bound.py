@@ -31,9 +31,9 @@ from tacit.plan.combined import Levels
 from tacit.plan.contribution import ClipNorms, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
-from tacit.plan.facts import domain_of
 from tacit.plan.groups import check_groups, listable, listed, most_groups
-from tacit.plan.levels import level_shares, level_sizes
+from tacit.plan.histogram import listed_value
+from tacit.plan.levels import in_levels, question_shares
 from tacit.plan.moments import (
     FINE,
     PAIRS,
@@ -43,14 +43,11 @@ from tacit.plan.moments import (
     families,
     grid_of,
     moment,
-    number,
     product,
     range_of,
     rows,
     values,
 )
-from tacit.plan.node import Node
-from tacit.plan.operation import call
 from tacit.plan.question import LISTED, Aggregate, LoweredQuestion
 from tacit.plan.work import check_answer
 
@@ -95,7 +92,7 @@ class _Work:
         self.norms = ClipNorms(said=contribution, question=question, norm=norm)
         self.keys = listed(question.keys)
         self.open = any(key.values is None for key in self.keys)
-        self.shares = () if self.open or norm == "l1" else _shares(question.source)
+        self.shares = () if self.open or norm == "l1" else question_shares(question.source)
         self.shared = replace(self.norms, shares=self.shares)
         check_groups(self.keys)
         check_answer(_computed(question), most_groups(self.keys))
@@ -325,21 +322,7 @@ class _Work:
                 "counts have a grouping of their own: ask for it with one GROUP BY",
                 kind=RefusalKind.UNSUPPORTED,
             )
-        value = aggregate.arguments[0]
-        domain = domain_of(value.facts)
-        if domain is None or aggregate.cells is not None:
-            if aggregate.cells is None:
-                raise Refused(
-                    f"{aggregate.text or aggregate.function} needs a value whose possible values are declared "
-                    f"({declare('group_keys = […] in the policy', 'group_keys={…}')}), or a number of cells: "
-                    "HISTOGRAM(x, 20)",
-                    kind=RefusalKind.DECLARATION,
-                )
-            grid_of(value, aggregate.text or "HISTOGRAM")
-            low, high = range_of(value)
-            width = (high - low) / aggregate.cells or Fraction(1)  # of a point: all of it is in the first cell
-            cell = call("floor", call("divide", call("subtract", value, number(low)), number(width)))
-            value = call("clamp", cell, number(0), number(aggregate.cells - 1))
+        value = listed_value(aggregate)
         self.parts += 1
         measure = rows(self.name(), self.one)
         self.clips = []  # those of this part alone
@@ -374,20 +357,17 @@ class _Work:
         alike: bool = True,
     ) -> None:
         """Measures under one clip; `row` is the most that one row counts, or with `exempt` that one unit does."""
-        self.measures += map(self.in_levels, found)
+        self.measures += [in_levels(measure, self.question.source, self.shares) for measure in found]
         names = tuple(measure.name for measure in found)
         if exempt:
             self.clip(names, row, exempt=True)
             return
-        most = self.rows * row * self.shared.over(1) if self.rows is not None else None
-        if most is None:
-            most = self.shared.clip_norm(family, row, of, step)
-        # of a clip that goes by rows, as large a row as in levels with equal shares
-        row = row * self.shared.over(1) / self.norms.over(1)
-        if self.rows is not None:
-            self.clip(names, most, exempt=True, row=row)
+        most = self.shared.clip_norm(family, row, of, step) if self.rows is None else None
+        even = row * self.shared.over(1) / self.norms.over(1)  # a row of a level with an equal share
+        if self.rows is None:
+            self.clip(names, most, row=even, by_rows=of is None and alike)
         else:
-            self.clip(names, most, row=row, by_rows=of is None and alike)
+            self.clip(names, self.rows * row * self.shared.over(1), exempt=True, row=even)
 
     def clip(
         self,
@@ -411,31 +391,9 @@ class _Work:
             Clip(names=names, scales=scales, norm=self.norm, bound=bound, exempt=exempt, row=row, by_rows=by_rows)
         )
 
-    def in_levels(self, measure: Measure) -> Measure:
-        """A measure that counts in each level as often as its share says, so that its noise is so much less there."""
-        source = self.question.source
-        if not self.shares or measure.kind != "sum" or not isinstance(source, Levels):
-            return measure
-        assert not measure.offset  # which only a centre brings
-        places = [(number(place), number(share)) for place, share in enumerate(self.shares[:-1])]
-        level = source.column(source.level)
-        times = call("switch", level, *(part for pair in places for part in pair), number(self.shares[-1]))
-        value = number(measure.high * measure.step) if measure.value is None else measure.value
-        ends = [end * share for end in (measure.low, measure.high) for share in self.shares]
-        return replace(measure, value=call("multiply", value, times), low=min(ends), high=max(ends), shares=self.shares)
-
     def name(self) -> str:
         self.named += 1
         return f"m{self.named}"
-
-
-def _shares(source: Node) -> tuple[int, ...]:
-    """The shares of the levels of a question; nothing where they are equal, or are not fitted to each other."""
-    sizes = level_sizes(source) if isinstance(source, Levels) else None
-    if sizes is None or not isinstance(source, Levels):
-        return ()
-    found = level_shares(sizes, source.sets)
-    return found if len({*found}) > 1 else ()
 
 
 def _computed(question: LoweredQuestion) -> list[Expression]:

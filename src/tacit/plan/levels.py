@@ -7,7 +7,7 @@ include T, and least squares are the weighted mean of what these levels see. See
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import gcd, prod
 from typing import Any
@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 
 from tacit.base import cached_property
-from tacit.plan.bounded import Key
+from tacit.plan.bounded import Key, Measure
 from tacit.plan.combined import Levels
 from tacit.plan.groups import listable
+from tacit.plan.moments import number
+from tacit.plan.node import Node
+from tacit.plan.operation import call
 
-__all__ = ["LevelTables", "level_shares", "level_sizes"]
+__all__ = ["LevelTables", "in_levels", "level_shares", "level_sizes", "question_shares"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Keys = tuple[int, ...]
@@ -143,3 +146,25 @@ def level_shares(sizes: Sequence[int], sets: Sequence[Keys]) -> tuple[int, ...]:
             break
     shares = [int(share) for share in best]
     return tuple(share // gcd(*shares) for share in shares)
+
+
+def question_shares(source: Node) -> tuple[int, ...]:
+    """The shares of the levels of a question; nothing where they are equal, or are not fitted to each other."""
+    sizes = level_sizes(source) if isinstance(source, Levels) else None
+    if sizes is None or not isinstance(source, Levels):
+        return ()
+    found = level_shares(sizes, source.sets)
+    return found if len({*found}) > 1 else ()
+
+
+def in_levels(measure: Measure, source: Node, shares: tuple[int, ...]) -> Measure:
+    """A measure that counts in each level as often as its share says, so that its noise is so much less there."""
+    if not shares or measure.kind != "sum" or not isinstance(source, Levels):
+        return measure
+    assert not measure.offset  # which only a centre brings
+    places = [(number(place), number(share)) for place, share in enumerate(shares[:-1])]
+    level = source.column(source.level)
+    times = call("switch", level, *(part for pair in places for part in pair), number(shares[-1]))
+    value = number(measure.high * measure.step) if measure.value is None else measure.value
+    ends = [end * share for end in (measure.low, measure.high) for share in shares]
+    return replace(measure, value=call("multiply", value, times), low=min(ends), high=max(ends), shares=shares)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.base import cached_property
+from tacit.base import RefusalKind, Refused, cached_property
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts
 from tacit.plan.node import Filter, Join, Node, Project, Scan
@@ -15,7 +15,7 @@ from tacit.plan.window import Order, WindowCall
 
 __all__ = [
     "Appended", "DistinctRows", "OneRow", "Page", "ReleasedTable", "Total", "Totals", "Windows", "beside",
-    "is_released", "keys_of", "meets_one", "rows_of",
+    "check_released_rows", "is_released", "keys_of", "meets_one", "rows_of",
 ]  # fmt: skip
 
 
@@ -189,3 +189,21 @@ def beside(node: Node, scalars: Sequence[Node]) -> Node:
     for each in scalars:
         node = Join(kind="left", left=node, right=each, on=(), unique=True)
     return node
+
+
+MOST_RELEASED = 2_000_000
+
+
+def check_released_rows(node: Join, place: str = "") -> None:
+    """Refuse a join of answers that may be too large to be made, before any of them is paid for."""
+    back = tuple((b, a) for a, b in node.on)
+    if meets_one(node.right, node.on) or meets_one(node.left, back):
+        return  # no more than there are in both
+    rows = rows_of(node)
+    if rows is None or rows > MOST_RELEASED:
+        many = "could have any number of rows" if rows is None else f"could have {rows:,} rows"
+        raise Refused(
+            f"{place}this join of answers is refused, since it {many}, and {MOST_RELEASED:,} is the most: join on all "
+            "keys that one of them is grouped by",
+            kind=RefusalKind.LIMIT,
+        )

@@ -152,14 +152,31 @@ def _count(node: exp.Expr) -> AggregateCall:
     if value is None or type(value) is exp.Star:
         return AggregateCall(node=node, function="count")
     if type(value) is exp.Distinct:
-        if len(value.expressions) != 1 or type(value.expressions[0]) is exp.Star:
-            way = "COUNT(DISTINCT a || '/' || b) counts pairs"
-            raise refused(shown(node), "it counts one value", way, MISSING, at=node)
-        return AggregateCall(node=node, function="count", arguments=tuple(value.expressions), distinct=True)
+        given = value.expressions
+        if len(given) == 1 and type(given[0].unnest()) is exp.Tuple:
+            given = given[0].unnest().expressions
+        if any(type(each) is exp.Star for each in given):
+            raise refused(shown(node), "it counts values", "name columns", MISSING, at=node)
+        return AggregateCall(node=node, function="count", arguments=(_as_one(given),), distinct=True)
     known = literal(value)
     return AggregateCall(
         node=node, function="count", arguments=() if known is not None and known.value is not None else (value,)
     )
+
+
+def _as_one(values: list[exp.Expr]) -> exp.Expr:
+    """One value, or several as a text that no other values have: each with its length before it. NULL if one is."""
+    if len(values) == 1:
+        return values[0]
+    texts = [exp.Cast(this=value.copy(), to=exp.DataType.build("text")) for value in values]
+    parts: list[exp.Expr] = []
+    for text in texts:
+        length = exp.Cast(this=exp.Length(this=text), to=exp.DataType.build("text"))
+        parts += [length, exp.Literal.string(":"), text.copy()]
+    found = parts[0]
+    for part in parts[1:]:
+        found = exp.DPipe(this=found, expression=part, safe=True)
+    return found
 
 
 def _mode(node: exp.Expr) -> AggregateCall:

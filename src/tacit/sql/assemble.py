@@ -66,6 +66,9 @@ class Frame:
             return [values[code] for code in self.groups.codes[number].tolist()]
         if name in self.estimates:
             return plain(self.estimates[name].values)
+        of, _, end = name.rpartition(" ")
+        if of in self.estimates:
+            return plain(self.estimates[of].low if end == "low" else self.estimates[of].high)
         return self._listed(self.recipes[name])
 
     def values(self, expression: Expression) -> list[Held]:

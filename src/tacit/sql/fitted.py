@@ -58,7 +58,7 @@ def _fitted(tables: LevelTables, noisy: Noisy, groups: Groups, level: Codes) -> 
         shape = tuple(tables.sizes[key] for key in keys)
         # NULL is the last value of a key, and is there only where the key has one value more
         codes = [groups.codes[1 + key][rows] for key in keys]
-        cells.append(np.asarray(np.ravel_multi_index(codes, shape) if keys else [0], np.int64))
+        cells.append(np.asarray(np.ravel_multi_index(codes, shape) if keys else np.zeros(len(rows)), np.int64))
         table = np.zeros(tables.cells(keys))
         table[cells[-1]] = noisy.values[rows] / share[rows]
         given.append(table.reshape(shape))

@@ -211,7 +211,7 @@ class Aggregates:
             arguments = () if argument is None else (argument,)
             self._check(ask, function, arguments)
             text = shown(ask.node)
-            return self._added(Aggregate(name="", function=function, arguments=arguments, cap=ask.cap, text=text))
+            return self.added(Aggregate(name="", function=function, arguments=arguments, cap=ask.cap, text=text))
 
         count = total(0)
         mean = canonical_call("divide", total(1), count)
@@ -228,7 +228,7 @@ class Aggregates:
         """The released values, several where several quantiles were asked for."""
         made = self._made(ask)
         orders: tuple[Fraction | None, ...] = ask.fractions or (None,)
-        return [self._added(replace(made, fraction=order)) for order in orders]
+        return [self.added(replace(made, fraction=order)) for order in orders]
 
     def _made(self, ask: AggregateCall) -> Aggregate:
         function, arguments = self._arguments(ask)
@@ -284,7 +284,8 @@ class Aggregates:
         if ask.cap is not None and function not in ("count_distinct", "sum_distinct"):
             raise refused("max_values_per_unit", "a unit counts once here", "leave it out", at=ask.node)
 
-    def _added(self, made: Aggregate) -> Column:
+    def added(self, made: Aggregate) -> Column:
+        """What stands for the released value."""
         for known in self.found:
             if replace(known, name="") == made:
                 return Column(name=known.name, facts=_facts(known))

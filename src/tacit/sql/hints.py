@@ -14,7 +14,7 @@ from tacit.desk.quote import Expected, Hint
 from tacit.desk.show import digits
 from tacit.mechanism import KeyedCounts, KeySelection
 from tacit.plan.bounded import Bounded
-from tacit.plan.combined import assumed_in
+from tacit.plan.combined import Levels, assumed_in
 from tacit.plan.describe import show_expression, show_value
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, Value
@@ -331,7 +331,17 @@ def _needed(priced: PricedPlan, task: Task, mechanism: KeyedCounts, released: Se
 
 def _missing(priced: PricedPlan) -> list[str]:
     """Why there is a group that nobody declared: NULL."""
+    source = priced.question.source
+    masked = (
+        {}
+        if not isinstance(source, Levels)
+        else {
+            key.name: value.facts.nullable
+            for key, (_, value) in zip(priced.question.keys[1:], source.keys, strict=True)
+        }
+    )
     keys = [key for key in priced.parts[0].keys if key.values is not None and None in key.values]
+    keys = [key for key in keys if masked.get(key.name, True)]
     named = sorted({_called(priced, key.name) for key in keys})
     if not named:
         return []

@@ -5,13 +5,15 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.base import RefusalKind
 from tacit.plan.bounded import Key
 from tacit.plan.combined import Levels
 from tacit.plan.expression import Column, Expression, constant
+from tacit.plan.facts import Facts, Type
 from tacit.plan.groups import listed
 from tacit.plan.node import Node
 from tacit.plan.operation import call
-from tacit.plan.question import Aggregate, LoweredQuestion
+from tacit.plan.question import INTERVAL_ENDS, Aggregate, LoweredQuestion
 from tacit.plan.work import check_work
 from tacit.sql.aggregates import asked, is_aggregate
 from tacit.sql.allow import MISPLACED
@@ -54,6 +56,7 @@ class Measured:
     ) -> None:
         self.select, self.source, self.scope, self.prefix = select, source, scope, prefix
         self.scalars = None if context is None else Scalars(context)
+        self.min_units: int | None = None  # as of Options
         self.grouped = Grouped(self.scope, lambda node: self.aggregates.one(node))
         self.aggregates = Aggregates(scope=self.scope, rows=self.grouped.rows, prefix=prefix)
         self.windows = WindowCalls(
@@ -85,6 +88,8 @@ class Measured:
                 "a window in HAVING", "groups are chosen before windows look at them", "use QUALIFY", at=having
             )
         condition = None if having is None else self.grouped.over.condition(having.this, "HAVING")
+        if self.min_units is not None:
+            condition = self._enough(condition, self.min_units)
         kept = None if qualify is None else self.grouped.over.condition(qualify.this, "QUALIFY")
         order = self.listed.order()
         question = LoweredQuestion(
@@ -116,6 +121,12 @@ class Measured:
             limit=question.limit,
             offset=question.offset,
         )
+
+    def _enough(self, condition: Expression | None, units: int) -> Expression:
+        """Only groups in which so many units are counted, with noise."""
+        counted = Aggregate(name="", function="count_units", text="COUNT(DISTINCT unit)")
+        enough = call("ge", self.aggregates.added(counted), constant(units))
+        return enough if condition is None else call("and", condition, enough)
 
     def _pruned(self, question: LoweredQuestion) -> LoweredQuestion:
         """The same without columns that nothing needs."""
@@ -226,8 +237,24 @@ class Measured:
 
         self.grouped.grouping = grouping
 
+    def _end(self, node: exp.Expr) -> Column | None:
+        """Snowflake's DP_INTERVAL_LOW('n') and DP_INTERVAL_HIGH(n), of a column that is selected before."""
+        name = str(node.this).lower() if type(node) is exp.Anonymous else ""
+        if name not in INTERVAL_ENDS or len(node.expressions) != 1:
+            return None
+        value = self.listed.aliases.get(node.expressions[0].name.casefold())
+        if not isinstance(value, Column) or all(each.name != value.name for each in self.aggregates.found):
+            why, way = "it is of an aggregate of the same SELECT", "write COUNT(*) AS n, DP_INTERVAL_LOW('n')"
+            raise refused(shown(node), why, way, RefusalKind.MISTAKE, at=node)
+        return Column(name=value.name + INTERVAL_ENDS[name], facts=Facts(type=Type.NUMBER))
+
     def _item(self, alias: str | None, item: exp.Expr) -> None:
         plain = item.unnest()
+        end = self._end(plain)
+        if end is not None:
+            self.listed.named(alias or default_name(item), end)
+            self.listed.positions.append(end)
+            return
         ask = asked(plain) if is_aggregate(plain) else None
         name = alias or default_name(item)
         if ask is not None and ask.several:

@@ -44,9 +44,10 @@ def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping
     rows = [clip or PRIVATE for clip, profile in said if clip is not None or profile is not None]
     said_rows = [Fraction(clip) for clip in rows if clip != PRIVATE]
     numbers = [number for number in said_rows if number > 1] or ([] if PRIVATE in rows else said_rows)
+    asked = None if question.options.max_rows is None else Fraction(question.options.max_rows)
     named = " and ".join(f'"{table.name}"' for table in counted)
     return Contribution(
-        rows=min(numbers) if numbers else PRIVATE if rows else None,
+        rows=asked if asked is not None else min(numbers) if numbers else PRIVATE if rows else None,
         columns=columns,
         max_groups=min((table.max_groups for table in private if table.max_groups is not None), default=None),
         rows_per_group=min((t.rows_per_group for t in counted if t.rows_per_group is not None), default=None),

@@ -5,7 +5,7 @@ private side. Rows that are units join public tables on a key that is declared u
 else is refused with its reason. Tables between commas are joined by the equalities of WHERE, in any order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -14,13 +14,13 @@ from sqlglot import exp
 from tacit.base import Mistake, RefusalKind, Refused
 from tacit.plan.combined import Match
 from tacit.plan.expression import Column, Expression
-from tacit.plan.facts import Facts
 from tacit.plan.node import Filter, Join, Node, Scan, check_rows
 from tacit.plan.operation import call
-from tacit.plan.released import OneRow, is_released, meets_one, rows_of
+from tacit.plan.released import OneRow, check_released_rows, is_released, meets_one
 from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.commas import CommaKey, comma_keys, is_of, not_joined, tying
 from tacit.sql.expressions import Expressions, chain
+from tacit.sql.joined_fields import joined_fields
 from tacit.sql.linked import implied, linked_join
 from tacit.sql.mistake import place, quoted, refused, shown
 from tacit.sql.reasons import ARGUMENTS
@@ -188,7 +188,7 @@ def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], c
             f"a join without equal keys ({shown(node)})", "it would match every row with every row", ON, at=node
         )
     made = work.made()
-    kept = _after(scope, len(left[1].relations), made, side)
+    kept = joined_fields(scope, len(left[1].relations), made, side)
     return made, replace(scope, relations=kept, merged=work.merged)
 
 
@@ -382,24 +382,6 @@ class _Join:
         return " = ".join(names) if len(names) == 2 else "both unit columns"
 
 
-MOST_RELEASED = 2_000_000
-
-
-def check_released_rows(node: Join, place: str = "") -> None:
-    """Refuse a join of answers that may be too large to be made, before any of them is paid for."""
-    back = tuple((b, a) for a, b in node.on)
-    if meets_one(node.right, node.on) or meets_one(node.left, back):
-        return  # no more than there are in both
-    rows = rows_of(node)
-    if rows is None or rows > MOST_RELEASED:
-        many = "could have any number of rows" if rows is None else f"could have {rows:,} rows"
-        raise Refused(
-            f"{place}this join of answers is refused, since it {many}, and {MOST_RELEASED:,} is the most: join on all "
-            "keys that one of them is grouped by",
-            kind=RefusalKind.LIMIT,
-        )
-
-
 def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
     """Whether one of the right keys is a column of a public table that is declared to have no value twice."""
     if is_released(right):
@@ -411,22 +393,3 @@ def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
     table = catalog.tables[right.table]
     names = {source.name for source in right.columns if source.column in table.unique}
     return any(isinstance(key, Column) and key.name in names for _, key in pairs)
-
-
-def _after(scope: Scope, first: int, node: Node, side: str) -> tuple[NamedRelation, ...]:
-    """The fields as they are after the join, `first` being those of the left: those of a side that is not kept can be
-    NULL, and then name no unit."""
-    schema = node.schema
-    every = range(len(scope.relations))
-    optional = {"": range(0), "LEFT": every[first:], "RIGHT": every[:first], "FULL": every}[side]
-    return tuple(
-        replace(relation, fields=tuple(_field(field, schema, i in optional) for field in relation.fields))
-        for i, relation in enumerate(scope.relations)
-    )
-
-
-def _field(field: Field, schema: Mapping[str, Facts], optional: bool) -> Field:
-    value = field.value
-    if isinstance(value, Column):
-        value = Column(name=value.name, facts=schema[value.name])
-    return replace(field, value=value, is_unit=field.is_unit and not optional, part=None if optional else field.part)

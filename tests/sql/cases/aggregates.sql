@@ -222,7 +222,11 @@ SELECT QUANTILE_CONT(cost, age) FROM visits;
 
 -- name: distinct pairs
 SELECT COUNT(DISTINCT ward, note) FROM visits;
--- > refused: line 1, column 23: COUNT(DISTINCT ward, note) is refused, since it counts one value: COUNT(DISTINCT a || '/' || b) counts pairs
+-- > from scan "visits" (unit unit_1)
+-- >     ward_1 [text of 3?]
+-- >     note_1 [text?]
+-- > aggregate count_distinct1 = count_distinct(concat(to_text(length(ward_1)), ':', ward_1, to_text(length(note_1)), ':', note_1))
+-- > output "count(distinct ward, note)" = count_distinct1
 
 -- name: values as they are
 SELECT ANY_VALUE(note) FROM visits;

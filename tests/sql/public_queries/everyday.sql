@@ -61,7 +61,6 @@ SELECT status, SUM(amount) AS s, SUM(SUM(amount)) OVER () AS total, SUM(amount) 
 -- accept
 SELECT status, COUNT(*) AS n, RATIO_TO_REPORT(COUNT(*)) OVER () AS share FROM orders GROUP BY status
 -- dialect=snowflake
--- unsupported
 
 -- accept
 SELECT DATE_TRUNC('month', order_date) AS m, COUNT(*) AS n, AVG(COUNT(*)) OVER (ORDER BY DATE_TRUNC('month', order_date) ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS smooth FROM orders GROUP BY 1
@@ -225,7 +224,6 @@ SELECT TIME_BUCKET(INTERVAL '1 day', ordered_at) AS t, COUNT(*) FROM orders GROU
 -- accept
 SELECT WEEKDAY(order_date) AS w, WEEKOFYEAR(order_date) AS k, DAYOFYEAR(order_date) AS y, COUNT(*) FROM orders GROUP BY 1, 2, 3
 -- dialect=spark
--- unsupported
 
 -- accept
 SELECT IF(amount > 100, 'big', 'small') AS size, COUNT(*) FROM orders GROUP BY size
@@ -297,7 +295,6 @@ SELECT AVG(amount) AS mean, AVG(amount) - 1.96 * STDDEV(amount) / SQRT(COUNT(*))
 
 -- accept
 SELECT REGR_SLOPE(amount, quantity), REGR_INTERCEPT(amount, quantity), REGR_R2(amount, quantity), REGR_COUNT(amount, quantity) FROM orders
--- unsupported
 
 -- accept
 SELECT SKEWNESS(amount) FROM orders
@@ -305,7 +302,6 @@ SELECT SKEWNESS(amount) FROM orders
 
 -- accept
 SELECT GEOMEAN(quantity) FROM orders
--- unsupported
 
 -- accept
 SELECT MAD(amount) FROM orders
@@ -318,7 +314,6 @@ SELECT ENTROPY(status) FROM orders
 -- accept
 SELECT APPROX_QUANTILES(amount, 100)[OFFSET(50)] FROM orders
 -- dialect=bigquery
--- unsupported
 
 -- accept
 SELECT PERCENTILE_CONT(amount, 0.5) OVER () FROM orders LIMIT 1
@@ -333,11 +328,9 @@ SELECT APPROX_COUNT_DISTINCT(city) AS c, COUNT(DISTINCT LOWER(city)) AS d FROM o
 
 -- accept
 SELECT COUNT(DISTINCT city, status) FROM orders
--- unsupported
 
 -- accept
 SELECT COUNT(DISTINCT (city, status)) FROM orders
--- unsupported
 
 -- accept
 SELECT COUNT(DISTINCT city) FILTER (WHERE status = 'paid') FROM orders

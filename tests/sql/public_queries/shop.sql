@@ -418,7 +418,6 @@ SELECT KURTOSIS(amount), SKEWNESS(amount) FROM orders
 
 -- accept
 SELECT REGR_SLOPE(amount, quantity) FROM orders
--- unsupported
 
 -- danger
 SELECT customer_id, SUM(amount) FROM orders GROUP BY customer_id

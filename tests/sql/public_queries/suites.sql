@@ -83,7 +83,6 @@ SELECT SUM(s1) AS r1, SUM(s2) AS r2 FROM (SELECT SUM(educ) AS s1, SUM(age) AS s2
 
 -- accept
 SELECT CHOOSE(race, 'a', 'b', 'c') AS r, COUNT(*) FROM pums GROUP BY CHOOSE(race, 'a', 'b', 'c')
--- unsupported
 
 -- accept
 SELECT MIN(age) AS low, MAX(age) AS high, MAX(age) - MIN(age) AS width FROM pums
@@ -105,7 +104,6 @@ SELECT SQUARE(AVG(age)), POWER(SUM(age), 0.5), MOD(COUNT(*), 10), COUNT(*) % 10 
 
 -- accept
 SELECT COUNT(*) AS n FROM pums GROUP BY ()
--- unsupported
 
 -- accept
 SELECT sex, race, COUNT(*) FROM pums GROUP BY sex, ROLLUP (race)
@@ -164,15 +162,12 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) COUNT(*) FR
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, max_groups_contributed = NULL) item, COUNT(*) FROM professors GROUP BY item
--- mistake
 
 -- accept
 WITH p AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) item, COUNT(*) AS n FROM professors GROUP BY item) SELECT SUM(n) FROM p
--- danger
 
 -- accept
 SELECT item, n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) item, COUNT(*) AS n FROM professors GROUP BY item) WHERE n > 10
--- danger
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) VAR_POP(quantity), STDDEV_POP(quantity), VARIANCE(quantity) FROM professors
@@ -183,12 +178,10 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) COUNTIF(qua
 -- accept
 SELECT item, COUNT(*) AS n, DP_INTERVAL_LOW('n') AS low, DP_INTERVAL_HIGH('n') AS high FROM professors GROUP BY item
 -- dialect=snowflake
--- unsupported
 
 -- accept
 SELECT COUNT(DISTINCT item) AS c, DP_INTERVAL_LOW('c') FROM professors
 -- dialect=snowflake
--- unsupported
 
 -- danger
 SELECT COUNT(*) FROM professors WHERE EXISTS (SELECT id FROM professors)
