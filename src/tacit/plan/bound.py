@@ -278,8 +278,7 @@ class _Work:
             self.counted(a, measure, half)
 
     def different(self, aggregate: Aggregate, value: Expression, cap: int) -> None:
-        """SUM(DISTINCT x): a unit adds `cap` pairs of group and value or fewer, each of the largest size at most. See
-        docs/theory/distinct.md."""
+        """SUM(DISTINCT x): a unit adds at most `cap` pairs of group and value. See docs/theory/distinct.md."""
         grid = grid_of(value, aggregate.text or "SUM(DISTINCT)")
         ends = range_of(value)
         step = coarse(grid.step, max(map(abs, ends)), max(1, min(LARGEST_ROW, LARGEST // cap)))
@@ -362,9 +361,9 @@ class _Work:
         if exempt:
             self.clip(names, row, exempt=True)
             return
-        most = self.shared.clip_norm(family, row, of, step) if self.rows is None else None
         even = row * self.shared.over(1) / self.norms.over(1)  # a row of a level with an equal share
         if self.rows is None:
+            most = self.shared.clip_norm(family, row, of, step)
             self.clip(names, most, row=even, by_rows=of is None and alike)
         else:
             self.clip(names, self.rows * row * self.shared.over(1), exempt=True, row=even)

@@ -394,7 +394,7 @@ SELECT COUNT(*) FROM orders o CROSS JOIN customers c
 SELECT JSON_OBJECT_AGG(order_id, amount) FROM orders
 
 -- danger
-SELECT COPY FROM orders; COPY orders TO '/tmp/x'
+SELECT COPY FROM orders; COPY orders TO 'x.csv'
 
 -- danger
 SELECT COUNT(*) FROM orders o WHERE o.amount = (SELECT MAX(p.amount) FROM orders p WHERE p.city = o.city)
