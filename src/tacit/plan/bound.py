@@ -188,8 +188,7 @@ class _Work:
             found.append(moment(self.name(), value, grid, power=2))
         sizes = [row, grid.half, grid.half // 2 + 1][: len(found)]
         self.together(found, sizes, family, grid.step, alike=near is None)
-        low, high = range_of(value)
-        ends: dict[str, dict[str, Any]] = {"avg": {"low": low, "high": high}, "sum": {}}
+        ends: dict[str, dict[str, Any]] = {"avg": dict(zip(("low", "high"), range_of(value), strict=True)), "sum": {}}
         for a in family:
             self.recipe(
                 a,

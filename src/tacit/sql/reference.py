@@ -66,7 +66,7 @@ OTHERS = (
     Reason("LIMIT or ORDER BY in a subquery", "which rows are left depends on others", "move it to the outside"),
     Reason("an aggregate in a subquery that is not by unit", "its exact value would be used before noise is added",
            "group by the unit too"),
-    Reason("of rows: joins of private tables on other keys than the unit, joins without equal keys, FULL and CROSS joins",
+    Reason("joins of private tables on other keys than the unit, joins of rows without equal keys, FULL and CROSS",
            "rows would have two owners, or none", "add the unit to the keys"),
     Reason("hidden columns", "the policy hides them", "ask the curator"),
     Reason("more than one statement", "one question is asked at a time", "ask one after the other"),
