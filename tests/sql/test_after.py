@@ -11,6 +11,7 @@ import pytest
 
 from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital
+from tacit.base import RefusalKind, Refused
 from tacit.desk.coverage import Coverage
 from tacit.plan.expression import Column, constant
 from tacit.plan.facts import Facts, Type
@@ -51,6 +52,14 @@ ONE = (
     "SELECT a.ward, a.n - b.n AS d FROM t a JOIN t b ON a.ward = b.ward AND b.urgent WHERE NOT a.urgent ORDER BY 1",
     "SELECT ward, CASE WHEN n > 300 THEN 'many' ELSE 'few' END AS size, n / 0 AS nothing FROM t ORDER BY 1, 2, n",
     "SELECT COUNT(*), SUM(n), MAX(ward) FROM t WHERE n < 0",
+    "SELECT ward, n FROM t WHERE n > (SELECT AVG(n) FROM t) AND ward > (SELECT MIN(ward) FROM t) ORDER BY 1, 2",
+    "SELECT ward, urgent, 100 * n / (SELECT SUM(n) FROM t) AS share, (SELECT MAX(c) FROM t WHERE n < 0) AS nothing, "
+    "(SELECT MAX(n) FROM t HAVING COUNT(*) > 99) AS none FROM t ORDER BY 1, 2",
+    "SELECT ward, SUM(n) AS s FROM t GROUP BY ward HAVING SUM(n) > (SELECT AVG(n) FROM t) + 1 ORDER BY 1",
+    "SELECT ward, n FROM t WHERE urgent UNION ALL SELECT 'all', SUM(n) FROM t ORDER BY 2, 1 LIMIT 3",
+    "SELECT ward FROM t UNION SELECT ward FROM t WHERE n > 300 UNION SELECT MAX(ward) FROM t ORDER BY 1",
+    "SELECT k, COUNT(*), SUM(n) FROM (SELECT ward AS k, n FROM t UNION ALL SELECT ward, -n / 2 FROM t) s GROUP BY k "
+    "ORDER BY 1",
     "SELECT s.ward, s.total FROM (SELECT ward, SUM(n) AS total FROM t GROUP BY ward HAVING SUM(n) > 10) s ORDER BY 2",
 )
 TWO = (
@@ -58,6 +67,9 @@ TWO = (
     "SELECT ward, n * 1.0 / m AS share FROM t JOIN u ON t.ward = u.w WHERE urgent ORDER BY 1",
     "SELECT w, m, total FROM u CROSS JOIN (SELECT SUM(n) AS total FROM t) s ORDER BY 1",
     "SELECT w, m FROM t RIGHT JOIN u ON ward = w ORDER BY 1, 2",
+    "SELECT ward, n, w, m FROM t FULL JOIN (SELECT w || '!' AS w, m FROM u UNION ALL SELECT w, -m FROM u) v ON ward "
+    "= w ORDER BY 1, 2, 3, 4",
+    "SELECT ward, n FROM t NATURAL JOIN (SELECT w AS ward FROM u WHERE m > 0) v ORDER BY 1, 2",
 )
 
 
@@ -114,6 +126,56 @@ def _tables(session: Session, sql: str) -> list[pa.Table]:
         patch.setattr(assemble, "after_release", record)
         assert session.ask(sql, rho=2).cached
     return [pa.table(dict(table.columns)) for table in seen]
+
+
+def test_values_without_from_and_beside_a_measured_answer(session: Session) -> None:
+    found = session.ask(
+        f"WITH t AS ({BASE}) SELECT (SELECT SUM(n) FROM t) AS a, (SELECT SUM(n) + 1 FROM t) AS b, "
+        "(SELECT COUNT(*) FROM t WHERE n < 0) AS c",
+        rho=2,
+    ).table.to_pylist()
+    (row,) = found
+    assert row["b"] == row["a"] + 1
+    assert row["c"] == 0
+    found = session.ask(
+        "SELECT ward, COUNT(*) AS n, (SELECT COUNT(*) FROM visits) AS whole, COUNT(*) / (SELECT COUNT(*) FROM visits) "
+        "AS share FROM visits GROUP BY ward HAVING COUNT(*) < (SELECT COUNT(*) FROM visits) / 3 ORDER BY ward",
+        rho=2,
+    ).table.to_pylist()
+    assert [row["ward"] for row in found] == [row["ward"] for row in found if row["n"] < row["whole"] / 3]
+    assert {"c", "d"} <= {row["ward"] for row in found} < {"a", "b", "c", "d"}
+    assert all(row["share"] == row["n"] / row["whole"] for row in found)
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT COUNT(*), (SELECT cost FROM visits) FROM visits", "its rows are people's own"),
+        ("SELECT COUNT(*), (SELECT COUNT(*) FROM visits GROUP BY ward) FROM visits", "one column of one row"),
+        ("SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)", "other people's rows"),
+        ("SELECT SUM(cost - (SELECT AVG(cost) FROM visits)) FROM visits", "other people's rows"),
+        ("SELECT (SELECT 1)", "nothing to protect"),
+        ("SELECT ward, cost FROM visits UNION ALL SELECT ward, cost FROM visits", "rows are never released"),
+        ("SELECT ward FROM visits UNION SELECT COUNT(*) FROM visits", "UNION"),
+    ],
+)
+def test_what_is_no_value(session: Session, sql: str, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        session.quote(sql, rho=1)
+
+
+def test_a_join_of_answers_that_may_be_too_large_is_refused_before_it_is_paid_for(session: Session) -> None:
+    """Nobody knows how many drugs there will be, and no key of theirs is equal to one of the other's."""
+    left = session.left
+    drugs = "SELECT drug, ward, COUNT(*) AS n FROM visits GROUP BY 1, 2"
+    with pytest.raises(Refused, match="any number of rows") as refusal:
+        session.ask(f"WITH t AS ({drugs}) SELECT COUNT(*) FROM t a JOIN t b ON a.n = b.n", rho=1)
+    assert refusal.value.kind is RefusalKind.LIMIT
+    assert session.left == left
+    session.quote(
+        f"WITH t AS ({drugs}) SELECT COUNT(*) FROM t a JOIN t b ON a.drug = b.drug AND a.ward = b.ward", rho=1
+    )
+    session.quote(f"WITH t AS ({drugs} ORDER BY n LIMIT 9) SELECT COUNT(*) FROM t a JOIN t b ON a.n = b.n", rho=1)
 
 
 def test_two_answers_share_the_price(session: Session) -> None:

@@ -84,3 +84,31 @@ def test_links_and_units_of_several_columns_are_told() -> None:
         table="t", columns=(), is_private=True, unit_name="u", path=UnitPath(columns=("a", "b"), types=(None,) * 2)
     )
     assert _table(both, {}, "customer").words == "t: private, a and b say together whose row it is"
+
+
+def test_what_is_made_of_answers_is_told_as_free() -> None:
+    found = explained(
+        "WITH a AS (SELECT status, COUNT(*) AS n FROM orders GROUP BY status) SELECT status, n / (SELECT SUM(n) FROM "
+        "a) AS share FROM a WHERE n > 3 ORDER BY n DESC LIMIT 2"
+    )
+    assert of(found, "aggregate") == ["COUNT(*)"]
+    assert of(found, "after") == [
+        "totals of released numbers",
+        "rows are kept where (n > 3)",
+        "answers are joined",
+        "ordered by n",
+        "share = (n / SUM(n))",
+        "2 rows from row 1 on",
+    ]
+
+
+def test_windows_groupings_and_cuts_are_told() -> None:
+    found = explained(
+        "SELECT AVG(s) FROM (SELECT SUM(amount) OVER (PARTITION BY customer_id ORDER BY order_date) AS s FROM orders) t"
+    )
+    assert of(found, "row") == ["beside each row, of the rows of its person alone: SUM(amount) ordered by order_date"]
+    found = explained("SELECT status, COUNT(DISTINCT city) FROM orders GROUP BY ROLLUP (status)")
+    assert of(found, "row") == ["in 2 groupings at once: (status), ()"]
+    assert of(found, "clip") == ["no person adds more than 40 different values over all groups together"]
+    two = explained("SELECT COUNT(*) AS n, (SELECT COUNT(*) FROM customers) AS m FROM orders")
+    assert [words.split(":")[0] for words in of(two, "table")] == ["orders", "customers"]

@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.accepted import FOLDER
 
 from support.fixed_rng import FixedRng, drawing_from
 from support.hospital import hospital
 from tacit.base import InputError, OverBudget, Refused, Unpriced
 from tacit.policy import Currency, load
 from tacit.policy.decide import least_price
+from tacit.policy.read import PolicyFile
 from tacit.session import Session
-from tacit.sql import Catalog
+from tacit.sql import Catalog, lower, parse
+from tacit.sql.offer import contribution_of
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -183,3 +186,20 @@ def test_plans_of_analysts_with_other_least_prices_are_other_plans(tmp_path: Pat
         assert costs[0] == costs[1] == pytest.approx(0.04)
         assert least_price(policy, policy.analysts["bob"]) < least_price(policy, policy.analysts["ana"])
         assert bob._plans is ana._plans
+
+
+PUBLIC = PolicyFile.read(FOLDER / "policy.toml").policy
+PUBLIC_CATALOG = Catalog.from_policy(PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT COUNT(*) FROM customers", 1),
+        ("SELECT COUNT(*) FROM customers c JOIN orders o ON c.customer_id = o.customer_id", 20),
+        ("SELECT COUNT(*) FROM orders o JOIN impressions i ON o.customer_id = i.user_id", 20),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 7) COUNT(*) FROM orders", 7),
+    ],
+)
+def test_a_table_of_one_row_each_says_nothing_of_a_join(sql: str, rows: int) -> None:
+    assert contribution_of(PUBLIC, lower(parse(sql), PUBLIC_CATALOG), {}).rows == rows

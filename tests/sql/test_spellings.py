@@ -9,6 +9,7 @@ from support.clinic import CLINIC
 from tacit.engine.dialect import DUCKDB
 from tacit.engine.expression import expression_sql
 from tacit.plan.operation import Held, evaluate
+from tacit.plan.question import INTERVAL_ENDS
 from tacit.sql import lower, parse
 from tacit.sql.aggregates import NAMES
 from tacit.sql.allow import CALLED
@@ -124,4 +125,4 @@ def test_as_others_document_it(sql: str, dialect: str | None, wanted: Held) -> N
 
 
 def test_names_that_are_known_are_those_that_have_a_meaning() -> None:
-    assert set(CALLED) == {*NAMES, *NAMED, *NAMED_FUNCTIONS, "date_part"}
+    assert set(CALLED) == {*NAMES, *NAMED, *NAMED_FUNCTIONS, *INTERVAL_ENDS, "date_part"}

@@ -40,6 +40,27 @@ COMBINED = (
     "SELECT COUNT(*) FROM visits v ANTI JOIN wards w ON v.ward = w.ward AND floor > 1",
     "SELECT DISTINCT ward FROM visits",
     "SELECT DISTINCT note, urgent FROM visits",
+    "SELECT ward, SUM(DISTINCT age, max_values_per_unit => 3), COUNT(*) FROM visits GROUP BY ward",
+    "SELECT SUM(DISTINCT change, max_values_per_unit => 2), AVG(DISTINCT cost, max_values_per_unit => 4) FROM visits",
+    "SELECT STDDEV(DISTINCT CASE WHEN urgent THEN age END, max_values_per_unit => 2) FROM visits",
+    "SELECT note, urgent, SUM(DISTINCT third, max_values_per_unit => 1) FROM visits GROUP BY ROLLUP (note, urgent)",
+    "SELECT grade, SUM(DISTINCT bonus), VARIANCE(DISTINCT bonus) FROM staff GROUP BY grade",
+    "SELECT ward, COUNT(*), SUM(CLAMP(s, 0, 900)), AVG(CLAMP(m, 0, 90)) FROM (SELECT ward, SUM(cost) OVER (PARTITION "
+    "BY patient_id ORDER BY day) AS s, AVG(age) OVER (PARTITION BY patient_id ORDER BY day, seen ROWS BETWEEN 2 "
+    "PRECEDING AND 1 PRECEDING) AS m FROM visits) t GROUP BY ward",
+    "SELECT f, l, COUNT(*), SUM(n), SUM(c) FROM (SELECT FIRST_VALUE(ward) OVER (PARTITION BY patient_id ORDER BY day) "
+    "AS f, LAST_VALUE(level) OVER (PARTITION BY patient_id ORDER BY note DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 "
+    "FOLLOWING) AS l, COUNT(note) OVER (PARTITION BY patient_id ORDER BY day ROWS 1 PRECEDING) AS n, SUM(change) OVER "
+    "(PARTITION BY patient_id ORDER BY cost ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) AS c FROM visits) t GROUP BY f, "
+    "l",
+    "SELECT COUNT(*), MEDIAN(x), SUM(CLAMP(q, 0, 4)) FROM (SELECT MAX(cost) OVER (PARTITION BY patient_id ORDER BY "
+    "ward DESC) - MIN(cost) OVER (PARTITION BY patient_id ORDER BY ward, day ROWS UNBOUNDED PRECEDING) AS x, NTILE(3) "
+    "OVER (PARTITION BY patient_id ORDER BY age) AS q, PERCENT_RANK() OVER (PARTITION BY patient_id ORDER BY age) AS "
+    "p, CUME_DIST() OVER (PARTITION BY patient_id ORDER BY age) AS d FROM visits) t WHERE p <= 1 AND d > 0.2",
+    "SELECT w, COUNT(*), SUM(CLAMP(s, 0, 900)), SUM(CLAMP(k, 0, 3)) FROM (SELECT patient_id, ward AS w, "
+    "COUNT(DISTINCT note) AS k, SUM(CLAMP(SUM(cost), 0, 700)) OVER (PARTITION BY patient_id ORDER BY ward) AS s FROM "
+    "visits GROUP BY patient_id, ward QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY COUNT(*) DESC) < 4) "
+    "t GROUP BY w",
     "WITH a AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward), b AS (SELECT grade, SUM(bonus) AS s FROM staff "
     "GROUP BY grade) SELECT n / s FROM a JOIN b ON n = s",
 )

@@ -6,10 +6,11 @@ from tacit.base import InputError
 from tacit.engine.dialect import Dialect
 from tacit.engine.expression import expression_sql
 from tacit.engine.scan import UNIT
+from tacit.engine.sums import mean_sql, sum_sql, within_facts, zeroless_sql
 from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Node
-from tacit.plan.window import Order, WindowCall
+from tacit.plan.window import FRAMED, Order, WindowCall, WindowFrame
 
 __all__ = ["levels_sql", "match_sql", "stack_sql", "unit_windows_sql"]
 
@@ -66,9 +67,7 @@ def _three_valued(node: Match, truth: str, side: tuple[str, str], dialect: Diale
 
 
 def _key(value: Expression, dialect: Dialect) -> str:
-    """Adding zero makes one of the two zeros of doubles, which are equal and which DISTINCT might tell apart."""
-    sql = expression_sql(value, dialect)
-    return f"({sql} + {dialect.number(0.0)})" if value.facts.type.numeric else sql
+    return zeroless_sql(expression_sql(value, dialect), value, dialect)
 
 
 def _is_units(node: Match, pair: tuple[Expression, Expression]) -> bool:
@@ -103,18 +102,50 @@ def unit_windows_sql(node: UnitWindows, dialect: Dialect, below: Below) -> str:
     return f"SELECT r.*, {', '.join(columns)} FROM ({below(node.below)}) AS r"
 
 
+UNTIED = {"rank", "dense_rank", "percent_rank", "cume_dist"}  # equal for rows that stand equal
+
+
 def _window(call: WindowCall, ties: list[str], dialect: Dialect) -> str:
     arguments = [expression_sql(each, dialect) for each in call.arguments]
     if call.function in ("lag", "lead") and len(arguments) > 1:
         arguments[1] = f"CAST({arguments[1]} AS INTEGER)"
+    if call.function == "ntile":
+        arguments[0] = f"CAST({arguments[0]} AS INTEGER)"
+    over = _over(call, ties, dialect)
+    if call.function in ("sum", "avg"):
+        made = sum_sql if call.function == "sum" else mean_sql
+        return within_facts(made(arguments[0], call.arguments[0].facts, dialect, over), call.facts, dialect)
+    name = call.function.upper()
+    if call.function in ("min", "max"):
+        name = dialect.extreme(name, call.facts.type)
+    sql = f"{name}({', '.join(arguments) or ('*' if call.function == 'count' else '')}){over}"
+    if not call.facts.type.numeric:
+        return sql
+    found = dialect.to_double(sql)
+    return within_facts(found, call.facts, dialect) if call.function == "count" else found
+
+
+def _over(call: WindowCall, ties: list[str], dialect: Dialect) -> str:
     partition = ", ".join((dialect.identifier(UNIT), *(expression_sql(each, dialect) for each in call.partition)))
     order = [_ordered(by, dialect) for by in call.order]
-    if call.function in ("row_number", "lag", "lead"):
+    frame = call.frame
+    if call.function in ("count", "sum", "avg", "min", "max") and frame == WindowFrame():
+        return f" OVER (PARTITION BY {partition})"
+    if call.function not in UNTIED and not frame.peers:
         order += ties
-    by = f" ORDER BY {', '.join(order)}" if order and call.function not in ("count", "min", "max") else ""
-    value = f"{call.function.upper()}({', '.join(arguments) or ('*' if call.function == 'count' else '')})"
-    sql = f"{value} OVER (PARTITION BY {partition}{by})"
-    return dialect.to_double(sql) if call.facts.type.numeric else sql
+    framed = f" {'RANGE' if frame.peers else 'ROWS'} BETWEEN {_edge(frame.first, 'PRECEDING')} AND " + _edge(
+        frame.last, "FOLLOWING"
+    )
+    by = f" ORDER BY {', '.join(order)}" if order else ""
+    return f" OVER (PARTITION BY {partition}{by}{framed if call.function in FRAMED and by else ''})"
+
+
+def _edge(rows: int | None, way: str) -> str:
+    if rows is None:
+        return f"UNBOUNDED {way}"
+    if rows == 0:
+        return "CURRENT ROW"
+    return f"{abs(rows)} {'PRECEDING' if rows < 0 else 'FOLLOWING'}"
 
 
 def _ordered(by: Order, dialect: Dialect) -> str:

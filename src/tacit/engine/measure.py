@@ -245,20 +245,38 @@ def _even(measure: Measure) -> bool:
 
 
 def distinct_sql(rows: Rows, measure: Measure) -> str:
-    """SELECT of the keys and the number of different values, as `n`."""
+    """SELECT of the keys and the number of different values, or their sum in steps, as `n`."""
     if measure.value is None:
         raise InputError(f"measure {measure.name!r} counts different values and has no value to count")
-    by = f" GROUP BY {', '.join(rows.keys)}" if rows.keys else ""
     keys = "".join(f"{key}, " for key in rows.keys)
     seen = rows.select((rows.key(measure.value),), where=rows.there(measure.value))
     if not rows.has_unit:
-        return f"SELECT {keys}COUNT(DISTINCT x0) AS n FROM ({seen}) AS s{by}"
+        return _of_different(measure, rows, f"({seen}) AS s")
     if measure.cap is None or measure.cap < 1:
         raise InputError(f"measure {measure.name!r} needs a cap: how many different values one unit may add")
     order = ", ".join(f"{name} NULLS FIRST" for name in ("x0", *rows.keys))
     pairs = f"SELECT DISTINCT u, {keys}x0 FROM ({seen}) AS s"
     ranked = f"SELECT {keys}x0, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({pairs}) AS p"
-    return f"SELECT {keys}COUNT(DISTINCT x0) AS n FROM ({ranked}) AS d WHERE place <= {measure.cap}{by}"
+    return _of_different(measure, rows, f"({ranked}) AS d WHERE place <= {measure.cap}")
+
+
+def _of_different(measure: Measure, rows: Rows, source: str) -> str:
+    by = f" GROUP BY {', '.join(rows.keys)}" if rows.keys else ""
+    keys = "".join(f"{key}, " for key in rows.keys)
+    if _even(measure):
+        counted = "COUNT(DISTINCT x0)"
+        return f"SELECT {keys}{counted if measure.high == 1 else f'{counted} * {measure.high}'} AS n FROM {source}{by}"
+    assert measure.value is not None
+    dialect = rows.dialect
+    steps = steps_sql(
+        dialect.to_double("x0"),
+        step=measure.step,
+        offset=measure.offset,
+        low=measure.low,
+        high=measure.high,
+        dialect=dialect,
+    )
+    return f"SELECT {keys}COALESCE({dialect.sum(steps)}, 0) AS n FROM (SELECT DISTINCT {keys}x0 FROM {source}) AS v{by}"
 
 
 def presence_proposal(presence: Presence, groups: str, dialect: Dialect) -> str:

@@ -1,14 +1,11 @@
 """A tree of relations as nested SELECTs: its columns under their names in the plan, and the unit beside them.
 
-Aggregates over the rows of one unit inside a subquery are exact, so that the order of rows does not matter. Sums add
-whole numbers of a step. |q| ≤ 2^40 a row, and the sum is clamped to ±2^52, so it is an exact double in every engine;
-times or over the step it is one IEEE operation. Results are clamped to their facts.
+Aggregates over the rows of one unit inside a subquery are exact (sums.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import floor
 from typing import Literal
 
 from tacit.base import InputError
@@ -19,17 +16,15 @@ from tacit.engine.keys import KEY, equal_sql, once_sql
 from tacit.engine.owner import OWNER_KEY, unit_kinds
 from tacit.engine.push import conditions_of
 from tacit.engine.scan import RAW_COPY, UNIT, WHOLE_COPY, clamped, compared_columns, copies, scan_sql
-from tacit.engine.steps import LARGEST_STEPS, scaled_sql, steps_sql
-from tacit.engine.stored import inward, stored_condition, unclamped
+from tacit.engine.stored import stored_condition, unclamped
+from tacit.engine.sums import mean_sql, sum_sql, within_facts, zeroless_sql
 from tacit.engine.unit import StoredTable, UnitKind
 from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.expression import Call, Column, Expression
-from tacit.plan.facts import Facts, Type
+from tacit.plan.facts import Type
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
 
 __all__ = ["columns_of", "has_unit", "relation_sql", "scanned"]
-
-LARGEST_SUM = 2**52
 
 
 def has_unit(node: Node) -> bool:
@@ -155,49 +150,16 @@ def _aggregate(aggregate: SubAggregate, dialect: Dialect) -> str:
     if aggregate.argument is None and aggregate.function != "count":
         raise InputError(f"{aggregate.function} in a subquery needs an argument")
     value = "*" if aggregate.argument is None else expression_sql(aggregate.argument, dialect)
-    found = count = dialect.to_double(f"COUNT({value})")
     if aggregate.function in ("min", "max"):
         return f"{dialect.extreme(aggregate.function.upper(), aggregate.facts.type)}({value})"
-    if aggregate.function in ("sum", "avg"):
-        found = _sum(aggregate, value, dialect)
-    if aggregate.function == "avg":
-        found = f"({found} / NULLIF({count}, {dialect.number(0.0)}))"
-    return _within(found, aggregate.facts, dialect)
-
-
-def _sum(aggregate: SubAggregate, value: str, dialect: Dialect) -> str:
-    assert aggregate.argument is not None
-    facts = aggregate.argument.facts
-    if not facts.type.numeric or not facts.bounded:
-        needed = f"{aggregate.function} in a subquery needs a number with bounds"
-        raise InputError(f"{needed}: {facts.why or 'declare them'}")
-    low, high = Fraction(facts.low), Fraction(facts.high)  # type: ignore[arg-type]  # numbers
-    step = _step(facts, max(abs(low), abs(high)))
-    least, most = (floor(end / step + Fraction(1, 2)) for end in (low, high))
-    total = dialect.sum(steps_sql(value, step=step, offset=0, low=least, high=most, dialect=dialect))
-    clamped = f"CAST(GREATEST(LEAST({total}, {LARGEST_SUM}), {-LARGEST_SUM}) AS BIGINT)"
-    # over no values a sum is NULL, which GREATEST would pass over
-    return f"CASE WHEN COUNT({value}) > 0 THEN {scaled_sql(dialect.to_double(clamped), step, dialect)} END"
-
-
-def _step(facts: Facts, largest: Fraction) -> Fraction:
-    """The declared step, one for integers, else a power of two that makes the most of 2^40 steps."""
-    step = Fraction(1) if facts.type is Type.INTEGER else facts.step
-    if step is not None and largest / step < LARGEST_STEPS:
-        return step
-    power = Fraction(1, 2**40)
-    while largest / power >= LARGEST_STEPS:
-        power *= 2
-    return power
-
-
-def _within(sql: str, facts: Facts, dialect: Dialect) -> str:
-    if not facts.type.numeric or (facts.low is None and facts.high is None):
-        return sql
-    low, high = inward(facts.low, facts.high)
-    cases = [] if low is None else [f"WHEN {sql} < {dialect.number(low)} THEN {dialect.number(low)}"]
-    cases += [] if high is None else [f"WHEN {sql} > {dialect.number(high)} THEN {dialect.number(high)}"]
-    return f"CASE {' '.join(cases)} ELSE {sql} END"
+    if aggregate.argument is None or aggregate.function == "count":
+        found = dialect.to_double(f"COUNT({value})")
+    elif aggregate.function == "count_distinct":
+        found = dialect.to_double(f"COUNT(DISTINCT {zeroless_sql(value, aggregate.argument, dialect)})")
+    else:
+        made = mean_sql if aggregate.function == "avg" else sum_sql
+        found = made(value, aggregate.argument.facts, dialect)
+    return within_facts(found, aggregate.facts, dialect)
 
 
 def _owning(node: Join) -> Literal["left", "right"]:

@@ -31,8 +31,9 @@ from tacit.plan.combined import Levels
 from tacit.plan.contribution import ClipNorms, Contribution, check_units, root_up, rows_per_unit
 from tacit.plan.describe import show_aggregate
 from tacit.plan.expression import Expression
-from tacit.plan.facts import domain_of
 from tacit.plan.groups import check_groups, listable, listed, most_groups
+from tacit.plan.histogram import listed_value
+from tacit.plan.levels import in_levels, question_shares
 from tacit.plan.moments import (
     FINE,
     PAIRS,
@@ -42,13 +43,11 @@ from tacit.plan.moments import (
     families,
     grid_of,
     moment,
-    number,
     product,
     range_of,
     rows,
     values,
 )
-from tacit.plan.operation import call
 from tacit.plan.question import LISTED, Aggregate, LoweredQuestion
 from tacit.plan.work import check_answer
 
@@ -93,6 +92,8 @@ class _Work:
         self.norms = ClipNorms(said=contribution, question=question, norm=norm)
         self.keys = listed(question.keys)
         self.open = any(key.values is None for key in self.keys)
+        self.shares = () if self.open or norm == "l1" else question_shares(question.source)
+        self.shared = replace(self.norms, shares=self.shares)
         check_groups(self.keys)
         check_answer(_computed(question), most_groups(self.keys))
         source = question.source
@@ -123,7 +124,7 @@ class _Work:
     def family(self, arguments: tuple[Expression, ...], family: list[Aggregate]) -> None:
         """Aggregates over the same values, from the same measures."""
         functions = {aggregate.function for aggregate in family}
-        if functions <= {"count_units", "count_distinct"}:
+        if functions <= {"count_units", "count_distinct", "sum_distinct"}:
             self.distinct(arguments, family)
         elif not arguments or functions == {"count"}:
             self.counts(arguments, family)
@@ -160,7 +161,7 @@ class _Work:
         grid = grid_of(value, family[0].text or "SUM", least=self.one)
         ends = range_of(value)
         # a narrow range far from zero has large values and small steps
-        step = coarse(grid.step, max(map(abs, ends)), LARGEST_ROW)
+        step = coarse(grid.step, max(map(abs, ends)), LARGEST_ROW // max(self.shares, default=1))
         low, high = (floor(end / step + Fraction(1, 2)) for end in ends)
         measure = Measure(name=self.name(), value=value, step=step, low=low, high=high)
         # where every value is zero the sum is too, and still has noise like any other
@@ -187,8 +188,7 @@ class _Work:
             found.append(moment(self.name(), value, grid, power=2))
         sizes = [row, grid.half, grid.half // 2 + 1][: len(found)]
         self.together(found, sizes, family, grid.step, alike=near is None)
-        low, high = range_of(value)
-        ends: dict[str, dict[str, Any]] = {"avg": {"low": low, "high": high}, "sum": {}}
+        ends: dict[str, dict[str, Any]] = {"avg": dict(zip(("low", "high"), range_of(value), strict=True)), "sum": {}}
         for a in family:
             self.recipe(
                 a,
@@ -263,15 +263,29 @@ class _Work:
                 most = a.cap or self.norms.distinct_values(arguments[0])
                 if most is None:
                     raise Refused(
-                        f"{a.text or 'COUNT(DISTINCT …)'} needs to know how many different values one "
-                        "unit may add: write COUNT(DISTINCT x, max_values_per_unit => 3), or declare "
+                        f"{a.text or 'DISTINCT'} needs to know how many different values one "
+                        "unit may add: write max_values_per_unit => 3 after the value, or declare "
                         "max_values_per_unit for the column in the policy",
                         kind=RefusalKind.DECLARATION,
                     )
                 cap = most * self.norms.levels
+                if a.function == "sum_distinct":
+                    self.different(a, arguments[0], cap)
+                    continue
                 half, measure = 1, Measure(name=name, kind="distinct", value=arguments[0], cap=cap)
                 self.add([measure], Fraction(cap), exempt=True)
             self.counted(a, measure, half)
+
+    def different(self, aggregate: Aggregate, value: Expression, cap: int) -> None:
+        """SUM(DISTINCT x): a unit adds at most `cap` pairs of group and value. See docs/theory/distinct.md."""
+        grid = grid_of(value, aggregate.text or "SUM(DISTINCT)")
+        ends = range_of(value)
+        step = coarse(grid.step, max(map(abs, ends)), max(1, min(LARGEST_ROW, LARGEST // cap)))
+        low, high = (floor(end / step + Fraction(1, 2)) for end in ends)
+        size = max(abs(low), abs(high), 1)
+        made = Measure(name=f"m{self.named}", kind="distinct", value=value, cap=cap, step=step, low=low, high=high)
+        self.add([made], Fraction(cap * size), exempt=True)
+        self.recipe(aggregate, made.name, function="sum", step=step)
 
     def quantiles(self, value: Expression, family: list[Aggregate]) -> None:
         facts = value.facts
@@ -306,21 +320,7 @@ class _Work:
                 "counts have a grouping of their own: ask for it with one GROUP BY",
                 kind=RefusalKind.UNSUPPORTED,
             )
-        value = aggregate.arguments[0]
-        domain = domain_of(value.facts)
-        if domain is None or aggregate.cells is not None:
-            if aggregate.cells is None:
-                raise Refused(
-                    f"{aggregate.text or aggregate.function} needs a value whose possible values are declared "
-                    f"({declare('group_keys = […] in the policy', 'group_keys={…}')}), or a number of cells: "
-                    "HISTOGRAM(x, 20)",
-                    kind=RefusalKind.DECLARATION,
-                )
-            grid_of(value, aggregate.text or "HISTOGRAM")
-            low, high = range_of(value)
-            width = (high - low) / aggregate.cells or Fraction(1)  # of a point: all of it is in the first cell
-            cell = call("floor", call("divide", call("subtract", value, number(low)), number(width)))
-            value = call("clamp", cell, number(0), number(aggregate.cells - 1))
+        value = listed_value(aggregate)
         self.parts += 1
         measure = rows(self.name(), self.one)
         self.clips = []  # those of this part alone
@@ -355,14 +355,17 @@ class _Work:
         alike: bool = True,
     ) -> None:
         """Measures under one clip; `row` is the most that one row counts, or with `exempt` that one unit does."""
-        self.measures += found
+        self.measures += [in_levels(measure, self.question.source, self.shares) for measure in found]
         names = tuple(measure.name for measure in found)
         if exempt:
             self.clip(names, row, exempt=True)
-        elif self.rows is not None:
-            self.clip(names, self.rows * row * self.norms.over(1), exempt=True, row=row)
+            return
+        even = row * self.shared.over(1) / self.norms.over(1)  # a row of a level with an equal share
+        if self.rows is None:
+            most = self.shared.clip_norm(family, row, of, step)
+            self.clip(names, most, row=even, by_rows=of is None and alike)
         else:
-            self.clip(names, self.norms.clip_norm(family, row, of, step), row=row, by_rows=of is None and alike)
+            self.clip(names, self.rows * row * self.shared.over(1), exempt=True, row=even)
 
     def clip(
         self,

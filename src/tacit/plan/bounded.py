@@ -57,8 +57,9 @@ class Measure:
 
     kind "sum": floor(value/step + 1/2) − offset, clamped to low..high; without a value, `high` for each row.
     kind "units": `high` for each unit in each group where it has a row with a value that is not NULL.
-    kind "distinct": 1 for each different value in a group; of each unit at most `cap` (group, value) pairs count, the
-    first ones in the order of values and then keys. It cannot be scaled, so its clip is exempt.
+    kind "distinct": the same for each different value in a group, `high` where low = high; of each unit at most `cap`
+    (group, value) pairs count, the first ones in the order of values and then keys. It cannot be scaled, so its clip is
+    exempt.
 
     Where low = high every row that counts counts that much. Clipping rounds toward zero, so that counts of 1 vanish
     under any weight below one: a count that may be clipped is better kept in finer steps.
@@ -72,6 +73,7 @@ class Measure:
     low: int = 1  # of one row, after the offset
     high: int = 1
     cap: int | None = None
+    shares: tuple[int, ...] = field(default=(), metadata=IF_GIVEN)  # so many times a row counts in each level
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,17 +5,17 @@ One unit's rows in each of them follow from its own rows below, and from public 
 the unit, and all that is repeated is the unit's own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from tacit.base import cached_property
 from tacit.plan.expression import Column, Expression, constant
 from tacit.plan.facts import Facts, Type
-from tacit.plan.node import Node
+from tacit.plan.node import Group, Node, SubAggregate
 from tacit.plan.window import WindowCall
 
-__all__ = ["Levels", "Match", "Stack", "StackedColumn", "UnitWindows"]
+__all__ = ["Levels", "Match", "Stack", "StackedColumn", "UnitWindows", "assumed_in"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,3 +147,12 @@ class UnitWindows(Node):
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
         return {**self.below.schema, **{call.name: call.facts for call in self.calls}}
+
+
+def assumed_in(node: Node) -> "Iterator[tuple[SubAggregate | WindowCall, Expression | None]]":
+    """What is computed for each unit within a range that is only assumed, so that it may be cut; and of what."""
+    for each in node.walk():
+        if isinstance(each, Group):
+            yield from ((made, made.argument) for made in each.aggregates if made.assumed)
+        if isinstance(each, UnitWindows):
+            yield from ((call, next(iter(call.arguments), None)) for call in each.calls if call.assumed)

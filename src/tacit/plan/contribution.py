@@ -49,6 +49,7 @@ class ClipNorms:
     said: Contribution
     question: LoweredQuestion
     norm: Norm
+    shares: tuple[int, ...] = ()  # of the levels, where they are not equal
 
     @property
     def groups(self) -> int | None:
@@ -62,8 +63,9 @@ class ClipNorms:
         return len(source.sets) if isinstance(source, Levels) else 1
 
     def over(self, groups: int) -> Fraction:
-        """The norm of a vector of so many ones in each level."""
-        ones = Fraction(groups * self.levels)
+        """The norm of a vector of so many ones in each level, each counted as often as its share says."""
+        shares = self.shares or (1,) * self.levels
+        ones = Fraction(groups * sum(share if self.norm == "l1" else share**2 for share in shares))
         return ones if self.norm == "l1" else root_up(ones)
 
     def clip_norm(

@@ -21,13 +21,13 @@ SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": 
 
 
 SPELLED = {"quantile": "QUANTILE", "mode": "MODE", "histogram": "HISTOGRAM", "var_samp": "VARIANCE",
-           "stddev_samp": "STDDEV", "count_distinct": "COUNT"}  # fmt: skip
+           "stddev_samp": "STDDEV", "count_distinct": "COUNT", "sum_distinct": "SUM"}  # fmt: skip
 
 
-def show_aggregate(aggregate: Aggregate, source: Node) -> str:
+def show_aggregate(aggregate: Aggregate, source: Node, called: Mapping[str, str] = NAMELESS) -> str:
     """An aggregate as SQL has it, about: by what it means and not by how it was written. Columns are called as in their
-    tables."""
-    names = {column.name: column.column for scan in scans_of(source) for column in scan.columns}
+    tables, or as they are `called`."""
+    names = {column.name: column.column for scan in scans_of(source) for column in scan.columns} | {**called}
     arguments = [show_expression(argument, names) for argument in aggregate.arguments]
     function = SPELLED.get(aggregate.function, aggregate.function.upper())
     match aggregate.function:
@@ -36,7 +36,7 @@ def show_aggregate(aggregate: Aggregate, source: Node) -> str:
         case "count_units":
             unit = names.get(source.unit or "", "*")
             return f"COUNT(DISTINCT {unit})" + (f" FILTER (WHERE {arguments[0]} IS NOT NULL)" if arguments else "")
-        case "count_distinct":
+        case "count_distinct" | "sum_distinct":
             arguments[0] = f"DISTINCT {arguments[0]}"
         case "quantile" if aggregate.fraction == Fraction(1, 2):
             function = "MEDIAN"
@@ -106,4 +106,4 @@ def describe(thing: Any) -> Any:
 
 def _described(said: bool | str, value: Any) -> bool:
     """Whether a field is a part of a plan's identity: always, never, or if there is something in it."""
-    return value not in (None, ()) if said == "if given" else bool(said)
+    return value not in (None, (), False) if said == "if given" else bool(said)

@@ -185,7 +185,7 @@ def families(
             kind = "quantiles"
         elif a.function in PAIRS:
             kind = "pairs"
-        elif a.function in {"count_units", "count_distinct"}:
+        elif a.function in {"count_units", "count_distinct", "sum_distinct"}:
             kind = "distinct"
         elif a.group_bounds is not None:
             kind = f"{a.function} within {a.group_bounds}"

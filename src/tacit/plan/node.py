@@ -184,9 +184,10 @@ class SubAggregate:
     """
 
     name: str
-    function: Literal["count", "sum", "avg", "min", "max"]  # count without argument counts rows
+    function: Literal["count", "count_distinct", "sum", "avg", "min", "max"]  # count without argument counts rows
     argument: Expression | None
     facts: Facts
+    assumed: bool = field(default=False, metadata=IF_GIVEN)  # its range is how far a unit counts, which may cut it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +219,7 @@ class Join(Node):
     row of the left side. `unique` says that the right side has at most one row for a key.
     """
 
-    kind: Literal["inner", "left"]
+    kind: Literal["inner", "left", "full"]  # full: of released tables alone
     left: Node
     right: Node
     on: tuple[tuple[Expression, Expression], ...]  # left key, right key
@@ -235,10 +236,12 @@ class Join(Node):
 
     @cached_property
     def schema(self) -> Mapping[str, Facts]:
-        right = self.right.schema
-        if self.kind == "left":
+        left, right = self.left.schema, self.right.schema
+        if self.kind != "inner":
             right = {name: facts.but(nullable=True) for name, facts in right.items()}
-        return {**self.left.schema, **right}
+        if self.kind == "full":
+            left = {name: facts.but(nullable=True) for name, facts in left.items()}
+        return {**left, **right}
 
 
 def scans_of(node: Node) -> Iterator[Scan]:

@@ -8,12 +8,13 @@ from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Node
 from tacit.plan.window import Order
 
-__all__ = ["FUNCTIONS", "LISTED", "Aggregate", "LoweredQuestion", "Options", "Order"]
+__all__ = ["FUNCTIONS", "INTERVAL_ENDS", "LISTED", "Aggregate", "LoweredQuestion", "Options", "Order"]
 
 FUNCTIONS = (
     "count",  # of rows, or of values that are not NULL where there is an argument
     "count_units",  # COUNT(DISTINCT unit)
     "count_distinct",  # COUNT(DISTINCT x), `cap` values of each unit
+    "sum_distinct",  # SUM(DISTINCT x), of the same pairs
     "sum",
     "avg",
     "var_samp",
@@ -30,6 +31,8 @@ FUNCTIONS = (
     "histogram",  # counts over a domain or over `cells` of a range, as a list
 )
 LISTED = {"mode", "histogram"}
+INTERVAL_ENDS = {"dp_interval_low": " low", "dp_interval_high": " high"}
+"""What is put after an aggregate's name for the ends of its interval: no name of a column has a space."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,8 @@ class Options:
     mu_squared: Fraction | None = None
     delta: Fraction | None = None
     max_groups: int | None = None
+    max_rows: int | None = None  # of one unit, that count in full
+    min_units: int | None = None  # groups of which fewer are counted, with noise, are left out
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,16 @@
 """A window: a value for each row, made of the other rows of its partition."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts
+from tacit.plan.owner import IF_GIVEN
 
-__all__ = ["Order", "WindowCall", "WindowFrame"]
+__all__ = ["FRAMED", "Order", "WindowCall", "WindowFrame"]
+
+FRAMED = {"count", "sum", "avg", "min", "max", "first_value", "last_value"}
+"""Functions that look at a part of their partition."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,7 @@ class WindowCall:
     partition: tuple[Expression, ...] = ()
     order: tuple[Order, ...] = ()
     frame: WindowFrame = WindowFrame()
+    assumed: bool = field(default=False, metadata=IF_GIVEN)  # as of a SubAggregate
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -3,7 +3,7 @@
 A policy that was given as a file is read again when the file changes: a limit that was lowered binds the next job.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from copy import copy
 from pathlib import Path

@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tacit.base import Refused
 from tacit.desk.coverage import Coverage
 from tacit.plan.expression import Call, Column, Expression
 from tacit.plan.node import Filter, Join, Node, Project
 from tacit.plan.operation import Held, evaluate, held
-from tacit.plan.released import DistinctRows, Page, ReleasedTable, Total, Totals, Windows
+from tacit.plan.released import Appended, DistinctRows, OneRow, Page, ReleasedTable, Total, Totals, Windows
 from tacit.sql.window_values import ranks, window_values
 
 __all__ = ["ReleasedRows", "after_release", "held_column"]
 
-MOST_ROWS = 2_000_000
 MONOTONE = {"add", "subtract", "multiply", "divide", "negate", "round", "floor", "ceil", "trunc"}
 Ends = tuple[list[Held], list[Held]]
 Rows = Sequence[int]
@@ -55,6 +53,16 @@ class ReleasedRows:
             size=len(rows),
             columns={name: [column[row] for row in rows] for name, column in self.columns.items()},
             ends={name: _taken(ends, rows) for name, ends in self.ends.items()},
+        )
+
+    @property
+    def padded(self) -> "ReleasedRows":
+        """With a last row of NULLs, for what meets none of them."""
+        return replace(
+            self,
+            size=self.size + 1,
+            columns={name: [*column, None] for name, column in self.columns.items()},
+            ends={name: ([*low, None], [*high, None]) for name, (low, high) in self.ends.items()},
         )
 
     def noise_in(self, *expressions: Expression) -> frozenset[str]:
@@ -167,7 +175,8 @@ def _rows(columns: Sequence[list[Held]], size: int) -> Iterator[tuple[Held, ...]
 
 
 def _join(node: Any, tables: Sequence[ReleasedRows]) -> ReleasedRows:
-    """Rows with equal keys; those of the left in their order, and with `left` also the ones without a match."""
+    """Rows with equal keys; those of the left in their order, and with `left` also the ones without a match; with
+    `full` those of the right come last."""
     left, right = after_release(node.left, tables), after_release(node.right, tables)
     places: dict[tuple[Held, ...], list[int]] = {}
     for row, key in enumerate(_rows([right.values(key) for _, key in node.on], right.size)):
@@ -177,25 +186,42 @@ def _join(node: Any, tables: Sequence[ReleasedRows]) -> ReleasedRows:
     for row, key in enumerate(_rows([left.values(key) for key, _ in node.on], left.size)):
         found = places.get(key, [])
         pairs += [(row, other) for other in found]
-        if not found and node.kind == "left":
+        if not found and node.kind != "inner":
             pairs.append((row, -1))
-        if len(pairs) > MOST_ROWS:
-            raise Refused(f"this join of released tables has more than {MOST_ROWS:,} rows: join on more of their keys")
-    one = left.take([row for row, _ in pairs])
-    padded = ReleasedRows(
-        size=right.size + 1,
-        columns={name: [*column, None] for name, column in right.columns.items()},
-        noisy=right.noisy,
-        ends={name: ([*low, None], [*high, None]) for name, (low, high) in right.ends.items()},
-        covers=right.covers,
-    )
-    two = padded.take([other for _, other in pairs])
+    if node.kind == "full":
+        met = {other for _, other in pairs}
+        pairs += [(-1, other) for other in range(right.size) if other not in met]
+    one = left.padded.take([row for row, _ in pairs])
+    two = right.padded.take([other for _, other in pairs])
     return ReleasedRows(
         size=len(pairs),
         columns={**one.columns, **two.columns},
         noisy=one.noisy | two.noisy,
         ends={**one.ends, **two.ends},
         covers={**one.covers, **two.covers},
+    )
+
+
+def _appended(node: Any, tables: Sequence[ReleasedRows]) -> ReleasedRows:
+    parts = [after_release(part, tables) for part in node.parts]
+    columns: dict[str, list[Held]] = {}
+    ends: dict[str, Ends] = {}
+    covers: dict[str, Coverage] = {}
+    for name, _, sources in node.columns:
+        pairs = list(zip(parts, sources, strict=True))
+        columns[name] = [value for part, source in pairs for value in part.columns[source]]
+        told = {part.covers.get(source) for part, source in pairs}
+        if len(told) == 1 and None not in told:
+            ends[name] = (
+                [end for part, source in pairs for end in part.ends[source][0]],
+                [end for part, source in pairs for end in part.ends[source][1]],
+            )
+            covers[name] = parts[0].covers[sources[0]]
+    noisy = {
+        name for name, _, sources in node.columns if any(s in p.noisy for p, s in zip(parts, sources, strict=True))
+    }
+    return ReleasedRows(
+        size=sum(part.size for part in parts), columns=columns, noisy=frozenset(noisy), ends=ends, covers=covers
     )
 
 
@@ -252,6 +278,8 @@ RULES: dict[type[Node], Callable[[Any, Sequence[ReleasedRows]], ReleasedRows]] =
     Totals: _totals,
     Page: _page,
     DistinctRows: _distinct,
+    Appended: _appended,
+    OneRow: lambda node, tables: ReleasedRows(size=1, columns={}),
 }
 
 

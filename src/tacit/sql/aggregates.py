@@ -19,8 +19,8 @@ MISTAKE, MISSING, LIMIT = RefusalKind.MISTAKE, RefusalKind.UNSUPPORTED, RefusalK
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateCall:
-    """One aggregate before its arguments are lowered. `distinct` is COUNT(DISTINCT x); `fractions` are the orders of
-    quantiles, and `several` says that a list of them was asked for."""
+    """One aggregate before its arguments are lowered. `distinct` is of different values, as in COUNT(DISTINCT x);
+    `fractions` are the orders of quantiles, and `several` says that a list of them was asked for."""
 
     node: exp.Expr
     function: str
@@ -56,6 +56,8 @@ PLAIN: dict[type[exp.Expr], str] = {
     exp.CovarPop: "covar_pop",
     exp.Corr: "corr",
 }
+DISTINCT = ("min", "max", "sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop")
+"""What may be asked of the different values of a column."""
 PERCENTILES: dict[type[exp.Expr], bool] = {exp.PercentileCont: False, exp.PercentileDisc: True, exp.Quantile: False}
 OTHERS = (
     exp.Count,
@@ -134,18 +136,15 @@ def _given(*nodes: exp.Expr | None) -> tuple[exp.Expr, ...]:
 
 def _plain(node: exp.Expr, function: str, arguments: tuple[exp.Expr, ...]) -> AggregateCall:
     first = arguments[0] if arguments else None
+    distinct = type(first) is exp.Distinct
     if type(first) is exp.Distinct:
-        if function not in ("min", "max") or len(first.expressions) != 1:
-            raise refused(
-                shown(node),
-                "one person could decide whether a value counts for everybody",
-                "leave DISTINCT out, or aggregate by unit in a subquery first",
-                at=node,
-            )
         arguments = tuple(first.expressions)
+        if function not in DISTINCT or len(arguments) != 1:
+            raise refused(shown(node), "it takes one value", "leave DISTINCT out", MISSING, at=node)
+        distinct = function not in ("min", "max")  # which are the same without it
     if not arguments or type(first) is exp.Star:
         raise refused(shown(node), "it needs a value", "name a column", MISTAKE, at=node)
-    return AggregateCall(node=node, function=function, arguments=arguments)
+    return AggregateCall(node=node, function=function, arguments=arguments, distinct=distinct)
 
 
 def _count(node: exp.Expr) -> AggregateCall:
@@ -153,14 +152,31 @@ def _count(node: exp.Expr) -> AggregateCall:
     if value is None or type(value) is exp.Star:
         return AggregateCall(node=node, function="count")
     if type(value) is exp.Distinct:
-        if len(value.expressions) != 1 or type(value.expressions[0]) is exp.Star:
-            way = "COUNT(DISTINCT a || '/' || b) counts pairs"
-            raise refused(shown(node), "it counts one value", way, MISSING, at=node)
-        return AggregateCall(node=node, function="count", arguments=tuple(value.expressions), distinct=True)
+        given = value.expressions
+        if len(given) == 1 and type(given[0].unnest()) is exp.Tuple:
+            given = given[0].unnest().expressions
+        if any(type(each) is exp.Star for each in given):
+            raise refused(shown(node), "it counts values", "name columns", MISSING, at=node)
+        return AggregateCall(node=node, function="count", arguments=(_as_one(given),), distinct=True)
     known = literal(value)
     return AggregateCall(
         node=node, function="count", arguments=() if known is not None and known.value is not None else (value,)
     )
+
+
+def _as_one(values: list[exp.Expr]) -> exp.Expr:
+    """One value, or several as a text that no other values have: each with its length before it. NULL if one is."""
+    if len(values) == 1:
+        return values[0]
+    texts = [exp.Cast(this=value.copy(), to=exp.DataType.build("text")) for value in values]
+    parts: list[exp.Expr] = []
+    for text in texts:
+        length = exp.Cast(this=exp.Length(this=text), to=exp.DataType.build("text"))
+        parts += [length, exp.Literal.string(":"), text.copy()]
+    found = parts[0]
+    for part in parts[1:]:
+        found = exp.DPipe(this=found, expression=part, safe=True)
+    return found
 
 
 def _mode(node: exp.Expr) -> AggregateCall:
@@ -269,7 +285,7 @@ def _with_arguments(node: exp.Expr) -> AggregateCall:
         at += 1 + NAMED[name]
         if name == "max_values_per_unit":
             if not found.distinct:
-                raise refused(name, "it is for COUNT(DISTINCT x)", "leave it out", MISTAKE, at=node)
+                raise refused(name, "it is for COUNT(DISTINCT x) and its like", "leave it out", MISTAKE, at=node)
             found = replace(found, cap=whole(ends[0], name, least=1, most=10**6))
             continue
         if ends[0] >= ends[1]:

@@ -24,7 +24,7 @@ ALLOWED: dict[type[exp.Expr], set[str]] = {
     exp.Select: {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit",
                  "offset", "qualify", "windows"},
     exp.From: ONE,
-    exp.Join: {"this", "on", "side", "kind", "using"},
+    exp.Join: {"this", "on", "side", "kind", "using", "method"},
     exp.Where: ONE,
     exp.Group: {"expressions", "all", "rollup", "cube", "grouping_sets"},
     exp.Rollup: {"expressions"}, exp.Cube: {"expressions"}, exp.GroupingSets: {"expressions"},

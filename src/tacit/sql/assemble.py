@@ -12,6 +12,7 @@ from tacit.base import cached_property
 from tacit.desk.coverage import Coverage
 from tacit.plan.bounded import Recipe
 from tacit.plan.cells import cell_points
+from tacit.plan.combined import assumed_in
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Type
 from tacit.plan.operation import Held, evaluate, held
@@ -19,6 +20,7 @@ from tacit.plan.price import PricedPlan
 from tacit.plan.profiled import Missing, lowest
 from tacit.sql.after import ReleasedRows, after_release, held_column
 from tacit.sql.estimate import NoisyEstimate, estimate, lost_in_all, stretch, value_of, width, with_loss
+from tacit.sql.fitted import all_fitted
 from tacit.sql.stored import Array, Noisy, NoisyPart
 from tacit.sql.window_values import ranks
 
@@ -64,6 +66,9 @@ class Frame:
             return [values[code] for code in self.groups.codes[number].tolist()]
         if name in self.estimates:
             return plain(self.estimates[name].values)
+        of, _, end = name.rpartition(" ")
+        if of in self.estimates:
+            return plain(self.estimates[of].low if end == "low" else self.estimates[of].high)
         return self._listed(self.recipes[name])
 
     def values(self, expression: Expression) -> list[Held]:
@@ -90,9 +95,9 @@ class Frame:
             missing = None
         low = lowest(recipe, part) if recipe.function in ("count", "sum") else None
         capped = any(m.kind == "distinct" and m.name in recipe.inputs for m in part.measures)
-        if capped and part.source.unit is not None:
-            covers = Coverage(of="least", grouped=bool(part.keys))  # values beyond a unit's limit are only ever missing
-        elif clip.exempt:
+        if capped and part.source.unit is not None:  # values beyond a unit's limit are only ever missing
+            covers = Coverage(of="least" if low is not None and low >= 0 else "noise", grouped=bool(part.keys))
+        elif clip.exempt and not any(assumed_in(part.source)):
             covers = Coverage(of="truth")
         else:
             covers = Coverage(of="noise" if low is None or low < 0 else "least", grouped=bool(part.keys))
@@ -119,7 +124,8 @@ class Frame:
         """The cell that was drawn, and an interval of its own that covers the true quantile, whatever the data."""
         part = self.released[recipe.part]
         clip = next(clip for clip in self.priced.parts[recipe.part].clips if recipe.inputs[0] in clip.names)
-        self.coverage[recipe.name] = Coverage(of="truth" if clip.exempt else "noise")
+        known = clip.exempt and not any(assumed_in(self.priced.parts[recipe.part].source))
+        self.coverage[recipe.name] = Coverage(of="truth" if known else "noise")
         asked = {found.fraction for found in self.recipes.values() if found.inputs == recipe.inputs}
         place = sorted(order for order in asked if order is not None).index(recipe.fraction or Fraction(0))
         assert recipe.low is not None
@@ -212,17 +218,18 @@ def assemble(
     priced: PricedPlan, released: Sequence[NoisyPart], *, confidence: float = 0.95, missing: Sequence[Missing] = ()
 ) -> Answer:
     """All of the question that comes after the noise; `missing` is what clipping took, by profiles of these data."""
-    answers = [_answer(plan, released[own], confidence, missing) for own, plan in priced.measured]
+    found = all_fitted(priced.parts, released)
+    answers = [_answer(plan, found[own], confidence, missing) for own, plan in priced.measured]
     after = priced.question.after
     if after is None:
         return answers[0]
     tables = [_rows_of(answer, plan) for answer, (_, plan) in zip(answers, priced.measured, strict=True)]
-    found = after_release(after, tables)
-    columns = [_typed(found.columns[name], facts.type) for name, facts in after.schema.items()]
+    made = after_release(after, tables)
+    columns = [_typed(made.columns[name], facts.type) for name, facts in after.schema.items()]
     intervals = {
-        name: ([_end(low) for low in ends[0]], [_end(high) for high in ends[1]]) for name, ends in found.ends.items()
+        name: ([_end(low) for low in ends[0]], [_end(high) for high in ends[1]]) for name, ends in made.ends.items()
     }
-    return Answer(pa.table(columns, names=list(after.schema)), intervals, dict(found.covers))
+    return Answer(pa.table(columns, names=list(after.schema)), intervals, dict(made.covers))
 
 
 def _rows_of(answer: Answer, priced: PricedPlan) -> ReleasedRows:

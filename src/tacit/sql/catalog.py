@@ -41,6 +41,8 @@ class AskableTable:
     path: UnitPath | None = None  # instead of `unit`: links to it, or several columns that name it together
     row_is_unit: bool = False
     rows_per_unit: int | None = None
+    clip_rows: Fraction | None = None  # the most rows of one unit that count, where that is declared as a number
+    clips: Mapping[str, Fraction] = field(default_factory=dict)  # of sums of its columns
     hidden: frozenset[str] = frozenset()
     untyped: frozenset[str] = frozenset()
     unique: frozenset[str] = frozenset()  # of a public table: columns in which no value occurs twice
@@ -135,6 +137,8 @@ def _table(declared: "Declared", tables: "Mapping[str, Declared]") -> AskableTab
         path=path,
         row_is_unit=declared.each_row_is_a_unit,
         rows_per_unit=declared.max_rows_per_unit,
+        clip_rows=None if isinstance(declared.clip_rows, str | None) else Fraction(declared.clip_rows),
+        clips={n: Fraction(c.clip) for n, c in usable.items() if not isinstance(c.clip, str | None)},
         hidden=frozenset(declared.columns) - frozenset(usable),
         untyped=frozenset(name for name, column in usable.items() if column.type is None),
         unique=frozenset(name for name, column in usable.items() if column.unique and not declared.private),
@@ -169,6 +173,8 @@ def _facts(column: "Column") -> Facts:
     kind = TYPES[str(column.type)]
     low, high = column.bounds or (None, None)
     domain = column.group_keys
+    if low is None and domain and (kind.numeric or kind.temporal):
+        low, high = min(domain), max(domain)
     if kind is Type.INTEGER and any(abs(value) > WHOLE for value in (low or 0, high or 0, *(domain or ()))):
         kind = Type.NUMBER  # whole numbers so large are numbers like any other
     if kind is Type.BOOLEAN and domain is None:

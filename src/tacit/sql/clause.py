@@ -6,7 +6,7 @@ comment nor a string can pass for one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -21,14 +21,14 @@ __all__ = ["CLAUSE", "NAMED", "Clause", "clause_of", "clause_start", "like", "na
 CLAUSE = "tacit_clause"  # where a tree keeps its clause
 NAMED = {"contribution_bounds_per_group": 2, "contribution_bounds_per_row": 2, "max_values_per_unit": 1}
 PRICES = ("epsilon", "rho", "mu_squared")
-NUMBERS = (*PRICES, "delta", "max_groups_contributed")
+WHOLE = {"max_groups_contributed": "max_groups", "max_rows_contributed": "max_rows",
+         "min_privacy_units_per_group": "min_units"}  # fmt: skip
+NUMBERS = (*PRICES, "delta", *WHOLE)
 FORMER = {"kappa": "max_groups_contributed"}  # ZetaSQL's name of it
 UNIT, STRATEGY = "privacy_unit_column", "group_selection_strategy"
 KNOWN = (*NUMBERS, UNIT, STRATEGY)
 CLAUSES = ("differential_privacy", "anonymization")
 ELSEWHERE = {
-    "max_rows_contributed": "how many rows of one unit count is said by the policy (clip_rows)",
-    "min_privacy_units_per_group": "how many units a group needs follows from epsilon and delta, and the quote says it",
     "report": "an answer says its intervals by itself",
 }
 """Options of others that have no equal here, and why."""
@@ -65,27 +65,26 @@ def _is(tokens: Sequence[Token], i: int, word: str) -> bool:
 
 
 def clause_of(tokens: list[Token]) -> tuple[list[Token], Clause]:
-    """The tokens without the clause, and the clause. It belongs to the outermost SELECT and to no other."""
+    """The tokens without the clause, and the clause. It may stand in a subquery, but only once: all that is measured is
+    paid for together."""
     start = clause_start(tokens)
     if start is None:
         return tokens, Clause()
-    depth = 0
-    for token in tokens[:start]:
-        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
-    if depth:
-        raise Refused(
-            f"line {tokens[start].line}: WITH DIFFERENTIAL_PRIVACY in a subquery is refused, since only the outermost "
-            "SELECT is released: move it there"
-        )
+    again = clause_start(tokens[start + 3 :])
+    if again is not None:
+        told = "a second WITH DIFFERENTIAL_PRIVACY is refused, since all of a question is paid for together: keep one"
+        raise Refused(f"{at(tokens[start + 3 + again])}{told}", kind=RefusalKind.UNSUPPORTED)
     reader = _Reader(tokens, start + 3)
     given: dict[str, Fraction | str] = {}
     if not reader.word("options"):
         return [*tokens[: start + 1], *tokens[reader.at :]], Clause()
     if not reader.sign(TokenType.L_PAREN):
         raise reader.wrong("( after OPTIONS")
+    first = True
     while not reader.sign(TokenType.R_PAREN):
-        if given and not reader.sign(TokenType.COMMA):
+        if not first and not reader.sign(TokenType.COMMA):
             raise reader.wrong("a comma or ) in OPTIONS")
+        first = False
         name = reader.name("the name of an option").lower()
         name = FORMER.get(name, name)
         if name not in KNOWN:
@@ -96,6 +95,8 @@ def clause_of(tokens: list[Token]) -> tuple[list[Token], Clause]:
             raise Refused(f"option {name} is given twice: keep one", kind=RefusalKind.MISTAKE)
         if not reader.sign(TokenType.EQ):
             raise reader.wrong(f"= after option {name}")
+        if name in WHOLE and reader.sign(TokenType.NULL):
+            continue  # BigQuery's way of not saying it
         given[name] = reader.number() if name in NUMBERS else reader.name("a column" if name == UNIT else "a word")
     _check_strategy(given)
     return [*tokens[: start + 1], *tokens[reader.at :]], _clause(given)
@@ -118,13 +119,10 @@ def _clause(given: dict[str, Fraction | str]) -> Clause:
         raise Refused("option delta must be less than 1", kind=RefusalKind.MISTAKE)
     if len(twice := [name for name in PRICES if name in numbers]) > 1:
         raise Refused(f"options {' and '.join(twice)} say the price twice: keep one", kind=RefusalKind.MISTAKE)
-    groups = numbers.get("max_groups_contributed")
+    counts = {WHOLE[name]: whole(value, f"option {name}", least=1) for name, value in numbers.items() if name in WHOLE}
     unit = given.get(UNIT)
-    options = Options(
-        **{name: numbers.get(name) for name in PRICES},
-        delta=numbers.get("delta"),
-        max_groups=None if groups is None else whole(groups, "option max_groups_contributed", least=1),
-    )
+    prices = {name: numbers.get(name) for name in (*PRICES, "delta")}
+    options = replace(Options(**prices), **counts)  # type: ignore[arg-type]  # names of fractions, and of whole numbers
     return Clause(options=options, unit=unit if isinstance(unit, str) else None)
 
 

@@ -25,6 +25,7 @@ from tacit.plan.profile import CONFIDENCE
 from tacit.plan.profiled import Missing
 from tacit.plan.question import LoweredQuestion
 from tacit.plan.released import ReleasedTable, Totals, Windows
+from tacit.sql.fitted import level_tables, sizes_of
 from tacit.sql.stored import Array, Noisy
 from tacit.sql.threshold import ROUNDS, depth, edge
 
@@ -197,11 +198,18 @@ def _expected(priced: PricedPlan, recipe: Recipe, confidence: float) -> tuple[fl
         times = _short(mechanism.half_width(confidence))
         return None, f"± {times} times what one {priced.program.unit} may count, which is chosen privately"
     noisy = Noisy(np.zeros(1), mechanism.family, float(mechanism.magnitude))
+    part = priced.parts[recipe.part]
+    (measure,) = [each for each in part.measures if each.name == recipe.inputs[0]]
+    tables = level_tables(part, measure)
+    if tables is not None:  # one size for each level
+        noisy = Noisy(np.zeros(len(tables.sets)), noisy.kind, sizes_of(tables, noisy.size))
     if recipe.function in ("count", "histogram", "mode", "sum"):
-        error = float(_margin(recipe, [noisy] * len(recipe.inputs), confidence)[0])
-        return error, f"± {margin(error)}"
+        errors = _margin(recipe, [noisy] * len(recipe.inputs), confidence)
+        least, most = margin(float(errors.min())), margin(float(errors.max()))
+        words = f"± {most}" if least == most else f"± {least} to {most}, by grouping"
+        return float(errors.max()), words
     if recipe.function == "avg":
-        size = np.array([noisy.size * float(recipe.step)])
+        size = np.array([np.max(noisy.size) * float(recipe.step)])
         error = float(width([size, size], noisy.kind, confidence)[0]) / TYPICAL
         few = margin(error * 10)
         return None, f"about ± {margin(error)} where a group has {TYPICAL:,} rows, ± {few} for {TYPICAL // 10}"
@@ -339,7 +347,7 @@ def _ratio(recipe: Recipe, inputs: list[Noisy], raw: Array, confidence: float) -
     is known, and the interval is the whole range.
     """
     count, first = inputs[0].values, inputs[1].values
-    size = inputs[0].size
+    size = inputs[0].size  # the same in both
     reach, middle = float(recipe.step) * recipe.half, float(recipe.middle)
     most = max([1.0, *(abs(float(end) - middle) / reach for end in (recipe.low, recipe.high) if end is not None)])
     longer = stretch(inputs[0], confidence)
@@ -351,7 +359,9 @@ def _ratio(recipe: Recipe, inputs: list[Noisy], raw: Array, confidence: float) -
     return _within(recipe, raw, middle + reach * low, middle + reach * high)
 
 
-def _gaussian_ratio(count: Array, first: Array, far: float, most: float, longer: Array) -> tuple[Any, Array, Array]:
+def _gaussian_ratio(
+    count: Array, first: Array, far: float | Array, most: float, longer: Array
+) -> tuple[Any, Array, Array]:
     """The roots of (first − t·count)² = far²·(1 + t²·longer²)."""
     vague = count <= far * np.sqrt(longer**2 + 1 / most**2)
     square = np.where(vague, 1.0, count**2 - (far * longer) ** 2)
@@ -360,7 +370,7 @@ def _gaussian_ratio(count: Array, first: Array, far: float, most: float, longer:
 
 
 def _laplace_ratio(
-    count: Array, first: Array, size: float, confidence: float, most: float, longer: Array
+    count: Array, first: Array, size: float | Array, confidence: float, most: float, longer: Array
 ) -> tuple[Any, Array, Array]:
     """By bisection, on a table of how far two noises of sizes 1 and |t| go together: t times as far as 1/|t| and 1."""
     grid, reach = _pairs(confidence)

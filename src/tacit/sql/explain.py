@@ -3,17 +3,20 @@ done only with released values. From declarations alone: free, without an offer,
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.plan.bound import bound
 from tacit.plan.bounded import Bounded, BoundedQuestion, Clip, Norm
+from tacit.plan.combined import Levels, Match, Stack, UnitWindows
 from tacit.plan.describe import show_aggregate, show_expression
 from tacit.plan.expression import Column
 from tacit.plan.node import Filter, Group, Join, Node, Project, Scan, SubAggregate
 from tacit.plan.owner import UnitPath
 from tacit.plan.profile import TableProfile
 from tacit.plan.question import LoweredQuestion
+from tacit.plan.released import Appended, DistinctRows, Page, ReleasedTable, Totals, Windows
+from tacit.plan.window import WindowCall
 from tacit.policy import Policy
 from tacit.sql.catalog import Catalog
 from tacit.sql.lower import lower
@@ -88,21 +91,26 @@ def explain(
 
 
 def _findings(question: LoweredQuestion, bounded: BoundedQuestion, policy: Policy) -> Iterator[Finding]:
-    unit = policy.privacy.unit
-    nodes = list(question.source.walk())[::-1]  # those below first, as it happens
-    names = _names(nodes)
-    people = policy.dataset.people
+    unit, people = policy.privacy.unit, policy.dataset.people
     words = f"every {unit}, all their rows together" + (f": {people}" if people else "")
     yield Finding(kind="unit", data={"unit": unit, "people": people}, words=words)
-    for node in nodes:
-        yield from _of_node(node, names, unit)
-    yield from _keys(question, bounded.parts[0], names, unit)
-    for aggregate in question.aggregates:
-        text = show_aggregate(aggregate, question.source)
-        yield Finding(kind="aggregate", data={"function": aggregate.function, "of": text}, words=text)
-    for part in bounded.parts:
-        yield from (_clip(clip, part, unit) for clip in part.clips)
-    yield from _after(question, names)
+    first = 0
+    for number, each in enumerate(question.measured):
+        nodes = list(each.source.walk())[::-1]  # those below first, as it happens
+        names, parts = _names(nodes), bounded.parts[first : first + each.parts]
+        first += each.parts
+        for node in nodes:
+            yield from _of_node(node, names, unit)
+        yield from _keys(each, parts[0], names, unit)
+        for aggregate in each.aggregates:
+            text = show_aggregate(aggregate, each.source, names)
+            yield Finding(kind="aggregate", data={"function": aggregate.function, "of": text}, words=text)
+        for part in parts:
+            yield from (_clip(clip, part, unit) for clip in part.clips)
+        which = f"answer {number + 1}: " if question.beside else ""
+        yield from (replace(found, words=f"{which}{found.words}") for found in _after(each, names))
+    if question.after is not None:
+        yield from _of_answers(question.after)
 
 
 # --- rows
@@ -120,7 +128,27 @@ def _names(nodes: Sequence[Node]) -> dict[str, str]:
             case Group():
                 names |= {name: show_expression(value, names) for name, value in node.keys}
                 names |= {each.name: _by_unit(each, names) for each in node.aggregates}
+            case UnitWindows():
+                names |= {call.name: _window(call, names) for call in node.calls}
+            case Levels():
+                names |= {name: show_expression(value, names) for name, value in node.keys}
+                names[node.level] = "the grouping"
+            case Stack():
+                names |= {each.name: names.get(each.sources[0], each.sources[0]) for each in node.columns}
+            case Match():
+                keys = [f"{show_expression(a, names)} = {show_expression(b, names)}" for a, b in node.on]
+                names[node.name] = f"there is a match on {' and '.join(keys) or 'any row'}"
     return names
+
+
+def _window(call: WindowCall, names: Mapping[str, str]) -> str:
+    arguments = ", ".join(show_expression(each, names) for each in call.arguments)
+    order = ", ".join(
+        show_expression(by.expression, names) + (" descending" if by.descending else "") for by in call.order
+    )
+    by = [show_expression(each, names) for each in call.partition]
+    said = [*([f"by {', '.join(by)}"] if by else []), *([f"ordered by {order}"] if order else [])]
+    return f"{call.function.upper()}({arguments})" + (f" {', '.join(said)}" if said else "")
 
 
 def _by_unit(aggregate: SubAggregate, names: Mapping[str, str]) -> str:
@@ -148,6 +176,18 @@ def _of_node(node: Node, names: Mapping[str, str], unit: str) -> Iterator[Findin
             more = f" and {', '.join(keys)}" if keys else ""
             words = f"by {unit}{more}: {', '.join(made) or 'one row each'}, exact, since each is of one {unit}"
             yield Finding(kind="row", data={"step": "by unit", "keys": keys, "aggregates": made}, words=words)
+        case UnitWindows():
+            shown = [_window(call, names) for call in node.calls]
+            words = f"beside each row, of the rows of its {unit} alone: {'; '.join(shown)}"
+            yield Finding(kind="row", data={"step": "windows", "windows": shown}, words=words)
+        case Stack():
+            words = f"{len(node.parts)} parts, one after the other"
+            yield Finding(kind="row", data={"step": "stack", "parts": len(node.parts)}, words=words)
+        case Levels():
+            sets = [[names[node.keys[place][0]] for place in keys] for keys in node.sets]
+            shown = [f"({', '.join(keys)})" for keys in sets]
+            words = f"in {len(sets)} groupings at once: {', '.join(shown)}"
+            yield Finding(kind="row", data={"step": "groupings", "groupings": sets}, words=words)
 
 
 def _on_path(path: UnitPath) -> str:
@@ -198,7 +238,10 @@ def _clip(clip: Clip, part: Bounded, unit: str) -> Finding:
     rows = float(clip.bound / clip.row) if clip.bound is not None else None
     over = "over all groups together"
     many = "" if rows is None else f"{rows:g} full row{'' if rows == 1 else 's'}"
-    if clip.exempt:
+    caps = [measure.cap for measure in part.measures if measure.name in clip.names and measure.kind == "distinct"]
+    if caps:
+        words = f"no {unit} adds more than {caps[0]} different value{'' if caps[0] == 1 else 's'} {over}"
+    elif clip.exempt:
         words = f"no {unit} can count more than {many} {over}: nothing is clipped"
     elif rows is None:
         words = f"how many rows of one {unit} count {over} is chosen privately, for a part of the price"
@@ -211,8 +254,60 @@ def _clip(clip: Clip, part: Bounded, unit: str) -> Finding:
 # --- after the release
 
 
+def _of_answers(after: Node) -> Iterator[Finding]:
+    """What is made of answers, from the inside out."""
+    names: dict[str, str] = {}
+    shown = next((node for node in after.walk() if isinstance(node, Project)), None)
+    for node in reversed(list(after.walk())):
+        words = ""
+        data: dict[str, Any] = {}
+        match node:
+            case ReleasedTable():
+                names |= {each.name: each.column for each in node.columns}
+            case Project():
+                made = {name: show_expression(value, names) for name, value in node.columns}
+                if node is shown:
+                    for name, text in made.items():
+                        if text != name:
+                            what = {"step": "compute", "column": name, "of": text}
+                            yield Finding(kind="after", data=what, words=f"{name} = {text}")
+                names |= made
+            case Filter():
+                words = f"rows are kept where {show_expression(node.condition, names)}"
+                data = {"step": "filter", "of": show_expression(node.condition, names)}
+            case Windows():
+                names |= {call.name: _window(call, names) for call in node.calls}
+            case Totals():
+                names |= {name: show_expression(value, names) for name, value in node.keys}
+                for total in node.totals:
+                    of = "*" if total.argument is None else show_expression(total.argument, names)
+                    names[total.name] = f"{total.function.upper()}({of})"
+                keys = ", ".join(names[name] for name, _ in node.keys)
+                words = f"totals of released numbers{f' by {keys}' if keys else ''}"
+                data = {"step": "totals", "keys": [names[name] for name, _ in node.keys]}
+            case Join():
+                on = [f"{show_expression(a, names)} = {show_expression(b, names)}" for a, b in node.on]
+                words = f"answers are joined{f' on {chr(32).join(on)}' if on else ''}"
+                data = {"step": "join", "join": node.kind, "on": on}
+            case Appended():
+                names |= {name: names.get(sources[0], sources[0]) for name, _, sources in node.columns}
+                words, data = f"{len(node.parts)} answers, one after the other", {"step": "append"}
+            case Page():
+                order = [show_expression(by.expression, names) for by in node.order]
+                words = (
+                    f"ordered by {', '.join(order)}"
+                    if order
+                    else f"{node.limit or 'all'} rows from row {node.offset + 1} on"
+                )
+                data = {"step": "page", "order": order, "limit": node.limit, "offset": node.offset}
+            case DistinctRows():
+                words, data = "rows that are the same are shown once", {"step": "distinct"}
+        if words:
+            yield Finding(kind="after", data=data, words=words)
+
+
 def _after(question: LoweredQuestion, names: Mapping[str, str]) -> Iterator[Finding]:
-    told = {**names, **{each.name: show_aggregate(each, question.source) for each in question.aggregates}}
+    told = {**names, **{each.name: show_aggregate(each, question.source, names) for each in question.aggregates}}
     told |= {key.name: show_expression(key.expression, names) for key in question.keys}
     for name, made in question.output:
         if not isinstance(made, Column):

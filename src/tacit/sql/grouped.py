@@ -10,6 +10,7 @@ from tacit.base import Refused
 from tacit.plan.expression import Call, Column, Constant, Expression, constant
 from tacit.plan.facts import Facts, Type
 from tacit.plan.moments import PAIRS
+from tacit.plan.operation import call, canonical_call
 from tacit.plan.question import Aggregate
 from tacit.sql.aggregates import AggregateCall, asked, has_aggregate, is_aggregate
 from tacit.sql.allow import MISPLACED
@@ -36,6 +37,7 @@ class Grouped:
         self.aliases: dict[str, Expression] = {}
         self.window: Callable[[exp.Expr], Expression] | None = None  # of released values
         self.grouping: Callable[[exp.Expr], Expression] | None = None  # GROUPING(key)
+        self.scalar: Callable[[exp.Expr], Expression | None] | None = None  # (SELECT …)
         self.over = Expressions(scope, self._special)
 
     def _special(self, node: exp.Expr) -> Expression | None:
@@ -43,6 +45,8 @@ class Grouped:
             return self.window(node)
         if type(node) is exp.Grouping and self.grouping is not None:
             return self.grouping(node)
+        if type(node) is exp.Subquery and self.scalar is not None:
+            return self.scalar(node)
         if is_aggregate(node):
             return self.aggregate(node)
         if has_aggregate(node) or literal(node) is not None:
@@ -154,7 +158,18 @@ def uses_rows(expression: Expression) -> bool:
     )
 
 
-NUMBERS = ("sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop", "covar_samp", "covar_pop", "corr")
+NUMBERS = (
+    "sum",
+    "sum_distinct",
+    "avg",
+    "var_samp",
+    "var_pop",
+    "stddev_samp",
+    "stddev_pop",
+    "covar_samp",
+    "covar_pop",
+    "corr",
+)
 
 
 @dataclass(kw_only=True)
@@ -169,17 +184,51 @@ class Aggregates:
     def one(self, node: exp.Expr) -> Expression:
         """The released value of an aggregate that gives one."""
         ask = asked(node)
+        if ask.distinct and ask.function not in ("count", "sum"):
+            return self._of_different(ask)
         if ask.several or ask.is_list:
             raise refused(
                 f"{shown(node)} inside an expression", "it is a list of values", "select it by itself", at=node
             )
         return self.many(ask)[0]
 
+    def _of_different(self, ask: AggregateCall) -> Expression:
+        """AVG, VARIANCE and STDDEV of the different values, from their number, their sum and that of their squares.
+
+        Values are measured from the least that they can be, so that no two different ones have the same square.
+        """
+        value = self.rows.lower(ask.arguments[0])
+        least = value.facts.low if value.facts.type.numeric and value.facts.bounded else 0
+        above = self.rows.call(ask.node, "subtract", value, constant(least))
+
+        def total(power: int) -> Expression:
+            made: Expression = above if power else value
+            for _ in range(power - 1):
+                made = self.rows.call(ask.node, "multiply", made, above)
+            function = "sum_distinct" if power else "count_distinct"
+            condition = None if ask.condition is None else self.rows.condition(ask.condition, "FILTER")
+            argument = only_where(self.rows, ask, condition, made)
+            arguments = () if argument is None else (argument,)
+            self._check(ask, function, arguments)
+            text = shown(ask.node)
+            return self.added(Aggregate(name="", function=function, arguments=arguments, cap=ask.cap, text=text))
+
+        count = total(0)
+        mean = canonical_call("divide", total(1), count)
+        if ask.function == "avg":
+            return canonical_call("add", mean, constant(least))
+        spread = canonical_call("subtract", canonical_call("divide", total(2), count), call("multiply", mean, mean))
+        spread = call("greatest", spread, constant(0))
+        if ask.function.endswith("samp"):
+            more = call("case", call("gt", count, constant(1)), call("subtract", count, constant(1)), constant(None))
+            spread = call("multiply", spread, call("divide", count, more))
+        return call("sqrt", spread) if ask.function.startswith("stddev") else spread
+
     def many(self, ask: AggregateCall) -> list[Column]:
         """The released values, several where several quantiles were asked for."""
         made = self._made(ask)
         orders: tuple[Fraction | None, ...] = ask.fractions or (None,)
-        return [self._added(replace(made, fraction=order)) for order in orders]
+        return [self.added(replace(made, fraction=order)) for order in orders]
 
     def _made(self, ask: AggregateCall) -> Aggregate:
         function, arguments = self._arguments(ask)
@@ -200,8 +249,8 @@ class Aggregates:
         conditions = [] if ask.condition is None else [self.rows.condition(ask.condition, "FILTER")]
         function, given = ask.function, list(ask.arguments)
         if ask.distinct:
-            function = "count_distinct"
-            owner = self._unit_where(given[0])
+            function = f"{function}_distinct"
+            owner = self._unit_where(given[0]) if function == "count_distinct" else None
             if owner is not None:
                 function, given = "count_units", []
                 conditions += [self.rows.condition(part, "WHEN") for part in owner]
@@ -232,10 +281,11 @@ class Aggregates:
                 raise refused(shown(ask.node), f"it needs a number, not a {argument.facts.type}", way, at=ask.node)
         if function in PAIRS and len(arguments) != 2:
             raise refused(shown(ask.node), "it needs two values", at=ask.node)
-        if ask.cap is not None and function != "count_distinct":
+        if ask.cap is not None and function not in ("count_distinct", "sum_distinct"):
             raise refused("max_values_per_unit", "a unit counts once here", "leave it out", at=ask.node)
 
-    def _added(self, made: Aggregate) -> Column:
+    def added(self, made: Aggregate) -> Column:
+        """What stands for the released value."""
         for known in self.found:
             if replace(known, name="") == made:
                 return Column(name=known.name, facts=_facts(known))
@@ -252,5 +302,7 @@ def _facts(aggregate: Aggregate) -> Facts:
     kind = aggregate.arguments[0].facts.type
     if function in ("min", "max", "mode", "histogram") or (function == "quantile" and not kind.numeric):
         return Facts(type=kind)
-    whole = kind is Type.INTEGER and (function == "sum" or (function == "quantile" and aggregate.discrete))
+    whole = kind is Type.INTEGER and (
+        function in ("sum", "sum_distinct") or (function == "quantile" and aggregate.discrete)
+    )
     return Facts(type=Type.INTEGER if whole else Type.NUMBER)

@@ -14,6 +14,7 @@ from tacit.desk.quote import Expected, Hint
 from tacit.desk.show import digits
 from tacit.mechanism import KeyedCounts, KeySelection
 from tacit.plan.bounded import Bounded
+from tacit.plan.combined import Levels, assumed_in
 from tacit.plan.describe import show_expression, show_value
 from tacit.plan.expression import Call, Column, Constant, Expression
 from tacit.plan.facts import Facts, Type, Value
@@ -302,6 +303,7 @@ def notes_of(priced: PricedPlan, policy: Policy, released: Sequence[NoisyPart] =
                 "probability, smaller ones are likely missing, and where one is seen its noise was high"
             )
     found += _missing(priced)
+    found += _assumed(priced, unit)
     texts = {recipe.asked for recipe in priced.recipes if recipe.function == "quantile"}
     extremes = [text for text in texts if text.upper().startswith(("MIN", "MAX"))]
     if extremes:
@@ -321,7 +323,7 @@ def _needed(priced: PricedPlan, task: Task, mechanism: KeyedCounts, released: Se
     if not task.scaled:
         return f"{ceil(mechanism.needed() / measure.high):,} {things}"
     if released:
-        size = released[task.part].measures[measure.name].size / float(mechanism.magnitude)
+        size = float(released[task.part].measures[measure.name].size) / float(mechanism.magnitude)
         return f"{ceil(mechanism.scaled(round(size)).needed() / measure.high):,} {things}"
     times = mechanism.scaled(FINE).needed() / FINE
     return f"about {times:,.3g} times what one {unit} may count"
@@ -329,7 +331,17 @@ def _needed(priced: PricedPlan, task: Task, mechanism: KeyedCounts, released: Se
 
 def _missing(priced: PricedPlan) -> list[str]:
     """Why there is a group that nobody declared: NULL."""
+    source = priced.question.source
+    masked = (
+        {}
+        if not isinstance(source, Levels)
+        else {
+            key.name: value.facts.nullable
+            for key, (_, value) in zip(priced.question.keys[1:], source.keys, strict=True)
+        }
+    )
     keys = [key for key in priced.parts[0].keys if key.values is not None and None in key.values]
+    keys = [key for key in keys if masked.get(key.name, True)]
     named = sorted({_called(priced, key.name) for key in keys})
     if not named:
         return []
@@ -337,6 +349,19 @@ def _missing(priced: PricedPlan) -> list[str]:
         f"rows whose {' or '.join(named)} is missing, or not among the declared keys, are the group NULL (–); "
         "a policy leaves them out by nullable = false"
     ]
+
+
+def _assumed(priced: PricedPlan, unit: str) -> list[str]:
+    """What is computed for each unit and cut at what the policy says of one, since the question does not say where."""
+    found = {}
+    for question in priced.question.measured:
+        names = {column.name: column.column for scan in scans_of(question.source) for column in scan.columns}
+        for made, argument in assumed_in(question.source):
+            of = "*" if argument is None else show_expression(argument, names)
+            low, high = (show_value(end) for end in (made.facts.low, made.facts.high))
+            told = f"{made.function.upper()}({of}) of one {unit} is cut at {low} and {high}, by the policy's clip"
+            found[told] = f"{told}: CLAMP sets another range"
+    return list(found.values())
 
 
 def facts_of(priced: PricedPlan, filled: Sequence[Bounded]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.base import Refused
-from tacit.plan.node import Node
+from tacit.base import RefusalKind, Refused
+from tacit.plan.node import Node, scans_of
 from tacit.plan.question import LoweredQuestion
 from tacit.plan.released import ReleasedTable, is_released
 from tacit.sql.allow import check
@@ -20,6 +20,13 @@ from tacit.sql.sources import read_from
 from tacit.sql.subquery import check_released, items_written_out, nested, where
 
 __all__ = ["lower", "prune", "used"]
+
+
+PUBLIC_ALONE = (
+    "a question about public tables alone",
+    "there is nobody to protect in it",
+    "ask them without tacit, or join them with a private table",
+)
 
 
 def lower(tree: exp.Select, catalog: Catalog) -> LoweredQuestion:
@@ -43,28 +50,36 @@ def _lowered(select: exp.Select, context: Context) -> LoweredQuestion:
         check_released(source, select)
         items = items_written_out(select, scope, context)
         after = released_rows(select, source, scope, items, context, outermost=True).node
-        return replace(_needed(after, context), options=_clause(select, None).options)
+        options = _clause(select, None, context).options
+        if options.min_units is not None:
+            why, way = "it would be of several answers", "write HAVING COUNT(DISTINCT unit) >= … where it is meant"
+            raise refused("min_privacy_units_per_group here", why, way, RefusalKind.UNSUPPORTED, at=select)
+        return replace(_needed(after, context), options=options)
     if not source.private:
-        raise refused(
-            "a question about public tables alone",
-            "there is nobody to protect in it",
-            "ask them without tacit, or join them with a private table",
-            at=select,
-        )
+        raise refused(*PUBLIC_ALONE, at=select)
     options = _clause(select, scope).options
-    question, tail = Measured(select, source, scope).question()
+    number = context.number(select)  # the first: nothing that was measured is in FROM
+    measured = Measured(select, source, scope, context=context)
+    measured.min_units = options.min_units
+    question, tail = measured.question()
     if tail is None:
         return replace(question, options=options)
     own = tuple(name for name, _ in question.output)
-    return replace(question, options=options, after=tail.over(released_table(0, question, own)))
+    after = tail.over(released_table(number, question, own))
+    if not tail.scalars:
+        return replace(question, options=options, after=after)
+    context.questions[id(select)] = (number, question, tail)
+    return replace(_needed(after, context), options=options)
 
 
 def _needed(after: Node, context: Context) -> LoweredQuestion:
     """The measured questions without what nothing is made of: it would be paid for."""
+    if not context.questions:
+        raise refused(*PUBLIC_ALONE)
     names = used(each for node in after.walk() for each in node.expressions)
     tables = [node for node in after.walk() if isinstance(node, ReleasedTable)]
     found = []
-    for number, question, _ in context.questions.values():
+    for number, question, _ in sorted(context.questions.values(), key=lambda each: each[0]):
         wanted = {
             source.column
             for table in tables
@@ -89,10 +104,20 @@ def _fewer(question: LoweredQuestion, columns: set[str]) -> LoweredQuestion:
     return replace(question, source=source, output=output, aggregates=aggregates)
 
 
-def _clause(select: exp.Select, scope: Scope | None) -> Clause:
-    """What WITH DIFFERENTIAL_PRIVACY said. Over released tables there is no unit to compare its column with."""
+def _named_as_unit(column: str, context: Context | None) -> bool:
+    """Whether every private table that is read names its unit so, where it stands in a subquery."""
+    tables = {} if context is None else context.catalog.tables
+    questions = [] if context is None else [question for _, question, _ in context.questions.values()]
+    read = {scan.table for question in questions for scan in scans_of(question.source) if scan.private}
+    return bool(read) and all(str(tables[name].unit).casefold() == column.casefold() for name in read)
+
+
+def _clause(select: exp.Select, scope: Scope | None, context: Context | None = None) -> Clause:
+    """What WITH DIFFERENTIAL_PRIVACY said. Over released tables its column is compared with what was read for them."""
     clause = select.meta.get(CLAUSE)
     found = clause if isinstance(clause, Clause) else Clause()
+    if found.unit is not None and scope is None and _named_as_unit(found.unit, context):
+        return found
     if found.unit is not None and (
         scope is None or not scope.unit(exp.Column(this=exp.to_identifier(found.unit, quoted=True)))
     ):

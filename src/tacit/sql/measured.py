@@ -5,13 +5,15 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.base import RefusalKind
 from tacit.plan.bounded import Key
 from tacit.plan.combined import Levels
 from tacit.plan.expression import Column, Expression, constant
+from tacit.plan.facts import Facts, Type
 from tacit.plan.groups import listed
 from tacit.plan.node import Node
 from tacit.plan.operation import call
-from tacit.plan.question import Aggregate, LoweredQuestion
+from tacit.plan.question import INTERVAL_ENDS, Aggregate, LoweredQuestion
 from tacit.plan.work import check_work
 from tacit.sql.aggregates import asked, is_aggregate
 from tacit.sql.allow import MISPLACED
@@ -21,7 +23,8 @@ from tacit.sql.grouping import grouping_sets
 from tacit.sql.listing import SelectList, default_name, number_of
 from tacit.sql.mistake import refused, shown
 from tacit.sql.prune import prune, used
-from tacit.sql.scope import Scope
+from tacit.sql.scalars import Scalars
+from tacit.sql.scope import Context, Scope
 from tacit.sql.tail import Tail
 from tacit.sql.windows import WindowCalls, has_window, uses_aggregate, windows_named
 
@@ -33,14 +36,27 @@ NO_AGGREGATE = (
     "it would release rows as they are",
     "select COUNT(*), AVG(x) …, with GROUP BY, or DISTINCT values",
 )
-OWN_PASS = {"quantile", "min", "max", "mode", "histogram", "count_distinct"}  # for each of which rows are read anew
+OWN_PASS = {
+    "quantile",
+    "min",
+    "max",
+    "mode",
+    "histogram",
+    "count_distinct",
+    "sum_distinct",
+}
+"""For each of these rows are read anew."""
 
 
 class Measured:
     """One SELECT on its way. `prefix` sets the names of its keys and aggregates apart from those of others."""
 
-    def __init__(self, select: exp.Select, source: Node, scope: Scope, prefix: str = "") -> None:
+    def __init__(
+        self, select: exp.Select, source: Node, scope: Scope, prefix: str = "", context: Context | None = None
+    ) -> None:
         self.select, self.source, self.scope, self.prefix = select, source, scope, prefix
+        self.scalars = None if context is None else Scalars(context)
+        self.min_units: int | None = None  # as of Options
         self.grouped = Grouped(self.scope, lambda node: self.aggregates.one(node))
         self.aggregates = Aggregates(scope=self.scope, rows=self.grouped.rows, prefix=prefix)
         self.windows = WindowCalls(
@@ -49,6 +65,7 @@ class Measured:
             named=windows_named(select),
         )
         self.grouped.window = self.windows.one
+        self.grouped.scalar = None if self.scalars is None else self.scalars.one
         self.listed = SelectList(select, self.grouped.over.lower)
         self.grouped.aliases = self.listed.aliases
         self.keys: list[Key] = []
@@ -71,6 +88,8 @@ class Measured:
                 "a window in HAVING", "groups are chosen before windows look at them", "use QUALIFY", at=having
             )
         condition = None if having is None else self.grouped.over.condition(having.this, "HAVING")
+        if self.min_units is not None:
+            condition = self._enough(condition, self.min_units)
         kept = None if qualify is None else self.grouped.over.condition(qualify.this, "QUALIFY")
         order = self.listed.order()
         question = LoweredQuestion(
@@ -87,9 +106,13 @@ class Measured:
         if not question.aggregates:
             question = self._present(question)
         question = self._pruned(question)
-        if not self.windows.found and kept is None:
+        scalars = () if self.scalars is None else tuple(self.scalars.found)
+        if not self.windows.found and kept is None and not scalars:
             return question, None
-        return _bare(question), Tail(
+        having = question.having if scalars else None
+        return _bare(question if having is None else replace(question, having=None), having), Tail(
+            scalars=scalars,
+            having=having,
             windows=tuple(self.windows.found),
             qualify=kept,
             order=question.order,
@@ -98,6 +121,12 @@ class Measured:
             limit=question.limit,
             offset=question.offset,
         )
+
+    def _enough(self, condition: Expression | None, units: int) -> Expression:
+        """Only groups in which so many units are counted, with noise."""
+        counted = Aggregate(name="", function="count_units", text="COUNT(DISTINCT unit)")
+        enough = call("ge", self.aggregates.added(counted), constant(units))
+        return enough if condition is None else call("and", condition, enough)
 
     def _pruned(self, question: LoweredQuestion) -> LoweredQuestion:
         """The same without columns that nothing needs."""
@@ -208,8 +237,24 @@ class Measured:
 
         self.grouped.grouping = grouping
 
+    def _end(self, node: exp.Expr) -> Column | None:
+        """Snowflake's DP_INTERVAL_LOW('n') and DP_INTERVAL_HIGH(n), of a column that is selected before."""
+        name = str(node.this).lower() if type(node) is exp.Anonymous else ""
+        if name not in INTERVAL_ENDS or len(node.expressions) != 1:
+            return None
+        value = self.listed.aliases.get(node.expressions[0].name.casefold())
+        if not isinstance(value, Column) or all(each.name != value.name for each in self.aggregates.found):
+            why, way = "it is of an aggregate of the same SELECT", "write COUNT(*) AS n, DP_INTERVAL_LOW('n')"
+            raise refused(shown(node), why, way, RefusalKind.MISTAKE, at=node)
+        return Column(name=value.name + INTERVAL_ENDS[name], facts=Facts(type=Type.NUMBER))
+
     def _item(self, alias: str | None, item: exp.Expr) -> None:
         plain = item.unnest()
+        end = self._end(plain)
+        if end is not None:
+            self.listed.named(alias or default_name(item), end)
+            self.listed.positions.append(end)
+            return
         ask = asked(plain) if is_aggregate(plain) else None
         name = alias or default_name(item)
         if ask is not None and ask.several:
@@ -224,7 +269,7 @@ class Measured:
             self.listed.add(alias, item, self.grouped.over.lower(item))
 
 
-def _bare(question: LoweredQuestion) -> LoweredQuestion:
+def _bare(question: LoweredQuestion, having: Expression | None = None) -> LoweredQuestion:
     """The same with all that it measured for columns, and in no order."""
     keys = [(key.name, Column(name=key.name, facts=key.facts)) for key in question.keys]
     lists = [aggregate for aggregate in question.aggregates if aggregate.is_list]
@@ -232,6 +277,7 @@ def _bare(question: LoweredQuestion) -> LoweredQuestion:
         raise refused(f"{lists[0].text} beside a window", "it is a list of values", "ask for it by itself")
     parts = [part for _, value in question.output for part in value.walk()]
     parts += [part for by in question.order for part in by.expression.walk()]
+    parts += [] if having is None else having.walk()
     found = {part.name: part for part in parts if isinstance(part, Column)}
     aggregates = [(each.name, found[each.name]) for each in question.aggregates if each.name in found]
     return replace(question, output=(*keys, *aggregates), order=(), limit=None, offset=0, distinct=False)

@@ -21,7 +21,8 @@ __all__ = ["CONFIDENCE", "Offer", "OfferTerms", "Purchase", "contribution_of"]
 
 
 def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping[str, TableProfile]) -> Contribution:
-    """Of the private tables; where several are joined, the least that any of them says. A table that is to have a
+    """Of the private tables; where several are joined, the least that any of them says, but for those whose units have
+    one row each: these make no more rows of the others. A table that is to have a
     profile needs no clip of its own: until it has one, clips are chosen privately."""
     sources = [question.source, *(each.source for each in question.beside)]
     tables = [policy.tables[name] for name in sorted({scan.table for each in sources for scan in scans_of(each)})]
@@ -41,10 +42,12 @@ def contribution_of(policy: Policy, question: LoweredQuestion, profiles: Mapping
                 per_group[name] = (Fraction(low), Fraction(high))
     said = [(table.clip_rows, table.profile) for table in counted]
     rows = [clip or PRIVATE for clip, profile in said if clip is not None or profile is not None]
-    numbers = [Fraction(clip) for clip in rows if clip != PRIVATE]
+    said_rows = [Fraction(clip) for clip in rows if clip != PRIVATE]
+    numbers = [number for number in said_rows if number > 1] or ([] if PRIVATE in rows else said_rows)
+    asked = None if question.options.max_rows is None else Fraction(question.options.max_rows)
     named = " and ".join(f'"{table.name}"' for table in counted)
     return Contribution(
-        rows=min(numbers) if numbers else PRIVATE if rows else None,
+        rows=asked if asked is not None else min(numbers) if numbers else PRIVATE if rows else None,
         columns=columns,
         max_groups=min((table.max_groups for table in private if table.max_groups is not None), default=None),
         rows_per_group=min((t.rows_per_group for t in counted if t.rows_per_group is not None), default=None),

@@ -36,6 +36,7 @@ MOST_CHARACTERS = 50_000
 MOST_TOKENS = 5_000
 MOST_NESTED = 24  # the parser takes some 25 calls of Python for each
 
+BEGINS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)  # the last is DuckDB's FROM t SELECT …
 OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 SETS: dict[type, str] = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
@@ -107,7 +108,7 @@ def _one_statement(tokens: list[Token]) -> list[Token]:
         if token.token_type is TokenType.SEMICOLON:
             raise Refused(f"{at(token)}a second statement is refused, since one question is asked at a time")
     first = tokens[0]
-    if first.token_type not in (TokenType.SELECT, TokenType.WITH):
+    if first.token_type not in BEGINS:
         if first.token_type is TokenType.VAR and get_close_matches(first.text.upper(), ("SELECT", "WITH"), n=1):
             raise Mistake(f"{at(first)}{first.text[:40]} begins no question: did you mean SELECT?")
         raise Refused(
@@ -134,6 +135,15 @@ def _check_depth(tokens: Sequence[Token]) -> None:
             raise Refused(told, kind=RefusalKind.LIMIT)
 
 
+def _selected(union: exp.Union) -> exp.Select:
+    """SELECT * FROM (… UNION ALL …), with what stands round the union."""
+    outer = {name: union.args[name] for name in ("with_", "order", "limit", "offset") if union.args.get(name)}
+    for name in outer:
+        union.set(name, None)
+    inner = exp.Subquery(this=union, alias=exp.TableAlias(this=exp.to_identifier("together")))
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), **outer)
+
+
 def _tree(tokens: list[Token], sql: str, dialect: str) -> exp.Select:
     try:
         found = dialect_of(dialect).parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
@@ -144,6 +154,10 @@ def _tree(tokens: list[Token], sql: str, dialect: str) -> exp.Select:
         raise Refused(told, kind=RefusalKind.LIMIT) from None
     except Exception:  # the parser is not ours, and whatever stops it must not stop a server
         raise Mistake("this cannot be read as SQL: write it more simply") from None
+    if len(found) == 1 and type(found[0]) is exp.Subquery and not found[0].args.get("alias"):
+        found = [found[0].unnest()]
+    if len(found) == 1 and type(found[0]) is exp.Union:
+        return _selected(found[0])
     if len(found) != 1 or not isinstance(found[0], exp.Select) or type(found[0]) is not exp.Select:
         kind = type(found[0]) if found else type(None)
         told = f"{SETS.get(kind, 'this')} is refused, since a question is one SELECT, or WITH … SELECT"

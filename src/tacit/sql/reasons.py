@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tacit.base import RefusalKind
+from tacit.plan.question import INTERVAL_ENDS
 from tacit.sql.mistake import WITH_ARGUMENTS
 
 __all__ = ["ARGUMENTS", "CALLED", "CLASSES", "FUNCTIONS", "MISPLACED", "MISSING", "SUBQUERY", "UNKNOWN", "Reason"]
@@ -164,7 +165,7 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
     ("", "totals"): GROUPING,
     ("With", "recursive"): Reason("WITH RECURSIVE", "its rows have no one owner", "write the query without recursion"),
     ("Join", "method"): Reason(
-        "a NATURAL, ASOF or POSITIONAL join",
+        "an ASOF or POSITIONAL join",
         "which rows it matches is not a matter of equal keys",
         "write JOIN … ON a.key = b.key, or USING (key)",
         MISSING,
@@ -187,22 +188,22 @@ ARGUMENTS: dict[tuple[str, str], Reason] = {
 
 CALLED = {
     WITH_ARGUMENTS, "clamp", "ends_with", "suffix", "prefix", "date_part", "square", "zeroifnull", "nullifzero",
-    "isnull", "div0", "mean", "histogram", "top_k", "quantile", "covariance",
+    "isnull", "div0", "mean", "histogram", "top_k", "quantile", "covariance", *INTERVAL_ENDS,
 }  # fmt: skip
 """Functions without a node of their own that have a meaning, in functions.py, expressions.py and aggregates.py."""
 
 FUNCTIONS: dict[str, Reason] = {
     **_each(
         "now today current_date current_time current_timestamp getdate sysdate random rand uuid "
-        "gen_random_uuid setseed clock_timestamp statement_timestamp transaction_timestamp timeofday "
-        "get_current_time get_current_timestamp nextval currval txid_current pg_sleep current_setting "
+        "gen_random_uuid newid newsequentialid setseed clock_timestamp statement_timestamp transaction_timestamp "
+        "timeofday get_current_time get_current_timestamp nextval currval txid_current pg_sleep current_setting "
         "set_config version current_query getvariable getenv input_file_name monotonically_increasing_id "
         "spark_partition_id current_user session_user",
         VOLATILE,
     ),
     **_each(
         "string_agg list array_agg any_value first last arg_max arg_min max_by min_by listagg group_concat "
-        "collect_list collect_set bit_and bit_or bit_xor",
+        "collect_list collect_set bit_and bit_or bit_xor json_object_agg json_agg jsonb_agg object_agg map_agg xmlagg",
         COLLECT,
     ),
     **_each("bool_and bool_or every", TRUTH),

@@ -19,7 +19,7 @@ This page is written by `make docs`, from the tables that questions are read by;
 You write ordinary SQL. It is parsed, turned into a small plan of our own, and forgotten: what an engine runs is written
 from the plan. So everything that can be asked is on this page, and everything else is refused, with the place, the
 reason, and what to write instead. A refusal costs nothing and sees no data. `tacit explain-sql "SELECT …"`, `EXPLAIN
-SELECT …` in psql and `session.explain(sql)` say how a question was understood, also for free.
+SELECT …` in psql, `POST …/explain`, the console and `session.explain(sql)` say how a question was understood, for free.
 
 A question is one `SELECT`, or `WITH … SELECT`, that aggregates. Quotes and functions are read as DuckDB does, with the
 spellings of others where they mean the same, or in the dialect you name: {", ".join(f"`{name}`" for name in DIALECTS)}.
@@ -66,7 +66,7 @@ OTHERS = (
     Reason("LIMIT or ORDER BY in a subquery", "which rows are left depends on others", "move it to the outside"),
     Reason("an aggregate in a subquery that is not by unit", "its exact value would be used before noise is added",
            "group by the unit too"),
-    Reason("joins of private tables on other keys than the unit, joins without equal keys, FULL and CROSS joins",
+    Reason("joins of private tables on other keys than the unit, joins of rows without equal keys, FULL and CROSS",
            "rows would have two owners, or none", "add the unit to the keys"),
     Reason("hidden columns", "the policy hides them", "ask the curator"),
     Reason("more than one statement", "one question is asked at a time", "ask one after the other"),

@@ -89,11 +89,14 @@ def _part(priced: PricedPlan, number: int, dialect: Dialect, largest: bool) -> N
 def _tables(source: Node) -> dict[str, StoredTable]:
     """The tables as they are declared. That they are stored so is checked when an engine opens them."""
     types: dict[str, dict[str, str]] = {}
+    # a unit without a type is stored like the others: that is checked when the dataset is opened
+    units = next((scan.unit_type for scan in scans_of(source) if scan.unit_type is not None), Type.TEXT)
     for scan in scans_of(source):
         found = types.setdefault(scan.table, {})
         for column in scan.columns:
-            native = NATIVE[column.facts.type]
-            exact = column.name == scan.unit_name and native == "DOUBLE"
+            is_unit = column.name == scan.unit_name
+            native = NATIVE[units if is_unit and scan.unit_type is None else column.facts.type]
+            exact = is_unit and native == "DOUBLE"
             found[column.column] = "DECIMAL(18, 3)" if exact else native
         named = () if scan.path is None else scan.path.reads(scan.table)
         keys = ((scan.table, s.column, s.canonical.type) for s in scan.columns if s.canonical is not None)

@@ -13,13 +13,14 @@ from tacit.plan.facts import Facts, Type
 from tacit.plan.groups import listed, most_groups
 from tacit.plan.node import Filter, Node, Source
 from tacit.plan.question import LoweredQuestion
-from tacit.plan.released import ReleasedTable, Total, Totals
+from tacit.plan.released import ReleasedTable, Total, Totals, beside
 from tacit.sql.aggregates import asked
 from tacit.sql.expressions import Expressions
 from tacit.sql.grouped import Grouped, Item, group_by
 from tacit.sql.listing import SelectList, number_of
 from tacit.sql.measured import Measured
 from tacit.sql.mistake import refused, shown
+from tacit.sql.scalars import Scalars
 from tacit.sql.scope import Context, Derived, Field, Scope
 from tacit.sql.tail import Tail
 from tacit.sql.windows import WindowCalls, has_window, uses_aggregate, windows_named
@@ -34,8 +35,8 @@ def measured_table(select: exp.Select, source: Node, scope: Scope, context: Cont
     """A subquery over private rows as a table of its answer. One that is used twice is measured once."""
     found = context.questions.get(id(select))
     if found is None:
-        number = len(context.questions)
-        question, tail = Measured(select, source, scope, f"q{number + 1}_" if number else "").question()
+        number = context.number(select)
+        question, tail = Measured(select, source, scope, f"q{number + 1}_" if number else "", context).question()
         if any(aggregate.is_list for aggregate in question.aggregates):
             raise refused("a list of values in a subquery", "released tables hold plain values", "ask for it by itself")
         found = context.questions[id(select)] = (number, question, tail)
@@ -63,10 +64,18 @@ def released_table(number: int, question: LoweredQuestion, names: tuple[str, ...
         table=f"answer {number + 1}",
         columns=columns,
         is_private=False,
-        rows=most_groups(listed(question.keys)),
+        rows=_most_rows(question),
         number=number,
         keys=keys if len(keys) == len(question.keys) else None,
     )
+
+
+def _most_rows(question: LoweredQuestion) -> int | None:
+    keys = listed(question.keys)
+    if any(key.values is None for key in keys):
+        return question.limit
+    groups = most_groups(keys)
+    return groups if question.limit is None else min(groups, question.limit)
 
 
 def _plain(facts: Facts) -> Facts:
@@ -84,7 +93,7 @@ def released_rows(
 ) -> Derived:
     """SELECT over released tables; `node` has its WHERE. The outermost one has columns under their own names."""
     relation = context.names.relation()
-    made = _Rows(select, node, scope, relation).tail(items)
+    made = _Rows(select, node, scope, relation, context).tail(items)
     columns = [name for name, _ in made.tail.output]
     names = tuple(columns) if outermost else tuple(context.names.column(name, relation) for name in columns)
     return _derived(made.tail.over(made.node, names), columns, made.tail.columns(names))
@@ -101,10 +110,11 @@ class _Made:
 class _Rows:
     """One SELECT over released rows."""
 
-    def __init__(self, select: exp.Select, node: Node, scope: Scope, relation: int) -> None:
+    def __init__(self, select: exp.Select, node: Node, scope: Scope, relation: int, context: Context) -> None:
         self.select, self.node, self.scope, self.relation = select, node, scope, relation
         self.totals: list[Total] = []
         self.grouped = Grouped(scope, self.total)
+        self.scalars = Scalars(context)
 
     def tail(self, items: list[Item]) -> _Made:
         keys = group_by(self.select, self.scope)
@@ -118,6 +128,7 @@ class _Rows:
             named=windows_named(self.select),
         )
         self.grouped.window = self.windows.one
+        self.grouped.scalar = self.scalars.one
         for key in keys:
             self.key(key)
         listed = SelectList(self.select, over.lower)
@@ -145,12 +156,13 @@ class _Rows:
         if grouped:
             named = tuple((key.name, value) for value, key in self.grouped.keys)
             node = Totals(below=node, keys=named, totals=tuple(self.totals))
+        node = beside(node, self.scalars.found)
         if condition is not None:
             node = Filter(below=node, condition=condition)
         return _Made(node, tail)
 
     def _special(self, node: exp.Expr) -> Expression | None:
-        return self.windows.one(node) if type(node) is exp.Window else None
+        return self.windows.one(node) if type(node) is exp.Window else self.scalars.one(node)
 
     def key(self, node: exp.Expr) -> None:
         value = self.grouped.rows.lower(node)

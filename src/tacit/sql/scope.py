@@ -205,13 +205,19 @@ class Derived:
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """`nested` lowers a subquery; it is handed along, since subqueries and FROM each contain the other. `questions` are
-    the subqueries that are measured, by their place in the tree: each with its number, and what comes after it."""
+    the subqueries that are measured, by their place in the tree: each with its number, and what comes after it; its
+    number is known in `numbers` before it is lowered."""
 
     catalog: Catalog
     nested: "Callable[[exp.Expr, Context], Derived]"
     names: Names = dataclass_field(default_factory=Names)
     queries: "Mapping[str, tuple[exp.CTE, Context]]" = dataclass_field(default_factory=dict)
     questions: "dict[int, tuple[int, LoweredQuestion, Tail | None]]" = dataclass_field(default_factory=dict)
+    numbers: "dict[int, int]" = dataclass_field(default_factory=dict)
+
+    def number(self, select: exp.Select) -> int:
+        """The number of a measured question. The node stays in the tree, so its identity stays its own."""
+        return self.numbers.setdefault(id(select), len(self.numbers))
 
     def within(self, select: exp.Select) -> "Context":
         """This context and what the WITH of `select` defines; each query sees those before it."""

@@ -5,24 +5,25 @@ private side. Rows that are units join public tables on a key that is declared u
 else is refused with its reason. Tables between commas are joined by the equalities of WHERE, in any order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from sqlglot import exp
 
-from tacit.base import Mistake, Refused
+from tacit.base import Mistake, RefusalKind, Refused
 from tacit.plan.combined import Match
 from tacit.plan.expression import Column, Expression
-from tacit.plan.facts import Facts
 from tacit.plan.node import Filter, Join, Node, Scan, check_rows
 from tacit.plan.operation import call
-from tacit.plan.released import ReleasedTable, is_released
+from tacit.plan.released import OneRow, check_released_rows, is_released, meets_one
 from tacit.sql.catalog import Catalog, nearest
 from tacit.sql.commas import CommaKey, comma_keys, is_of, not_joined, tying
 from tacit.sql.expressions import Expressions, chain
+from tacit.sql.joined_fields import joined_fields
 from tacit.sql.linked import implied, linked_join
 from tacit.sql.mistake import place, quoted, refused, shown
+from tacit.sql.reasons import ARGUMENTS
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope, whole_unit
 from tacit.sql.table import read_table
 
@@ -35,6 +36,8 @@ Pair = tuple[Expression, Expression]
 def read_from(select: exp.Select, context: Context) -> tuple[Node, Scope]:
     """The rows that FROM and JOIN give, and the names in them."""
     given = select.args.get("from_")
+    if given is None and any(item.find(exp.Subquery) for item in select.expressions):
+        return OneRow(), Scope(relations=())
     if given is None:
         raise refused("a SELECT without FROM", "there is nothing to protect in it", "name a table in FROM", at=select)
     condition = select.args.get("where")
@@ -63,7 +66,7 @@ def _joined(
 def _is_comma(join: exp.Join) -> bool:
     """A comma or CROSS JOIN: no keys, and all rows of both."""
     side, kind = (str(join.args.get(word) or "").upper() for word in ("side", "kind"))
-    bare = join.args.get("on") is None and not join.args.get("using")
+    bare = not any(join.args.get(name) for name in ("on", "using", "method"))
     return bare and not side and kind in ("", "CROSS", "INNER")
 
 
@@ -172,7 +175,8 @@ def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], c
     if kind in ("SEMI", "ANTI") and side in ("", "LEFT"):
         return _kept(node, left, right, context), left[1]
     released = is_released(left[0]) and is_released(right[0])  # of which any rows may be matched
-    if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER", *(["CROSS"] if released else [])):
+    sides = ("", "LEFT", "RIGHT", *(["FULL"] if released else []))
+    if side not in sides or kind not in ("", "INNER", "OUTER", *(["CROSS"] if released else [])):
         what = f"{side} {kind}".strip()
         why = "it matches rows without equal keys" if kind == "CROSS" else "some of its rows would have no owner"
         raise refused(f"{what} JOIN", why, f"{ON}; LEFT JOIN keeps the rows of the left side", at=node)
@@ -184,7 +188,7 @@ def _join(node: exp.Join, left: tuple[Node, Scope], right: tuple[Node, Scope], c
             f"a join without equal keys ({shown(node)})", "it would match every row with every row", ON, at=node
         )
     made = work.made()
-    kept = _after(scope, len(left[1].relations), made, side)
+    kept = joined_fields(scope, len(left[1].relations), made, side)
     return made, replace(scope, relations=kept, merged=work.merged)
 
 
@@ -228,10 +232,10 @@ class _Join:
         self.merged = scope.merged
 
     def read(self) -> None:
-        for name in self.node.args.get("using") or ():
-            column = exp.column(exp.to_identifier(name.name, quoted=True))
+        for name in self.named():
+            column = exp.column(exp.to_identifier(name, quoted=True))
             self.pair(column, column, self.node)
-            self.merge(name.name)
+            self.merge(name)
         condition = self.node.args.get("on")
         for part in chain(condition) if condition is not None else ():
             self.part(part)
@@ -239,6 +243,24 @@ class _Join:
             self.unit = True
         else:
             self.pairs += self.parts.values()
+
+    def named(self) -> list[str]:
+        """The columns that USING names, or that both sides have in a NATURAL join."""
+        method = str(self.node.args.get("method") or "").upper()
+        if method not in ("", "NATURAL"):
+            raise refused(*ARGUMENTS["Join", "method"], at=self.node)
+        names = [each.name for each in self.node.args.get("using") or ()]
+        if method:
+            sides = [{field.name.casefold(): field.name for _, field in scope.fields()} for scope in
+                     (self.left_scope, self.right_scope)]  # fmt: skip
+            names = [name for folded, name in sides[0].items() if folded in sides[1]]
+            if not names:
+                why, way = "no column is called the same on both sides", "write JOIN … ON a.key = b.key"
+                raise refused("this NATURAL JOIN", why, way, RefusalKind.MISTAKE, at=self.node)
+        if names and self.side == "FULL":
+            why, way = "its one column would be of either side", "write ON a.key = b.key, and COALESCE(a.key, b.key)"
+            raise refused("FULL JOIN with USING", why, way, RefusalKind.UNSUPPORTED, at=self.node)
+        return names
 
     def merge(self, name: str) -> None:
         """From now on the name alone means the column of the side that is kept."""
@@ -314,8 +336,10 @@ class _Join:
         on = self.keys(left, right, pairs, unique)
         kind: Literal["inner", "left"] = "left" if self.side else "inner"
         joined = None if not (left.private and right.private) else linked_join(left, right, pairs, kind)
-        joined = joined or Join(kind=kind, left=left, right=right, on=on, unique=unique)
-        check_rows(joined, place(self.node))
+        joined = joined or Join(
+            kind="full" if self.side == "FULL" else kind, left=left, right=right, on=on, unique=unique
+        )
+        (check_released_rows if is_released(joined) else check_rows)(joined, place(self.node))
         node: Node = joined
         for part in self.both:
             node = Filter(below=node, condition=Expressions(self.scope).condition(part, "ON"))
@@ -360,30 +384,12 @@ class _Join:
 
 def _unique(right: Node, pairs: tuple[Pair, ...], catalog: Catalog) -> bool:
     """Whether one of the right keys is a column of a public table that is declared to have no value twice."""
+    if is_released(right):
+        return meets_one(right, pairs)
     while isinstance(right, Filter):
         right = right.below
-    if isinstance(right, ReleasedTable):
-        return right.keys is not None and {*right.keys} <= {key.name for _, key in pairs if isinstance(key, Column)}
     if not isinstance(right, Scan) or right.private:
         return False
     table = catalog.tables[right.table]
     names = {source.name for source in right.columns if source.column in table.unique}
     return any(isinstance(key, Column) and key.name in names for _, key in pairs)
-
-
-def _after(scope: Scope, first: int, node: Node, side: str) -> tuple[NamedRelation, ...]:
-    """The fields as they are after the join, `first` being those of the left: those of a side that is not kept can be
-    NULL, and then name no unit."""
-    schema = node.schema
-    optional = {"": range(0), "LEFT": range(first, len(scope.relations)), "RIGHT": range(first)}[side]
-    return tuple(
-        replace(relation, fields=tuple(_field(field, schema, i in optional) for field in relation.fields))
-        for i, relation in enumerate(scope.relations)
-    )
-
-
-def _field(field: Field, schema: Mapping[str, Facts], optional: bool) -> Field:
-    value = field.value
-    if isinstance(value, Column):
-        value = Column(name=value.name, facts=schema[value.name])
-    return replace(field, value=value, is_unit=field.is_unit and not optional, part=None if optional else field.part)

@@ -5,14 +5,18 @@ says so. The result is checked against the allow-list like any other tree.
 """
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import partial
 
 from sqlglot import exp
 
 from tacit.base import RefusalKind
 from tacit.sql.mistake import refused, shown
+from tacit.sql.named_spellings import ANONYMOUS, counted_apart
+from tacit.sql.regressions import REGRESSIONS, regression
+from tacit.sql.set_spellings import set_operation
 
-__all__ = ["ANONYMOUS", "respell"]
+__all__ = ["respell"]
 
 Respelling = Callable[[exp.Expr, str], exp.Expr | None]
 """A node in its one spelling, in the dialect it was written in; None where it stays."""
@@ -21,6 +25,8 @@ MISSING = RefusalKind.UNSUPPORTED
 MONDAY_BEFORE = ("MONDAY", "SUNDAY", "SATURDAY", "FRIDAY", "THURSDAY", "WEDNESDAY", "TUESDAY")
 FROM_ONE = ("bigquery", "spark")  # where Sunday is day 1 of the week; elsewhere it is 0
 PREFIXES = ("anon_", "dp_")
+SCHEMAS = ("public", "main", "dbo", "default")
+"""Where a table is if nobody says so: in PostgreSQL, DuckDB, SQL Server and Spark."""
 
 
 def respell(tree: exp.Expr, dialect: str) -> None:
@@ -40,13 +46,9 @@ def _days(node: exp.Expr, amount: int) -> exp.Expr:
     return exp.DateAdd(this=node, expression=exp.Neg(this=number) if amount < 0 else number, unit=exp.var("DAY"))
 
 
-def _distinct(node: exp.Expr, value: exp.Expr) -> exp.Expr | None:
-    return exp.Count(this=exp.Distinct(expressions=[value]), big_int=True)
-
-
 def _sketch(node: exp.Expr, dialect: str) -> exp.Expr | None:
     """APPROX_COUNT_DISTINCT: the noise is far larger than a sketch's own error would be."""
-    return None if node.args.get("accuracy") is not None or node.args.get("expressions") else _distinct(node, node.this)
+    return None if node.args.get("accuracy") is not None or node.args.get("expressions") else counted_apart(node.this)
 
 
 def _fetch(node: exp.Expr, dialect: str) -> exp.Expr | None:
@@ -81,9 +83,13 @@ def _one_of(node: exp.Expr, dialect: str) -> exp.Expr | None:
 
 
 def _of_table(node: exp.Expr, dialect: str) -> exp.Expr | None:
-    """PUMS.PUMS, as some tutorials write: a table of a schema that is called as it is."""
+    """PUMS.PUMS, as some tutorials write: a table of a schema that is called as it is; and public.orders, of the schema
+    that tables are in where nobody says one. The same before columns."""
+    table = node.args.get("table") if type(node) is exp.Column else node.this
     schema = node.args.get("db")
-    if schema is not None and node.args.get("catalog") is None and schema.name.casefold() == node.name.casefold():
+    if schema is None or table is None or node.args.get("catalog") is not None:
+        return None
+    if schema.name.casefold() in (table.name.casefold(), *SCHEMAS):
         node.set("db", None)
     return None
 
@@ -138,97 +144,25 @@ def _from_one(node: exp.Expr) -> exp.Expr:
     return exp.Paren(this=exp.Add(this=node, expression=exp.Literal.number(1)))
 
 
-# --- names
-
-
-def _renamed(kind: type[exp.Expr], *names: str) -> Callable[[list[exp.Expr]], exp.Expr | None]:
-    """A node with the arguments under these names, where there are as many."""
-
-    def made(arguments: list[exp.Expr]) -> exp.Expr | None:
-        return kind(**dict(zip(names, arguments, strict=True))) if len(arguments) == len(names) else None
-
-    return made
-
-
-def _counted(arguments: list[exp.Expr]) -> exp.Expr | None:
-    return exp.Count(this=arguments[0], big_int=True) if len(arguments) == 1 else None
-
-
-def _counted_apart(arguments: list[exp.Expr]) -> exp.Expr | None:
-    return _distinct(arguments[0], arguments[0]) if len(arguments) == 1 else None
-
-
-def _part(arguments: list[exp.Expr]) -> exp.Expr | None:
-    if len(arguments) != 2 or type(arguments[0]) not in (exp.Column, exp.Literal, exp.Var) or not arguments[0].name:
+def _windowed(node: exp.Expr, dialect: str) -> exp.Expr | None:
+    """RATIO_TO_REPORT(x) OVER (…) as x / SUM(x) OVER (…)."""
+    inner = node.this
+    if type(inner) is not exp.Anonymous or str(inner.this).upper() != "RATIO_TO_REPORT" or len(inner.expressions) != 1:
         return None
-    return exp.Extract(this=exp.var(arguments[0].name.upper()), expression=arguments[1])
+    value = inner.expressions[0]
+    whole = node.copy()
+    whole.set("this", exp.Sum(this=value.copy()))
+    return exp.Div(this=exp.Paren(this=value.copy()), expression=whole, typed=False, safe=True)
 
 
-def _moved(kind: type[exp.Expr], arguments: list[exp.Expr]) -> exp.Expr | None:
-    """DATEADD(day, 3, x), and DATE_SUB(x, INTERVAL 3 DAY)."""
-    if len(arguments) == 3 and type(arguments[0]) in (exp.Column, exp.Literal, exp.Var):
-        unit, amount, value = arguments
-        return kind(this=value, expression=amount, unit=exp.var(unit.name.upper()))
-    if len(arguments) == 2 and type(arguments[1]) is exp.Interval:
-        return kind(this=arguments[0], expression=arguments[1])
+def _no_keys(node: exp.Expr, dialect: str) -> exp.Expr | None:
+    """GROUP BY (): one group of everything."""
+    given = node.args.get("expressions") or []
+    empty = [each for each in given if type(each) is exp.Tuple and not each.expressions]
+    if given and len(empty) == len(given) and not any(node.args.get(n) for n in ("rollup", "cube", "grouping_sets")):
+        node.set("expressions", [])
     return None
 
-
-def _between_moments(arguments: list[exp.Expr]) -> exp.Expr | None:
-    """TIMESTAMPDIFF(HOUR, from, to)."""
-    if len(arguments) != 3 or type(arguments[0]) not in (exp.Column, exp.Literal, exp.Var):
-        return None
-    return exp.TimestampDiff(this=arguments[2], expression=arguments[1], unit=exp.var(arguments[0].name.upper()))
-
-
-def _formats(arguments: list[exp.Expr]) -> exp.Expr | None:
-    """DATE_FORMAT(x, 'yyyy-MM'), as Spark has it; MySQL's signs only where strftime has the same."""
-    if len(arguments) != 2 or type(arguments[1]) is not exp.Literal:
-        return None
-    text = arguments[1].name
-    for sign in ("%Y", "%m", "%d", "%H"):
-        text = text.replace(sign, "")
-    return exp.TimeToStr(this=arguments[0], format=arguments[1]) if "%" not in text else None
-
-
-ANONYMOUS: Mapping[str, Callable[[list[exp.Expr]], exp.Expr | None]] = {
-    "var": _renamed(exp.Variance, "this"),
-    "varp": _renamed(exp.VariancePop, "this"),
-    "std": _renamed(exp.Stddev, "this"),
-    "stdev": _renamed(exp.Stddev, "this"),
-    "stddevp": _renamed(exp.StddevPop, "this"),
-    "stdevp": _renamed(exp.StddevPop, "this"),
-    "stdev_pop": _renamed(exp.StddevPop, "this"),
-    "count": _counted,
-    "sum": _renamed(exp.Sum, "this"),
-    "avg": _renamed(exp.Avg, "this"),
-    "var_pop": _renamed(exp.VariancePop, "this"),
-    "stddev_pop": _renamed(exp.StddevPop, "this"),
-    "percentile_cont": _renamed(exp.PercentileCont, "this", "expression"),
-    "quantiles": _renamed(exp.ApproxQuantiles, "this", "expression"),
-    "percentile": _renamed(exp.ApproxQuantile, "this", "quantile"),
-    "percentile_approx": _renamed(exp.ApproxQuantile, "this", "quantile"),
-    "approx_percentile": _renamed(exp.ApproxQuantile, "this", "quantile"),
-    "approx_median": _renamed(exp.Median, "this"),
-    "approx_top_count": _renamed(exp.ApproxTopK, "this", "expression"),
-    "count_distinct": _counted_apart,
-    "approx_count_distinct": _counted_apart,
-    "iff": _renamed(exp.If, "this", "true", "false"),
-    "datepart": _part,
-    "dateadd": partial(_moved, exp.DateAdd),
-    "date_add": partial(_moved, exp.DateAdd),
-    "date_sub": partial(_moved, exp.DateSub),
-    "timestampdiff": _between_moments,
-    "format_date": lambda given: exp.TimeToStr(this=given[1], format=given[0]) if len(given) == 2 else None,
-    "format_datetime": lambda given: exp.TimeToStr(this=given[1], format=given[0]) if len(given) == 2 else None,
-    "format_timestamp": lambda given: exp.TimeToStr(this=given[1], format=given[0]) if len(given) == 2 else None,
-    "date_format": _formats,
-    "to_date": _renamed(exp.Date, "this"),
-    "countif": _renamed(exp.CountIf, "this"),
-    "dow": _renamed(exp.DayOfWeek, "this"),
-    "regexp_contains": _renamed(exp.RegexpLike, "this", "expression"),
-}
-"""Functions that a parser knows by name only, with what they are elsewhere."""
 
 OTHERS = {"sum", "avg", "count", "var_pop", "stddev_pop", "percentile_cont", "quantiles"}  # with a prefix only
 
@@ -244,9 +178,17 @@ def _plain(kind: type[exp.Expr], node: exp.Expr, dialect: str) -> exp.Expr | Non
     return kind(**{name: value for name, value in node.args.items() if value is not None})
 
 
-def _first_piece(node: exp.Expr, dialect: str) -> exp.Expr | None:
-    """SPLIT(x, '-')[OFFSET(0)]: the first piece is always there."""
+def _place(node: exp.Expr, dialect: str) -> exp.Expr | None:
+    """SPLIT(x, '-')[OFFSET(0)], whose first piece is always there, and APPROX_QUANTILES(x, 100)[OFFSET(50)]."""
     inner, places = node.this, node.expressions
+    if type(inner) is exp.ApproxQuantiles and len(places) == 1 and type(places[0]) is exp.Literal:
+        place, pieces = places[0].name, inner.args["expression"]
+        first = 1 if dialect == "duckdb" and not node.args.get("offset") else 0
+        if place.isdigit() and type(pieces) is exp.Literal and pieces.name.isdigit() and int(pieces.name) > 0:
+            order = Fraction(int(place) - first * (dialect == "duckdb"), int(pieces.name))
+            if 0 <= order <= 1:
+                return exp.Quantile(this=inner.this, quantile=exp.Literal.number(f"{float(order):.12g}"))
+        return None
     if type(inner) is not exp.Split or len(places) != 1 or places[0].name != "0" or dialect != "bigquery":
         return None
     return exp.SplitPart(this=inner.this, delimiter=inner.args["expression"], part_index=exp.Literal.number(1))
@@ -293,12 +235,16 @@ def _rows_at(node: exp.Expr, dialect: str) -> exp.Expr | None:
 RULES: Mapping[type[exp.Expr], Respelling] = {
     exp.RawString: _raw,
     exp.Anonymous: _named, exp.Fetch: _fetch, exp.Between: _symmetric, exp.EQ: _one_of, exp.Like: _one_of,
-    exp.ILike: _one_of, exp.Table: _of_table, exp.ApproxDistinct: _sketch, exp.Hll: _sketch, exp.Bracket: _first_piece,
-    exp.SimilarTo: _similar, exp.Coalesce: _is_null, exp.SafeFunc: _safe, exp.Extract: _extracted,
-    exp.DayOfWeek: _weekday, exp.DateDiff: _difference, exp.Cast: _cast, exp.AddMonths: _rows_at,
+    exp.ILike: _one_of, exp.Table: _of_table, exp.Column: _of_table, exp.ApproxDistinct: _sketch, exp.Hll: _sketch,
+    exp.Bracket: _place, exp.SimilarTo: _similar, exp.Coalesce: _is_null, exp.SafeFunc: _safe,
+    exp.Extract: _extracted, exp.DayOfWeek: _weekday, exp.DateDiff: _difference, exp.Cast: _cast,
+    exp.AddMonths: _rows_at,
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), set_operation),
     **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc, exp.DatetimeTrunc, exp.TimeTrunc), _truncated),
     **dict.fromkeys((exp.TimestampAdd, exp.DatetimeAdd, exp.TsOrDsAdd), partial(_plain, exp.DateAdd)),
     **dict.fromkeys((exp.TimestampSub, exp.DatetimeSub), partial(_plain, exp.DateSub)),
+    **dict.fromkeys(REGRESSIONS, regression),
+    exp.Window: _windowed, exp.Group: _no_keys,
     exp.SafeAdd: partial(_plain, exp.Add), exp.SafeSubtract: partial(_plain, exp.Sub),
     exp.SafeMultiply: partial(_plain, exp.Mul), exp.SafeNegate: partial(_plain, exp.Neg),
 }  # fmt: skip

@@ -1,13 +1,14 @@
-"""UNION ALL of private rows over the same units."""
+"""UNION ALL: of private rows over the same units, or of answers."""
 
 from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tacit.base import RefusalKind
 from tacit.plan.combined import Stack, StackedColumn
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
-from tacit.plan.released import is_released
+from tacit.plan.released import Appended, is_released
 from tacit.sql.mistake import refused, shown
 from tacit.sql.scope import Context, Derived, Field
 
@@ -17,16 +18,17 @@ __all__ = ["stacked"]
 def stacked(union: exp.Expr, context: Context) -> Derived:
     """The rows of all parts, one after the other; columns go by their place, and are called as in the first."""
     parts = [context.nested(each, context) for each in _selects(union)]
+    if all(is_released(part.node) for part in parts):
+        return _appended(parts, union, context)
     if any(is_released(part.node) or not part.node.private or part.node.unit is None for part in parts):
         raise refused(
             "UNION ALL of these rows",
-            "it is for private rows that name their unit",
+            "it is for private rows that name their unit, or for answers alone",
             "ask each part as a question of its own",
+            RefusalKind.UNSUPPORTED,
             at=union,
         )
-    fields = [[field for field in part.fields if not field.hidden] for part in parts]
-    if len({len(each) for each in fields}) != 1:
-        raise refused("UNION ALL", "its parts have different numbers of columns", "select as many in each", at=union)
+    fields = _fields(parts, union)
     number = context.names.relation()
     columns: list[StackedColumn] = []
     made: list[Field] = []
@@ -48,6 +50,34 @@ def stacked(union: exp.Expr, context: Context) -> Derived:
     return Derived(node=Stack(parts=nodes, columns=tuple(columns), unit_name=unit), fields=tuple(made))
 
 
+def _fields(parts: Sequence[Derived], union: exp.Expr) -> list[list[Field]]:
+    """The columns of each part, as many in all."""
+    fields = [[field for field in part.fields if not field.hidden] for part in parts]
+    if len({len(each) for each in fields}) != 1:
+        why, way = "its parts have different numbers of columns", "select as many in each"
+        raise refused("UNION ALL", why, way, RefusalKind.MISTAKE, at=union)
+    return fields
+
+
+def _appended(parts: Sequence[Derived], union: exp.Expr, context: Context) -> Derived:
+    """Of answers."""
+    number = context.names.relation()
+    columns: list[tuple[str, Facts, tuple[str, ...]]] = []
+    made: list[Field] = []
+    for together in zip(*_fields(parts, union), strict=True):
+        values = [field.value for field in together if field.value is not None]
+        kinds = {value.facts.type for value in values}
+        if len(kinds) > 1 and not all(kind.numeric for kind in kinds):
+            what = f'column "{together[0].name}" of UNION ALL'
+            raise refused(what, f"it is {' and '.join(sorted(kinds))}", "CAST it", RefusalKind.MISTAKE, at=union)
+        facts = Facts(type=kinds.pop() if len(kinds) == 1 else Type.NUMBER)
+        name = context.names.column(together[0].name, number)
+        columns.append((name, facts, tuple(_name(value) for value in values)))
+        made.append(Field(name=together[0].name, value=Column(name=name, facts=facts)))
+    node = Appended(parts=tuple(part.node for part in parts), columns=tuple(columns))
+    return Derived(node=node, fields=tuple(made))
+
+
 def _selects(union: exp.Expr) -> list[exp.Select]:
     found: list[exp.Select] = []
     ahead = [union]
@@ -56,8 +86,9 @@ def _selects(union: exp.Expr) -> list[exp.Select]:
         if isinstance(node, exp.Select):
             found.append(node)
             continue
-        if type(node) is not exp.Union or node.args.get("distinct") or node.args.get("order") or node.args.get("limit"):
-            raise refused(shown(node), "only UNION ALL keeps each row with its one owner", "write UNION ALL", at=node)
+        if type(node) is not exp.Union or any(node.args.get(name) for name in ("distinct", "order", "limit", "with_")):
+            why = "only UNION ALL keeps each row with its one owner"
+            raise refused(shown(node), why, "write UNION ALL", RefusalKind.UNSUPPORTED, at=node)
         ahead += [node.expression, node.this]
     return found
 

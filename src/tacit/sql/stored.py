@@ -108,7 +108,7 @@ class Noisy:
 
     values: Array
     kind: Literal["gaussian", "laplace"]
-    size: float
+    size: float | Array  # of all groups, or of each
     least: float | None = None
 
 
@@ -207,8 +207,8 @@ def _read(part: dict[str, Any], arrays: Sequence[Any]) -> NoisyPart:
 
 
 def _sizes(noisy: Noisy) -> list[str]:
-    """The size of the noise, and the least that is shown where there is such."""
-    return [size.hex() for size in (noisy.size, noisy.least) if size is not None]
+    """The size of the noise as it was drawn, and the least that is shown where there is such."""
+    return [float(size).hex() for size in (noisy.size, noisy.least) if size is not None]
 
 
 def _plain(value: Value) -> Any:

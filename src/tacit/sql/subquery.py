@@ -2,15 +2,14 @@
 that aggregates over several units is measured, and what is used of it is its answer."""
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import Literal
 
 from sqlglot import exp
 
+from tacit.base import RefusalKind
 from tacit.plan.expression import Column, Expression
-from tacit.plan.facts import Facts, Type
 from tacit.plan.node import Filter, Group, Node, Project, Scan, SubAggregate
-from tacit.plan.released import ReleasedTable, is_released
+from tacit.plan.released import ReleasedTable, beside, is_released
 from tacit.sql.aggregates import asked, has_aggregate
 from tacit.sql.allow import MISPLACED
 from tacit.sql.expressions import Expressions
@@ -19,17 +18,20 @@ from tacit.sql.grouping import grouping_sets
 from tacit.sql.matches import Matches
 from tacit.sql.mistake import quoted, refused, shown
 from tacit.sql.released import measured_table, released_rows
+from tacit.sql.scalars import Scalars
 from tacit.sql.scope import Context, Derived, Field, NamedRelation, Scope
 from tacit.sql.sources import not_joined, read_from
 from tacit.sql.stacks import stacked
+from tacit.sql.unit_facts import OwnBounds
 from tacit.sql.unit_windows import OwnWindows
 from tacit.sql.windows import has_window, uses_aggregate
 
 __all__ = ["check_released", "items_written_out", "nested", "where"]
 
-FINE = 2**20  # steps in the range of a value that has no step of its own
-Function = Literal["count", "sum", "avg", "min", "max"]
-FUNCTIONS: dict[str, Function] = {"count": "count", "sum": "sum", "avg": "avg", "min": "min", "max": "max"}
+Function = Literal["count", "count_distinct", "sum", "avg", "min", "max"]
+FUNCTIONS: dict[str, Function] = {
+    "count": "count", "count_distinct": "count_distinct", "sum": "sum", "avg": "avg", "min": "min", "max": "max"
+}  # fmt: skip
 
 
 def nested(select: exp.Expr, context: Context) -> Derived:
@@ -59,7 +61,7 @@ def nested(select: exp.Expr, context: Context) -> Derived:
     used = [*(item for _, item in items), *([qualify] if qualify is not None else [])]
     if any(has_window(part) for part in used) and not grouped and not distinct and node.private:
         return _with_windows(windows, select, node, scope, items, context)
-    if qualify is not None or select.args.get("windows"):
+    if (qualify is not None or select.args.get("windows")) and not grouped:
         raise refused(*MISPLACED["Qualify"], at=select)
     for name, what in (("limit", "LIMIT"), ("offset", "OFFSET"), ("order", "ORDER BY")):
         if select.args.get(name) is not None:
@@ -70,9 +72,9 @@ def nested(select: exp.Expr, context: Context) -> Derived:
             raise refused(
                 "DISTINCT beside GROUP BY in a subquery", "its rows are different already", "leave it out", at=select
             )
-        return _Units(select, node, scope, context).derived(keys, items)
+        return _Units(select, node, scope, context).derived(keys, items, windows)
     if distinct:
-        return _Units(select, node, scope, context).derived([item for _, item in items], items)
+        return _Units(select, node, scope, context).derived([item for _, item in items], items, windows)
     return _computed(node, scope, items, context, Expressions(scope))
 
 
@@ -109,6 +111,10 @@ def where(select: exp.Select, node: Node, scope: Scope, context: Context) -> Nod
         )
     if rest is None:
         return node
+    if is_released(node):
+        scalars = Scalars(context)
+        condition = Expressions(scope, scalars.one).condition(rest, "WHERE")
+        return Filter(below=beside(node, scalars.found), condition=condition)
     matches = Matches(node, scope, context)
     condition = Expressions(scope, matches.special).condition(rest, "WHERE")
     return Filter(below=matches.node, condition=condition)
@@ -184,10 +190,11 @@ class _Units:
     def __init__(self, select: exp.Select, node: Node, scope: Scope, context: Context) -> None:
         self.select, self.node, self.scope, self.context = select, node, scope, context
         self.number = context.names.relation()
+        self.bounds = OwnBounds.of(node, context.catalog)
         self.aggregates: list[SubAggregate] = []
         self.grouped = Grouped(scope, self.aggregate)
 
-    def derived(self, keys: list[exp.Expr], items: list[Item]) -> Derived:
+    def derived(self, keys: list[exp.Expr], items: list[Item], windows: OwnWindows) -> Derived:
         if not self.node.private:
             raise refused(
                 "an aggregate over public tables in a subquery",
@@ -206,15 +213,21 @@ class _Units:
             if not self.scope.unit(key):
                 self.key(key)
         self.grouped.aliases = {}
-        having = self.select.args.get("having")
+        self.grouped.window = windows.one
+        windows.calls.rows = self.grouped.over
+        having, qualify = (self.select.args.get(name) for name in ("having", "qualify"))
         condition = None if having is None else self.grouped.over.condition(having.this, "HAVING")
         for _, item in items:
             if not self.scope.unit(item):
                 self.grouped.over.lower(item)
+        kept = None if qualify is None else self.grouped.over.condition(qualify.this, "QUALIFY")
         names = tuple((key.name, value) for value, key in self.grouped.keys)
         node: Node = Group(below=self.node, keys=names, aggregates=tuple(self.aggregates))
         if condition is not None:
             node = Filter(below=node, condition=condition)
+        node = windows.over(node)
+        if kept is not None:
+            node = Filter(below=node, condition=kept)
         return _computed(node, self.scope, items, self.context, self.grouped.over)
 
     def key(self, node: exp.Expr) -> None:
@@ -225,56 +238,29 @@ class _Units:
 
     def aggregate(self, node: exp.Expr) -> Expression:
         found = asked(node)
-        function = FUNCTIONS.get(found.function)
-        if function is None or found.distinct or found.group_bounds is not None:
+        function = FUNCTIONS.get(found.function + "_distinct" * found.distinct)
+        if function is None or found.group_bounds is not None:
             raise refused(
                 f"{shown(node)} in a subquery",
                 "COUNT, SUM, AVG, MIN and MAX are computed for each unit",
                 "use one of these",
+                RefusalKind.UNSUPPORTED,
                 at=node,
             )
         rows = self.grouped.rows
         condition = None if found.condition is None else rows.condition(found.condition, "FILTER")
-        counts_unit = function == "count" and found.arguments and self.scope.unit(found.arguments[0])
+        counts_unit = function.startswith("count") and found.arguments and self.scope.unit(found.arguments[0])
+        if counts_unit and found.distinct:
+            way = "it is 1 in each row of this subquery"
+            raise refused(f"{shown(node)} in a subquery by unit", way, "leave it out", RefusalKind.UNSUPPORTED, at=node)
         value = None if not found.arguments or counts_unit else rows.lower(found.arguments[0])
         argument = only_where(rows, found, condition, value)
-        facts = _facts(node, function, argument)
+        facts, assumed = self.bounds.aggregate(node, function, argument)
         for known in self.aggregates:
             if (known.function, known.argument) == (function, argument):
                 return Column(name=known.name, facts=known.facts)
         name = self.context.names.column(function, self.number)
-        self.aggregates.append(SubAggregate(name=name, function=function, argument=argument, facts=facts))
+        self.aggregates.append(
+            SubAggregate(name=name, function=function, argument=argument, facts=facts, assumed=assumed)
+        )
         return Column(name=name, facts=facts)
-
-
-def _facts(node: exp.Expr, function: Function, argument: Expression | None) -> Facts:
-    text = shown(node)
-    if function == "count" or argument is None:
-        why = f"{text} has no upper bound: bound it as CLAMP({text}, 0, 20)"
-        return Facts(type=Type.INTEGER, low=0, step=Fraction(1), nullable=False, why=why)
-    facts = argument.facts
-    if function in ("min", "max"):
-        if facts.type is Type.BOOLEAN:
-            raise refused(text, "truth values have no order", "use COUNT_IF", at=node)
-        return facts
-    if not facts.type.numeric:
-        raise refused(text, f"it needs a number, not a {facts.type}", at=node)
-    if function == "avg":
-        return facts.but(type=Type.NUMBER, step=None, domain=None)
-    if not facts.bounded:
-        raise refused(text, f"{facts.why or 'its value has no bounds'}", "bound it with CLAMP(x, low, high)", at=node)
-    low, high = (Fraction(end) for end in (facts.low, facts.high) if isinstance(end, int | Fraction))
-    why = f"{text} has no bounds for one unit: bound it as CLAMP({text}, low, high)"
-    positive, negative = (0 if low >= 0 else None), (0 if high <= 0 else None)
-    step = facts.step if facts.step is not None else _fine(max(abs(low), abs(high)))
-    return Facts(type=facts.type, low=positive, high=negative, step=step, nullable=facts.nullable, why=why)
-
-
-def _fine(size: Fraction) -> Fraction:
-    """A power of two of which a value of this size is about a million."""
-    step = Fraction(1, FINE)
-    while step * FINE < size:
-        step *= 2
-    while size and step * FINE >= 2 * size and step > Fraction(1, 2**60):
-        step /= 2
-    return step

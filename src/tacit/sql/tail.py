@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tacit.plan.expression import Column, Expression
 from tacit.plan.node import Filter, Node, Project
-from tacit.plan.released import DistinctRows, Page, Windows
+from tacit.plan.released import DistinctRows, Page, Windows, beside
 from tacit.plan.window import Order, WindowCall
 
 __all__ = ["Tail"]
@@ -14,6 +14,8 @@ __all__ = ["Tail"]
 class Tail:
     """In the order of SQL. `output` is under the names that the analyst gave."""
 
+    scalars: tuple[Node, ...] = ()
+    having: Expression | None = None  # where it needs one of them
     windows: tuple[WindowCall, ...] = ()
     qualify: Expression | None = None
     order: tuple[Order, ...] = ()
@@ -24,6 +26,9 @@ class Tail:
 
     def over(self, node: Node, names: tuple[str, ...] | None = None) -> Node:
         """The rows that it makes of `node`, under the names of the output or under others."""
+        node = beside(node, self.scalars)
+        if self.having is not None:
+            node = Filter(below=node, condition=self.having)
         if self.windows:
             node = Windows(below=node, calls=self.windows)
         if self.qualify is not None:

@@ -2,19 +2,19 @@
 
 from sqlglot import exp
 
+from tacit.base import RefusalKind
 from tacit.plan.combined import UnitWindows
-from tacit.plan.expression import Expression
+from tacit.plan.expression import Column
 from tacit.plan.node import Node
-from tacit.plan.window import WindowFrame
 from tacit.sql.allow import MISPLACED
 from tacit.sql.expressions import Expressions
 from tacit.sql.mistake import refused, shown
 from tacit.sql.scope import Context, Scope
+from tacit.sql.unit_facts import OwnBounds
 from tacit.sql.windows import WindowCalls, windows_named
 
 __all__ = ["OwnWindows"]
 
-KNOWN = {"row_number", "rank", "dense_rank", "lag", "lead", "count", "min", "max"}
 BY_UNIT = "add the unit, as in OVER (PARTITION BY unit ORDER BY …)"
 
 
@@ -25,30 +25,28 @@ class OwnWindows:
         self.node, self.scope = node, scope
         number = context.names.relation()
         self.calls = WindowCalls(
-            rows=Expressions(scope), name=lambda: context.names.column("window", number), named=windows_named(select)
+            rows=Expressions(scope),
+            name=lambda: context.names.column("window", number),
+            named=windows_named(select),
+            facts=OwnBounds.of(node, context.catalog).window,
         )
 
-    def special(self, node: exp.Expr) -> Expression | None:
+    def special(self, node: exp.Expr) -> Column | None:
         """What stands for a window; None for all else."""
-        if type(node) is not exp.Window:
-            return None
-        by = node.args.get("partition_by") or []
+        return self.one(node) if type(node) is exp.Window else None
+
+    def one(self, node: exp.Expr) -> Column:
+        """What stands for a window."""
+        by = self.calls.over(node).args.get("partition_by") or []
         if self.node.unit is None or not self.scope.units(by):
             reason = MISPLACED["Window"]
             raise refused(reason.what, reason.why, BY_UNIT, at=node)
-        plain = node.copy()
-        plain.set("partition_by", [each.copy() for each in by if not self.scope.unit(each)])
-        made = self.calls.one(plain)
-        call = self.calls.found[[each.name for each in self.calls.found].index(made.name)]
-        whole = call.frame == WindowFrame() or not call.order
-        if call.function not in KNOWN or not whole or (call.function in ("count", "min", "max") and call.order):
-            raise refused(
-                shown(node),
-                "over the rows of a unit there are ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, and COUNT, MIN and MAX of "
-                "all of them",
-                "use one of these, or aggregate by unit in a subquery",
-                at=node,
-            )
+        made = self.calls.one(node, partition=[each for each in by if not self.scope.unit(each)])
+        call = next(each for each in self.calls.found if each.name == made.name)
+        ends = {"first_value": call.frame.first, "last_value": call.frame.last}
+        if call.frame.peers and ends.get(call.function) is not None:
+            why = "which of the rows that stand equal is meant is not said"
+            raise refused(shown(node), why, "write ROWS BETWEEN …", RefusalKind.UNSUPPORTED, at=node)
         return made
 
     def over(self, node: Node) -> Node:

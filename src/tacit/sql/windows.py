@@ -1,19 +1,19 @@
 """Window functions: what they are called, and how one of the query becomes one of the plan."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from tacit.plan.expression import Column, Expression
 from tacit.plan.facts import Facts, Type
-from tacit.plan.window import Order, WindowCall, WindowFrame
+from tacit.plan.window import FRAMED, Order, WindowCall, WindowFrame
 from tacit.sql.aggregates import is_aggregate
 from tacit.sql.constants import literal
 from tacit.sql.expressions import Expressions
 from tacit.sql.mistake import refused, shown
 
-__all__ = ["FRAMED", "WindowCalls", "has_window", "order_of", "uses_aggregate", "windows_named"]
+__all__ = ["WindowCalls", "has_window", "order_of", "uses_aggregate", "windows_named"]
 
 RANKS: dict[type[exp.Expr], str] = {
     exp.RowNumber: "row_number",
@@ -36,7 +36,6 @@ AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Min: "min",
     exp.Max: "max",
 }
-FRAMED = {"count", "sum", "avg", "min", "max", "first_value", "last_value"}
 ORDERED = {"rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "row_number"}
 MOST_OFFSET = 10**6
 
@@ -82,16 +81,20 @@ def order_of(node: exp.Expr, lower: Callable[[exp.Expr], Expression]) -> tuple[O
 
 @dataclass(kw_only=True)
 class WindowCalls:
-    """Collects windows; the same one asked for twice is one. `rows` lowers what they are made of."""
+    """Collects windows; the same one asked for twice is one. `rows` lowers what they are made of, and `facts` are what
+    is known of their values, and whether that is only assumed."""
 
     rows: Expressions
     name: Callable[[], str]
     named: Mapping[str, exp.Expr] = field(default_factory=dict)
     found: list[WindowCall] = field(default_factory=list)
+    facts: Callable[[exp.Expr, str, tuple[Expression, ...], WindowFrame], tuple[Facts, bool]] = field(
+        default_factory=lambda: _released_facts
+    )
 
-    def one(self, node: exp.Expr) -> Column:
-        """What stands for the value of a window."""
-        made = self._made(node)
+    def one(self, node: exp.Expr, partition: Sequence[exp.Expr] | None = None) -> Column:
+        """What stands for the value of a window, with this partition in place of its own if one is given."""
+        made = self._made(node, partition)
         for known in self.found:
             if replace(known, name="") == made:
                 return Column(name=known.name, facts=known.facts)
@@ -99,25 +102,27 @@ class WindowCalls:
         self.found.append(call)
         return Column(name=call.name, facts=call.facts)
 
-    def _made(self, node: exp.Expr) -> WindowCall:
+    def _made(self, node: exp.Expr, partition: Sequence[exp.Expr] | None) -> WindowCall:
         function, arguments = self._function(node)
-        over = self._over(node)
+        over = self.over(node)
         order = order_of(over, self.rows.lower)
         if function in ORDERED - {"row_number"} and not order:
             raise refused(shown(node), "it has no meaning without an order", "write OVER (ORDER BY …)", at=node)
-        partition = tuple(self.rows.lower(each) for each in over.args.get("partition_by") or ())
+        by = over.args.get("partition_by") or () if partition is None else partition
         frame = _frame(over.args.get("spec"), bool(order), node) if function in FRAMED else WindowFrame()
+        facts, assumed = self.facts(node, function, arguments, frame)
         return WindowCall(
             name="",
             function=function,
-            facts=_facts(function, arguments),
+            facts=facts,
+            assumed=assumed,
             arguments=arguments,
-            partition=partition,
+            partition=tuple(self.rows.lower(each) for each in by),
             order=order,
             frame=frame,
         )
 
-    def _over(self, node: exp.Expr) -> exp.Expr:
+    def over(self, node: exp.Expr) -> exp.Expr:
         """The window itself, which may be named."""
         alias = node.args.get("alias")
         if alias is None:
@@ -173,12 +178,15 @@ def _whole(node: exp.Expr, value: exp.Expr | None, least: int = 0) -> None:
         raise refused(shown(node), "how many rows it means must be a whole number in the query", at=node)
 
 
-def _facts(function: str, arguments: tuple[Expression, ...]) -> Facts:
+def _released_facts(
+    node: exp.Expr, function: str, arguments: tuple[Expression, ...], frame: WindowFrame
+) -> tuple[Facts, bool]:
+    """Of a window over released values: its type. Noise has no bounds."""
     if function in ("row_number", "rank", "dense_rank", "ntile", "count"):
-        return Facts(type=Type.INTEGER, low=0, nullable=False)
+        return Facts(type=Type.INTEGER, low=0, nullable=False), False
     if function in ("percent_rank", "cume_dist", "avg"):
-        return Facts(type=Type.NUMBER)
-    return Facts(type=arguments[0].facts.type)
+        return Facts(type=Type.NUMBER), False
+    return Facts(type=arguments[0].facts.type), False
 
 
 def _frame(spec: exp.Expr | None, ordered: bool, node: exp.Expr) -> WindowFrame:

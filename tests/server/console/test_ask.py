@@ -57,6 +57,13 @@ def test_the_price_appears_while_typing_and_its_meaning_in_words(ana: Page) -> N
     expect(ana.locator("#quote")).to_contain_text("does not allow it")
 
 
+def test_how_a_question_is_understood_is_told_on_request(ana: Page) -> None:
+    spend(ana, "0.1", COUNT)
+    ana.get_by_text("How it is understood").click()
+    expect(ana.locator(".understood")).to_contain_text("private, patient_id says whose row it is")
+    expect(ana.locator(".understood")).to_contain_text("How far one unit counts")
+
+
 def test_a_mistake_is_told_in_place_with_its_fix(ana: Page) -> None:
     spend(ana, "0.1", "-- wards\nSELECT ward FROM visits")
     expect(ana.locator("#quote .note.bad")).to_contain_text("select COUNT(*)")

@@ -405,3 +405,14 @@ def test_a_forged_request_of_a_browser_is_refused(clinic: Running) -> None:
         assert browser.post(ASK, json=BODY).status_code == 403
         evil = {"X-CSRF-Token": guard, "Origin": "https://evil.example"}
         assert browser.post(ASK, json=BODY, headers=evil).status_code == 403
+
+
+def test_an_explanation_is_free_and_needs_no_offer(clinic: Running) -> None:
+    found = clinic.call("ana", "POST", "/v1/datasets/clinic/explain", json={"sql": COUNT}).json()
+    kinds = [finding["kind"] for finding in found["findings"]]
+    assert kinds[:2] == ["unit", "table"]
+    assert found["titles"].keys() == {*kinds}
+    assert [column["name"] for column in found["columns"]] == ["ward", "visits"]
+    wrong = clinic.call("ana", "POST", "/v1/datasets/clinic/explain", json={"sql": "SELECT cost FROM visits"})
+    assert wrong.status_code == 422
+    assert clinic.call("ana", "GET", "/v1/datasets/clinic/budget").json()["left"]["epsilon"] == "2"

@@ -191,7 +191,10 @@ SELECT SUM(cost, contribution_bounds_per_group => (-5, 100.5)), PERCENTILE_CONT(
 
 -- name: sum of distinct values
 SELECT SUM(DISTINCT cost) FROM visits;
--- > refused: line 1, column 21: SUM(DISTINCT cost) is refused, since one person could decide whether a value counts for everybody: leave DISTINCT out, or aggregate by unit in a subquery first
+-- > from scan "visits" (unit unit_1)
+-- >     cost_1 [number 0..5000 step 1/100?]
+-- > aggregate sum_distinct1 = sum_distinct(cost_1)
+-- > output "sum(distinct cost)" = sum_distinct1
 
 -- name: a sum of truth values
 SELECT SUM(urgent) FROM visits;
@@ -219,7 +222,11 @@ SELECT QUANTILE_CONT(cost, age) FROM visits;
 
 -- name: distinct pairs
 SELECT COUNT(DISTINCT ward, note) FROM visits;
--- > refused: line 1, column 23: COUNT(DISTINCT ward, note) is refused, since it counts one value: COUNT(DISTINCT a || '/' || b) counts pairs
+-- > from scan "visits" (unit unit_1)
+-- >     ward_1 [text of 3?]
+-- >     note_1 [text?]
+-- > aggregate count_distinct1 = count_distinct(concat(to_text(length(ward_1)), ':', ward_1, to_text(length(note_1)), ':', note_1))
+-- > output "count(distinct ward, note)" = count_distinct1
 
 -- name: values as they are
 SELECT ANY_VALUE(note) FROM visits;

@@ -160,15 +160,21 @@ SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward < w.ward;
 
 -- name: natural
 SELECT COUNT(*) FROM visits NATURAL JOIN wards;
--- > refused: line 1, column 42: a NATURAL, ASOF or POSITIONAL join is refused, since which rows it matches is not a matter of equal keys: write JOIN … ON a.key = b.key, or USING (key)
+-- > from inner join on ward_1 = ward_2
+-- >     scan "visits" (unit unit_1)
+-- >       ward_1 [text of 3?]
+-- >     scan "wards" (public)
+-- >       ward_2 [text of 3]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: by position
 SELECT COUNT(*) FROM visits POSITIONAL JOIN wards;
--- > refused: line 1, column 45: a NATURAL, ASOF or POSITIONAL join is refused, since which rows it matches is not a matter of equal keys: write JOIN … ON a.key = b.key, or USING (key)
+-- > refused: line 1, column 45: an ASOF or POSITIONAL join is refused, since which rows it matches is not a matter of equal keys: write JOIN … ON a.key = b.key, or USING (key)
 
 -- name: as of
 SELECT COUNT(*) FROM visits v ASOF JOIN drugs d ON v.drug >= d.drug;
--- > refused: line 1, column 41: a NATURAL, ASOF or POSITIONAL join is refused, since which rows it matches is not a matter of equal keys: write JOIN … ON a.key = b.key, or USING (key)
+-- > refused: line 1, column 41: an ASOF or POSITIONAL join is refused, since which rows it matches is not a matter of equal keys: write JOIN … ON a.key = b.key, or USING (key)
 
 -- name: semi
 SELECT COUNT(*) FROM visits SEMI JOIN treatments ON patient_id = patient;

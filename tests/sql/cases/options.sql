@@ -54,7 +54,7 @@ SELECT /* SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 9) */ COUNT(*) AS 
 
 -- name: an unknown option
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (noise = 0) COUNT(*) FROM visits;
--- > refused: option noise of WITH DIFFERENTIAL_PRIVACY is refused, since it is not one of epsilon, rho, mu_squared, delta, max_groups_contributed, privacy_unit_column, group_selection_strategy: leave it out
+-- > refused: option noise of WITH DIFFERENTIAL_PRIVACY is refused, since it is not one of epsilon, rho, mu_squared, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, privacy_unit_column, group_selection_strategy: leave it out
 
 -- name: an option twice
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, epsilon = 2) COUNT(*) FROM visits;
@@ -78,7 +78,16 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, privacy_unit_column = war
 
 -- name: in a subquery
 SELECT COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM visits) t;
--- > refused: line 1: WITH DIFFERENTIAL_PRIVACY in a subquery is refused, since only the outermost SELECT is released: move it there
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+-- > option epsilon = 1
+-- > after project
+-- >     count(*) = total1_3 [integer]
+-- >     totals
+-- >       total1_3 = count(*)
+-- >       answer 1
+-- >         count_2 = "count(*)"
 
 -- name: without options
 SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM visits;

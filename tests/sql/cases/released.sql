@@ -56,7 +56,7 @@ WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward), s AS (SELECT S
 -- > after project
 -- >     ward = ward_2 [text?]
 -- >     share = (n_2 / total_5) [number?]
--- >     inner join on 
+-- >     inner join once on 
 -- >       answer 1
 -- >         ward_2 = "ward"
 -- >         n_2 = "n"

@@ -225,7 +225,10 @@ SELECT WIDTH_BUCKET(age, 0, 100, 10) AS b, COUNT(*) FROM visits GROUP BY b;
 
 -- name: a function that nobody knows
 SELECT GEOMETRIC_MEAN(cost) FROM visits;
--- > refused: line 1, column 8: the function "geometric_mean" is refused, since it is not among the known functions: see the SQL reference for those there are
+-- > from scan "visits" (unit unit_1)
+-- >     cost_1 [number 0..5000 step 1/100?]
+-- > aggregate avg1 = avg(ln(cost_1))
+-- > output "exp(avg(ln(cost)))" = exp(avg1)
 
 -- name: an aggregate that is missing
 SELECT SKEWNESS(cost) FROM visits;
@@ -237,7 +240,10 @@ SELECT WITH AGGREGATION_THRESHOLD OPTIONS (threshold = 50) COUNT(*) FROM visits;
 
 -- name: an option that has no equal
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_rows_contributed = 3) COUNT(*) FROM visits;
--- > refused: option max_rows_contributed of WITH DIFFERENTIAL_PRIVACY is refused, since how many rows of one unit count is said by the policy (clip_rows): leave it out
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+-- > option epsilon = 1
 
 -- name: qualify
 SELECT ward, COUNT(*) FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (ORDER BY ward) = 1;

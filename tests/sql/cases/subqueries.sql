@@ -241,7 +241,22 @@ SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM treatments t WHERE t.p
 
 -- name: a subquery in select
 SELECT COUNT(*), (SELECT MAX(cost) FROM visits) FROM visits;
--- > refused: line 1, column 30: a subquery inside an expression is refused, since its value would depend on other people's rows before any noise is added: join with it in FROM, on the unit or with a public table
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "count1" = count1
+-- > beside 2
+-- >   from scan "visits" (unit unit_2)
+-- >       cost_2 [number 0..5000 step 1/100?]
+-- >   aggregate q2_max1 = max(cost_2)
+-- >   output "max(cost)" = q2_max1
+-- > after project
+-- >     count(*) = count1 [integer]
+-- >     select max(cost) from visits = max_cost_3 [number?]
+-- >     left join once on 
+-- >       answer 1
+-- >         count1 = "count1"
+-- >       answer 2
+-- >         max_cost_3 = "max(cost)"
 
 -- name: recursive
 WITH RECURSIVE a AS (SELECT 1 AS x) SELECT COUNT(*) FROM a;
@@ -249,11 +264,20 @@ WITH RECURSIVE a AS (SELECT 1 AS x) SELECT COUNT(*) FROM a;
 
 -- name: union
 SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM treatments;
--- > refused: UNION is refused, since a question is one SELECT, or WITH … SELECT
+-- > from scan "visits" (unit unit_1)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
+-- > beside 2
+-- >   from scan "treatments" (unit unit_3, at most 20 rows per unit)
+-- >   aggregate q2_count1 = count(*)
+-- >   output "count(*)" = q2_count1
+-- > after project
+-- >     count(*) = count_5 [integer?]
+-- >     appended
 
 -- name: union inside
 SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL SELECT ward FROM staff) t;
--- > refused: line 1, column 30: UNION ALL of these rows is refused, since it is for private rows that name their unit: ask each part as a question of its own
+-- > refused: line 1, column 30: UNION ALL of these rows is refused, since it is for private rows that name their unit, or for answers alone: ask each part as a question of its own
 
 -- name: lateral
 SELECT COUNT(*) FROM visits v, LATERAL (SELECT v.cost) t;
@@ -344,7 +368,12 @@ SELECT COUNT(*), SUM(x), COUNT(DISTINCT p) FROM (SELECT patient_id AS p, cost AS
 
 -- name: union without all
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION SELECT patient FROM treatments) u;
--- > refused: line 1, column 30: SELECT patient_id FROM visits UNION SELECT patient FROM trea… is refused, since only UNION ALL keeps each row with its one owner: write UNION ALL
+-- > from group by unit
+-- >     stack (unit unit_5)
+-- >       scan "visits" (unit unit_1)
+-- >       scan "treatments" (unit unit_3, at most 20 rows per unit)
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1
 
 -- name: rows numbered by unit
 SELECT COUNT(*), SUM(cost) FROM (SELECT patient_id, cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC) AS n FROM visits) t WHERE n = 1;
@@ -376,4 +405,11 @@ SELECT COUNT(*) FROM (SELECT patient_id, ROW_NUMBER() OVER (PARTITION BY ward OR
 
 -- name: running totals of a unit
 SELECT COUNT(*) FROM (SELECT patient_id, SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS s FROM visits) t WHERE s > 9;
--- > refused: line 1, column 71: SUM(cost) OVER (PARTITION BY patient_id ORDER BY day NULLS L… is refused, since over the rows of a unit there are ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, and COUNT, MIN and MAX of all of them: use one of these, or aggregate by unit in a subquery
+-- > from filter (window_2 > 9)
+-- >     windows
+-- >       window_2 = sum(cost_1) [order day_1 ascending, nulls last; range all to 0]
+-- >       scan "visits" (unit unit_1)
+-- >         cost_1 [number 0..5000 step 1/100?]
+-- >         day_1 [date 2023-01-01..2024-12-31?]
+-- > aggregate count1 = count(*)
+-- > output "count(*)" = count1

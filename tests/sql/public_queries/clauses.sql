@@ -17,7 +17,6 @@ SELECT WITH DIFFERENTIAL_PRIVACY SUM(quantity) FROM professors
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, max_rows_contributed=3) COUNT(*) FROM professors
--- unsupported
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, kappa=4) item, COUNT(*) FROM professors GROUP BY item
@@ -52,7 +51,6 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) APPROX_QUAN
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, min_privacy_units_per_group = 50) item, COUNT(*) FROM professors GROUP BY item
--- unsupported
 
 -- accept
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) item, COUNT(DISTINCT id) FROM professors WHERE quantity > 2 GROUP BY item
@@ -81,7 +79,6 @@ SELECT DP_COUNT(*), DP_SUM(quantity), DP_AVG(quantity) FROM professors
 -- accept
 SELECT item, COUNT(*) AS n, DP_INTERVAL_LOW(n), DP_INTERVAL_HIGH(n) FROM professors GROUP BY item
 -- dialect=snowflake
--- unsupported
 
 -- accept
 SELECT campaign, COUNT(*) AS impressions, COUNT(DISTINCT user_id) AS reach FROM impressions GROUP BY campaign

@@ -135,7 +135,6 @@ SELECT APPROX_DISTINCT(customer_id), HLL(customer_id) FROM orders
 
 -- accept
 SELECT SUM(DISTINCT priority) FROM orders
--- danger
 
 -- accept
 SELECT AVG(n) FROM (SELECT customer_id, CLAMP(COUNT(*), 0, 50) AS n FROM orders GROUP BY customer_id) AS t
@@ -419,7 +418,6 @@ SELECT KURTOSIS(amount), SKEWNESS(amount) FROM orders
 
 -- accept
 SELECT REGR_SLOPE(amount, quantity) FROM orders
--- unsupported
 
 -- danger
 SELECT customer_id, SUM(amount) FROM orders GROUP BY customer_id

@@ -122,7 +122,7 @@ def _measured(program: Program, name: str, noise: Mechanism) -> str | None:
         for measure in part["measures"]:
             if measure["name"] != name:
                 continue
-            if measure["kind"] == "distinct":
+            if measure["kind"] == "distinct" and measure["low"] == measure["high"]:
                 return f"{noise.size_words()} values"
             if measure["value"] is None or measure["kind"] == "units":
                 of = "rows" if measure["kind"] == "sum" else f"{program.unit}s"

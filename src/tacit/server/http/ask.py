@@ -23,6 +23,7 @@ from tacit.server.db import keys
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem, named_charge
 from tacit.session import Release, TableRelease
+from tacit.sql.explain import TITLES
 from tacit.sql.offer import OfferTerms
 
 __all__ = [
@@ -163,6 +164,32 @@ TAKEN = documented(
     {"id": "0f3c5a", "state": "queued", "dataset": "clinic", "idempotency_key": "4b0e8c"},
     status=202,
 )
+
+
+class SqlBody(Strict, json_schema_extra={"examples": [{"sql": SQL}]}):
+    """A question in SQL, without an offer."""
+
+    sql: str = Field(min_length=1, max_length=50_000)
+
+
+EXPLAINED = documented(
+    "How it is understood: whose rows it reads, how far each person counts, and what is done after the noise. Free.",
+    {
+        "findings": [
+            {"kind": "unit", "unit": "patient", "people": None, "words": "every patient, all their rows together"}
+        ],
+        "columns": [{"name": "ward", "type": "text"}, {"name": "visits", "type": "integer"}],
+        "titles": {"unit": "who is protected"},
+    },
+)
+
+
+@router.post("/datasets/{dataset}/explain", responses=EXPLAINED, tags=["ask"])
+def explain(dataset: str, question: SqlBody, who: Asks, service: Serving) -> JSONResponse:
+    """How a question is understood. Free, without an offer: nothing is looked at."""
+    found = service.datasets.explain(who, dataset, question.sql)
+    titles = {finding.kind: TITLES[finding.kind] for finding in found.findings}
+    return JSONResponse({**found.json(), "titles": titles})
 
 
 @router.post("/datasets/{dataset}/quote", responses=QUOTED, tags=["ask"])

@@ -52,6 +52,27 @@ function changed() {
   }
 }
 
+/** How the question was understood, for whoever opens it. */
+function understood(dataset, sql) {
+  const list = element("div", {}, element("p", { class: "soft" }, "Looking…"));
+  const box = element("details", { class: "small understood" }, element("summary", {}, "How it is understood"), list);
+  const look = async () => {
+    if (!box.open) return;
+    try {
+      const found = await post(path`/v1/datasets/${dataset}/explain`, { sql });
+      const parts = Object.entries(found.titles).map(([kind, title]) => [
+        element("p", { class: "label" }, title[0].toUpperCase() + title.slice(1)),
+        element("ul", { class: "remarks" }, found.findings.filter((each) => each.kind === kind).map((each) => element("li", {}, each.words))),
+      ]);
+      list.replaceChildren(...parts.flat());
+    } catch (problem) {
+      list.replaceChildren(trouble(problem));
+    }
+  };
+  box.addEventListener("toggle", look);
+  return box;
+}
+
 async function quote() {
   const body = wanted();
   if (!body || !state.dataset) return;
@@ -65,7 +86,7 @@ async function quote() {
       before: paidFor(body, found),
       wish: role === "analyst" ? `/requests?dataset=${encodeURIComponent(state.dataset)}` : null,
     });
-    find("#quote").replaceChildren(...told.parts);
+    find("#quote").replaceChildren(...told.parts, understood(state.dataset, body.sql));
     find("#quote-said").textContent = told.said;
     spend.say({ ...found.cost });
   } catch (problem) {

@@ -26,27 +26,28 @@ function unit(table, privacy) {
   return most ? `${rows}, which counts for up to ${short(most)} ${short(most) === "1" ? "row" : "rows"}` : rows;
 }
 
-/** The tables that are linked, each as the way from its rows to the people; nothing where there are none. */
+/** Whose a row is, as a tree: the person, the tables that name them, and below each the tables that link to it; nothing
+ * where there are no links. */
 export function linkDiagram(schema) {
-  const tables = new Map(schema.tables.map((table) => [table.name, table]));
-  const followed = new Set(schema.tables.filter((table) => table.link).map((table) => table.link.table));
-  const ways = schema.tables.filter((table) => table.link && !followed.has(table.name));
-  if (!ways.length) return [];
-  const lines = ways.map((first) => {
-    const parts = [element("span", { class: "mono" }, first.name)];
-    let table = first;
-    for (let steps = 0; table?.link && steps < schema.tables.length; steps += 1) {
-      const { column, table: target, key } = table.link;
-      const told = `${table.name}.${column} = ${target}.${key}`;
-      parts.push(element("span", { class: "arrow", title: told, "aria-label": `by ${told}` }, "→"));
-      parts.push(element("span", { class: "mono" }, target));
-      table = tables.get(target);
-    }
-    parts.push(element("span", { class: "arrow", "aria-label": "to" }, "→"));
-    parts.push(element("span", { class: "person" }, schema.privacy.unit));
-    return element("li", {}, parts);
-  });
-  return [element("figure", { class: "links", "aria-label": "Whose a row is" }, element("ul", {}, lines))];
+  const linked = schema.tables.filter((table) => table.link);
+  if (!linked.length) return [];
+  const branch = (table, steps) =>
+    element(
+      "li",
+      {},
+      element("span", { class: "mono" }, table.name),
+      table.link ? element("span", { class: "by" }, `by ${table.link.column}`) : null,
+      below(table.name, steps + 1),
+    );
+  const below = (name, steps) => {
+    const found = steps > schema.tables.length ? [] : linked.filter((table) => table.link.table === name);
+    return found.length ? element("ul", {}, found.map((table) => branch(table, steps))) : null;
+  };
+  const named = new Set(linked.map((table) => table.link.table));
+  const roots = schema.tables.filter((table) => !table.link && named.has(table.name));
+  const person = element("span", { class: "person" }, `one ${schema.privacy.unit}`);
+  const tree = element("ul", {}, element("li", {}, person, element("ul", {}, roots.map((table) => branch(table, 0)))));
+  return [element("figure", { class: "links", "aria-label": "Whose a row is" }, tree)];
 }
 
 /** The side bar; `insert` is given a name as SQL writes it. */
