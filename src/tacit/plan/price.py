@@ -31,9 +31,9 @@ from tacit.program import Program, Step, Task
 
 __all__ = ["CONFIDENCE", "RELATIVE", "Budget", "PricedPlan", "noise_step", "price", "reach", "rho_of"]
 
-CENTRE = Fraction(1, 8)  # of a private centre
+CENTRE = Fraction(1, 12)  # of a private centre
 SELECT = Fraction(1, 2)  # shares beside 1 for a clip's noise and 1 for a quantile; `choice_share` is that of a bound
-ENDS = Fraction(1, 3)  # of intervals round a quantile
+ENDS = Fraction(1, 5)  # of intervals round a quantile
 CONFIDENCE = Fraction(95, 100)
 ONE = Fraction(1)
 IN_UNITS = ", in units of the chosen bound"
@@ -247,10 +247,8 @@ def _wanted(bounded: BoundedQuestion) -> Iterator[tuple[Task, Fraction]]:
         for place, clip in enumerate(part.clips):
             if clip.bound is None and not (clip.by_rows and chosen):
                 chosen |= clip.by_rows
-                yield (
-                    Task(kind="choose", part=number, clip=place, measures=clip.names),
-                    choice_share(group_count(part), clip.norm),
-                )
+                task = Task(kind="choose", part=number, clip=place, measures=clip.names)
+                yield task, choice_share(bounded, task)
         if part.presence is not None:
             yield Task(kind="select", part=number), SELECT
         for place, clip in sorted(enumerate(part.clips), key=lambda found: part.counted not in found[1].names):
