@@ -12,7 +12,7 @@ from math import ceil, isqrt, sqrt
 from tacit.base import Sensitivity
 from tacit.loss import ZCDP, Pure
 from tacit.mechanism import Exponential
-from tacit.plan.bounded import BoundedQuestion, Norm, per_row_target
+from tacit.plan.bounded import Bounded, BoundedQuestion, Norm, per_row_target
 from tacit.plan.profiled import RELATIVE, group_count
 from tacit.program import Step, Task
 
@@ -21,6 +21,9 @@ __all__ = ["choice_share", "choose_step", "units_above"]
 EASY = Fraction(1, 20)  # the share where so many units are above the best bound that little noise finds it
 LEFT_OUT = 16  # times the square of a quantile's noise for one row: as many rows left out move it as far
 KEYED = {"l1": 500, "l2": 150}  # units above the best bound, times √ε, where its threshold hides keys; twice for people
+PARTS = 10_000  # of one, that a task's root is counted in
+ROOT = 0.04  # times the units, over ε, of which an average of one group leaves the root above its bound
+FEW = 50  # groups that are taken to be shown, where keys are not listed
 SHOWN = {"l1": 80, "l2": 70}  # the same where other noise decides on keys
 
 
@@ -28,7 +31,8 @@ def choice_share(bounded: BoundedQuestion, task: Task) -> Fraction:
     """The share of a choice of bound, beside 1 for the noise: the fewer groups, the more one bound decides."""
     part, norm = bounded.parts[task.part], bounded.clip_of(task).norm
     if _relative(bounded, task):
-        return EASY
+        single = norm == "l1" and _centred(bounded, task)
+        return min(max(Fraction(1, 2 * _groups(part)), EASY), Fraction(1, 5)) if single else EASY
     groups = group_count(part)
     wanted, least = (Fraction(4, groups), Fraction(1, 12)) if norm == "l1" else (Fraction(36, groups**2), EASY)
     return min(max(wanted, least), Fraction(3, 8))
@@ -53,7 +57,8 @@ def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
         wanted = _left_out(bounded, task, float(noise))
         task = replace(task, target=ceil(max(wanted, float(mechanism.scale) / 2)))
     elif _centred(bounded, task):
-        task = replace(task, root=ceil(group_count(part) ** 1.4 / _epsilon(float(noise), bounded.norm)))
+        root = ROOT * _groups(part) ** 1.8 / _epsilon(float(noise), bounded.norm)
+        task = replace(task, root=ceil(root * PARTS))
     return Step(
         name="how much one unit may count",
         mechanism=mechanism,
@@ -69,7 +74,7 @@ def units_above(task: Task, units: int) -> int:
     if task.target is not None:
         return task.target
     half = units // 2
-    return half if task.root is None else min(half, isqrt(task.root * units))
+    return half if task.root is None else min(half, isqrt(task.root * units // PARTS))
 
 
 def _epsilon(amount: float, norm: Norm) -> float:
@@ -77,8 +82,12 @@ def _epsilon(amount: float, norm: Norm) -> float:
     return amount if norm == "l1" else 4 * sqrt(amount)
 
 
+def _groups(part: Bounded) -> int:
+    return FEW if any(key.values is None for key in part.keys) else group_count(part)
+
+
 def _left_out(bounded: BoundedQuestion, task: Task, noise: float) -> float:
-    """About how many units are best left above the bound of totals: √2·groups/ε, or a third of 2·groups/√2ρ, since l2
+    """About how many units are best left above the bound of totals: groups/ε, or a third of 2·groups/√2ρ, since l2
     norms of units in several groups lie closer together. Of keys that nobody listed only groups that are shown have
     noise, the fewer the more of it there is; and where the threshold grows with the bound, that hides more of them."""
     part, clip = bounded.parts[task.part], bounded.clip_of(task)
@@ -89,7 +98,7 @@ def _left_out(bounded: BoundedQuestion, task: Task, noise: float) -> float:
     if part.presence is not None or part.counted is not None:
         return SHOWN[bounded.norm] / root
     groups = group_count(part)
-    return sqrt(2) * groups / noise if bounded.norm == "l1" else 2 * groups / (3 * sqrt(2 * noise))
+    return groups / noise if bounded.norm == "l1" else 2 * groups / (3 * sqrt(2 * noise))
 
 
 def _centred(bounded: BoundedQuestion, task: Task) -> bool:

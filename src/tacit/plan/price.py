@@ -22,6 +22,7 @@ from tacit.plan.centre import centre_step
 from tacit.plan.choice import choice_share, choose_step
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
+from tacit.plan.finished import finished
 from tacit.plan.keys import answer_error, by_counts
 from tacit.plan.mu_squared import filled
 from tacit.plan.profile import TableProfile
@@ -132,7 +133,8 @@ def price(
     unlisted = any(key.values is None for part in laplace.parts for key in part.keys)
     keys = budget.delta / 2 if unlisted else Fraction(0)  # of δ, to show keys with; the rest turns ε into ρ
     try:
-        gaussian = best("l2", rho_of(budget.amount, budget.delta - keys), keys)
+        rho = rho_of(budget.amount, budget.delta - keys)
+        gaussian = finished(lambda more: best("l2", more, keys), rho, budget.amount, budget.delta)
     except InputError:
         return laplace  # so small a δ leaves Gaussian noise nothing
     if not unlisted and _chooses(gaussian) and not _chooses(laplace):
