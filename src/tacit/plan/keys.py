@@ -40,11 +40,13 @@ def _coarser(bounded: BoundedQuestion, number: int, counted: str) -> BoundedQues
     part = bounded.parts[number]
     (clip,) = [clip for clip in part.clips if counted in clip.names]
     (measure,) = [measure for measure in part.measures if measure.name == counted]
-    times = measure.high // STEPS
+    times = max(1, measure.high // STEPS)
+    most = None if clip.bound is None else clip.bound / times
     if bounded.norm != "l2" or clip.exempt or len(clip.names) > 1 or times * STEPS != measure.high or times < 2:
         return bounded
+    if most is not None and most < STEPS:
+        return bounded  # less than one row of a unit counts: rounding would leave little of it
     fewer = replace(measure, low=STEPS, high=STEPS)
-    most = None if clip.bound is None else clip.bound / times
     made = replace(
         part,
         measures=tuple(fewer if each is measure else each for each in part.measures),
