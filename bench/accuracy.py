@@ -56,9 +56,10 @@ class Plan:
     peers: Sequence[str] = tuple(PEERS)
     fresh: bool = False
     ways: Sequence[str] = WAYS
+    asked: str = ""  # only questions with this in their name
 
     def questions(self, shape: str) -> tuple[SalesQuestion, ...]:
-        return tuple(question for question in QUESTIONS if question.shape == shape)
+        return tuple(question for question in QUESTIONS if question.shape == shape and self.asked in question.name)
 
 
 def own(plan: Plan, shape: str, tick: Callable[[str], None], *, search: bool = True) -> Iterator[AccuracyResult]:
@@ -203,6 +204,7 @@ def main() -> int:
     options.add_argument("--shapes", nargs="+", choices=SHAPES, default=SHAPES)
     options.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=tuple(PEERS))
     options.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="of how much a person may do")
+    options.add_argument("--asked", default="", help="only questions with this in their name")
     options.add_argument("--fresh", action="store_true", help="ask peers again whose answers are known")
     chosen, console = options.parse_args(), Console(width=max(Console().width, COUNTED))
     if chosen.read is not None:
@@ -211,7 +213,9 @@ def main() -> int:
             stored["about"], [AccuracyResult(**one) for one in stored["results"]], chosen.picture, chosen.page
         )
         return _shown(console, shown, met)
-    plan = Plan(chosen.trials, chosen.ours, chosen.people, chosen.shapes, chosen.peers, chosen.fresh, chosen.ways)
+    plan = Plan(
+        chosen.trials, chosen.ours, chosen.people, chosen.shapes, chosen.peers, chosen.fresh, chosen.ways, chosen.asked
+    )
 
     def tick(what: str) -> None:
         console.print(what, style="dim")
