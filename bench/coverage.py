@@ -155,8 +155,10 @@ def read(places: Sequence[Path]) -> list[CoverageResult]:
 
 def markdown(found: Sequence[CoverageResult], epsilons: Sequence[Fraction], trials: int) -> str:
     """For each clip and what its intervals say that they cover: the least and the mean share of a question."""
+    most = {shape: max(one.trials for one in found if one.shape == shape) for shape in {one.shape for one in found}}
+    told = f"{min(most.values())} to {max(most.values())}" if len({*most.values()}) > 1 else f"{trials}"
     lines = [
-        f"{trials} trials; the mean over the questions of a table, and in brackets the least of any question.",
+        f"{told} trials; the mean over the questions of a table, and in brackets the least of any question.",
         "",
         f"| data | clip | covers | questions | {' | '.join(f'ε = {float(one):g}' for one in epsilons)} |",
         f"|---|---|---|--:|{'--:|' * len(epsilons)}",
