@@ -288,18 +288,26 @@ def test_one_unit_moves_all_scores_of_bounds_one_way_and_by_one_at_most(
     monkeypatch.setattr(type(choose.mechanism), "sample", first)
     rng = np.random.default_rng(3)
     cells = len(part.clips[0].edges) + 1
+    claim, scale = choose.mechanism.loss(choose.sensitivity).bound, float(choose.mechanism.scale)
+
+    def law(scores: Any) -> Any:
+        """The logarithm of the chance of each bound."""
+        exponents = scores / scale
+        return exponents - np.logaddexp.reduce(exponents)
+
     few = [choose.task.target or 0, 4 * (choose.task.root or 0) // 10_000]
-    for units in (*range(12), *few, *(n + 1 for n in few), 5_000):
+    for units in (0, 1, 2, 7, *few, *(n + 1 for n in few), 5_000):
         between = rng.multinomial(units, np.ones(cells) / cells)
         drawn_edge(choose, part, between)
         before = seen[-1]
-        for place in range(0, cells, 1 if units < 12 else 5):
+        for place in range(units % 7, cells, 20):
             more = between.copy()
             more[place] += 1
             drawn_edge(choose, part, more)
             change = seen[-1] - before
             assert np.abs(change).max() <= 1
             assert change.min() >= 0 or change.max() <= 0
+            assert np.abs(law(seen[-1]) - law(before)).max() <= float(claim) * (1 + 1e-9) + 1e-12
             if units:
                 swapped = more.copy()
                 swapped[np.flatnonzero(between)[0]] -= 1
@@ -307,4 +315,5 @@ def test_one_unit_moves_all_scores_of_bounds_one_way_and_by_one_at_most(
                 change = seen[-1] - before
                 assert np.abs(change).max() <= 1
                 assert change.min() >= 0 or change.max() <= 0
+                assert np.abs(law(seen[-1]) - law(before)).max() <= float(claim) * (1 + 1e-9) + 1e-12
         seen.clear()
