@@ -40,6 +40,7 @@ __all__ = ["COUNT", "Plan", "run"]
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 TRIALS, OURS = 20, 40  # of a peer; of tacit, where they are cheap
+WAYS = ("default", "declared", "profile")
 AT_ONCE = 2  # peers that are run side by side: processor time is what is told
 COUNT = len(QUESTIONS) * (1 + 2 * len(PEERS))
 
@@ -54,9 +55,11 @@ class Plan:
     shapes: Sequence[str] = SHAPES
     peers: Sequence[str] = tuple(PEERS)
     fresh: bool = False
+    ways: Sequence[str] = WAYS
+    asked: str = ""  # only questions with this in their name
 
     def questions(self, shape: str) -> tuple[SalesQuestion, ...]:
-        return tuple(question for question in QUESTIONS if question.shape == shape)
+        return tuple(question for question in QUESTIONS if question.shape == shape and self.asked in question.name)
 
 
 def own(plan: Plan, shape: str, tick: Callable[[str], None], *, search: bool = True) -> Iterator[AccuracyResult]:
@@ -67,7 +70,7 @@ def own(plan: Plan, shape: str, tick: Callable[[str], None], *, search: bool = T
         for question in plan.questions(shape):
             tick(f"{question.label}, tacit")
             known = truth(question, data)
-            asked = list(ways(question))
+            asked = [way for way in ways(question) if way.name in plan.ways]
             if search and shape != "single":
                 asked.append(tuned(question, data, engine, known, epsilon=EPSILON, delta=DELTA))
             for way in asked:
@@ -200,6 +203,8 @@ def main() -> int:
     options.add_argument("--people", type=int, default=PEOPLE)
     options.add_argument("--shapes", nargs="+", choices=SHAPES, default=SHAPES)
     options.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=tuple(PEERS))
+    options.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="of how much a person may do")
+    options.add_argument("--asked", default="", help="only questions with this in their name")
     options.add_argument("--fresh", action="store_true", help="ask peers again whose answers are known")
     chosen, console = options.parse_args(), Console(width=max(Console().width, COUNTED))
     if chosen.read is not None:
@@ -208,7 +213,9 @@ def main() -> int:
             stored["about"], [AccuracyResult(**one) for one in stored["results"]], chosen.picture, chosen.page
         )
         return _shown(console, shown, met)
-    plan = Plan(chosen.trials, chosen.ours, chosen.people, chosen.shapes, chosen.peers, chosen.fresh)
+    plan = Plan(
+        chosen.trials, chosen.ours, chosen.people, chosen.shapes, chosen.peers, chosen.fresh, chosen.ways, chosen.asked
+    )
 
     def tick(what: str) -> None:
         console.print(what, style="dim")

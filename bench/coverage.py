@@ -121,11 +121,14 @@ def run(
     currencies: Sequence[str] = CURRENCIES[:1],
     written: Path | None = None,
     page: Path | None = None,
+    shapes: Sequence[str] = SHAPES,
+    earlier: Sequence[CoverageResult] = (),
 ) -> tuple[list[Table], bool]:
-    """The table, and whether every interval that speaks of the truth holds it often enough."""
-    found: list[CoverageResult] = []
+    """The table, and whether every interval that speaks of the truth holds it often enough; with what was measured
+    `earlier` of other shapes."""
+    found = [one for one in earlier if one.shape not in shapes]
     refused: dict[str, str] = {}
-    for question in ASKED:
+    for question in (question for question in ASKED if question.shape in shapes):
         tick(question.label)
         data = made(question.shape)
         engine = DuckDBEngine({"sales": data})
@@ -145,10 +148,17 @@ def run(
     return table(found, refused, epsilons, trials)
 
 
+def read(places: Sequence[Path]) -> list[CoverageResult]:
+    """What was written before."""
+    return [CoverageResult(**line) for place in places for line in json.loads(place.read_text())]
+
+
 def markdown(found: Sequence[CoverageResult], epsilons: Sequence[Fraction], trials: int) -> str:
     """For each clip and what its intervals say that they cover: the least and the mean share of a question."""
+    most = {shape: max(one.trials for one in found if one.shape == shape) for shape in {one.shape for one in found}}
+    told = f"{min(most.values())} to {max(most.values())}" if len({*most.values()}) > 1 else f"{trials}"
     lines = [
-        f"{trials} trials; the mean over the questions of a table, and in brackets the least of any question.",
+        f"{told} trials; the mean over the questions of a table, and in brackets the least of any question.",
         "",
         f"| data | clip | covers | questions | {' | '.join(f'ε = {float(one):g}' for one in epsilons)} |",
         f"|---|---|---|--:|{'--:|' * len(epsilons)}",
@@ -186,6 +196,8 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--trials", type=int, default=TRIALS)
     options.add_argument("--currencies", nargs="+", choices=CURRENCIES, default=CURRENCIES[:1])
+    options.add_argument("--shapes", nargs="*", choices=SHAPES, default=SHAPES)
+    options.add_argument("--read", type=Path, nargs="+", default=[], help="numbers of other shapes, written before")
     options.add_argument("--json", type=Path, help="where to write the numbers")
     options.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"the page to rewrite, by default {PAGE}")
     chosen, console = options.parse_args(), Console(width=max(Console().width, 140))
@@ -195,6 +207,8 @@ def main() -> int:
         currencies=chosen.currencies,
         written=chosen.json,
         page=chosen.page,
+        shapes=chosen.shapes,
+        earlier=read(chosen.read),
     )
     for one in shown:
         console.print(one)

@@ -9,6 +9,7 @@ from support.databases import CATALOG
 from tacit.base import Relation
 from tacit.mechanism import BinnedQuantiles
 from tacit.plan.centre import ONE, centre_part, with_centre
+from tacit.plan.choice import units_above
 from tacit.plan.contribution import PRIVATE, Contribution
 from tacit.plan.price import Budget, PricedPlan, price
 from tacit.program import Program
@@ -84,14 +85,20 @@ def test_measures_from_it_reach_both_ends(cells: tuple[int, int]) -> None:
     assert (clip.bound, clip.by_rows) == (None, False)
 
 
-def test_few_units_are_above_its_bound() -> None:
-    """As for totals, and not half of them."""
+def test_units_above_its_bound_go_by_a_root_of_their_number() -> None:
+    """More than for totals, the more groups there are; but few beside a count or a sum, which lose what is clipped."""
     for sql in ("SELECT AVG(cost) FROM visits", BY_WARD):
         total, task = planned(sql.replace("AVG", "SUM")).steps[0][0], planned(sql).steps[1][0]
-        assert task.kind == total.kind == "choose"
-        assert task.target is not None
+        beside = planned(sql.replace("AVG(cost)", "AVG(cost), COUNT(cost)")).steps[1][0]
+        assert task.kind == total.kind == beside.kind == "choose"
+        assert (task.target, total.root, beside.root) == (None, None, None)
+        assert task.root is not None
         assert total.target is not None
-        assert total.target <= task.target <= 1.5 * total.target
+        assert beside.target is not None
+        assert total.target <= beside.target <= 1.5 * total.target
+        assert units_above(task, 20_000) > 5 * total.target
+    one, many = planned("SELECT AVG(cost) FROM visits").steps[1][0], planned(BY_WARD).steps[1][0]
+    assert units_above(one, 20_000) < units_above(many, 20_000)
 
 
 def test_rows_count_twice_as_much_where_few_numbers_are_told() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from support.hospital import hospital
+from tacit.base import InputError
 from tacit.desk.quote import Hint
 from tacit.session import Quote, Session
 
@@ -123,6 +124,21 @@ def test_the_same_question_in_other_words_is_found_again(session: Session) -> No
     assert not first.cached
     assert again.cached
     assert again.table["n"].to_pylist() == first.table["count(*)"].to_pylist()
+
+
+@pytest.mark.parametrize("failure", [OverflowError("of a double"), InputError("nothing fits")])
+def test_a_price_in_epsilon_that_cannot_be_computed_fails_no_quote(
+    session: Session, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    """A count of numbers up to 1e300 has noise beyond doubles there, and none in rho."""
+    amount: dict[str, Any] = {session.policy.privacy.currency.value: 25.0}
+    job = session.job(COUNT, **amount)
+
+    def price(*_: Any, **__: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr("tacit.sql.hints.price", price)
+    assert not [hint for hint in session.quote(job).hints if hint.kind == "cheaper"]
 
 
 def test_a_budget_for_few_questions_is_told_of_epsilon(session: Session, tmp_path: Path) -> None:

@@ -121,11 +121,11 @@ def test_what_it_rests_on_is_told(session: Session) -> None:
 
 
 # as ledgers of the first releases hold them: another hash would orphan every stored answer. Quantiles are asked anew
-# since their cells rise with the size of values
+# since their cells rise with the size of values, and since less of their price goes to the interval
 KNOWN = {
     "SELECT COUNT(*) FROM visits": "05fa2d84ecf4b3cb",
     "SELECT ward, COUNT(*) AS n, AVG(cost), SUM(cost) FROM visits GROUP BY ward": "94875c5875e5fef0",
-    "SELECT MEDIAN(cost) FROM visits WHERE age > 60 AND ward IN ('a','b')": "3e95f2bb6a9852d7",
+    "SELECT MEDIAN(cost) FROM visits WHERE age > 60 AND ward IN ('a','b')": "c4d5997d12a18cdf",
 }
 
 

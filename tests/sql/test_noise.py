@@ -14,7 +14,7 @@ from tacit.base import Exact, InputError
 from tacit.base.exact import opened
 from tacit.engine.result import Result, ResultTable
 from tacit.ledger import Receipt
-from tacit.mechanism import KeyedCounts
+from tacit.mechanism import Exponential, KeyedCounts
 from tacit.plan.price import PricedPlan
 from tacit.session import Session
 from tacit.sql.assemble import assemble
@@ -208,7 +208,7 @@ def test_a_count_that_decides_on_keys_under_a_bound_that_is_chosen(
         job = session.job("SELECT drug, COUNT(*) AS n FROM visits GROUP BY drug", rho=1)
     (mechanism,) = [step.mechanism for _, step in job.priced.steps if isinstance(step.mechanism, KeyedCounts)]
     (clip,) = answer.facts["clips"]
-    least = mechanism.scaled(Fraction(clip["bound"])).threshold() / 1024
+    least = mechanism.scaled(Fraction(clip["bound"])).threshold() / 16
     assert set(answer.table["drug"].to_pylist()) >= {"aspirin", "insulin"}
     assert min(answer.table["n"].to_pylist()) >= least - 1
     assert any("passes a threshold" in note and "rows is shown" in note for note in answer.notes)
@@ -256,13 +256,29 @@ def test_a_private_bound_is_nearly_as_good_as_the_best(tmp_path: Path, currency:
     assert np.sqrt(np.mean(np.square(drawn))) < 4 * min(map(error, edges))
 
 
-def test_one_unit_moves_the_score_of_a_bound_by_one_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever it comes in, also where half of all units are fewer than the target."""
+QUESTIONS = [
+    "SELECT COUNT(*) AS n FROM visits",
+    "SELECT AVG(cost) AS a FROM visits",
+    "SELECT ward, AVG(cost) AS a FROM visits GROUP BY ward",
+    "SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward",
+    "SELECT MEDIAN(cost) AS m FROM visits",
+]
+
+
+@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize("rho", ["1/50", "3"])
+def test_one_unit_moves_all_scores_of_bounds_one_way_and_by_one_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, rho: str
+) -> None:
+    """Wherever it comes in, also where half of all units are fewer than the target, and where the target goes by how
+    many there are; and from wherever to wherever it is moved."""
     with Session(hospital(tmp_path, clip='"private"'), "ana") as session:
-        priced = session.job("SELECT COUNT(*) AS n FROM visits", rho=Fraction(1, 50)).priced
+        priced = session.job(sql, rho=Fraction(rho)).priced
     part = priced.parts[0]
     choose = next(step for task, step in priced.steps if task.kind == "choose")
     assert choose.task is not None
+    assert isinstance(choose.mechanism, Exponential)
+    assert choose.mechanism.monotone
     seen: list[Any] = []
 
     def first(_: object, scores: list[int]) -> int:
@@ -271,12 +287,33 @@ def test_one_unit_moves_the_score_of_a_bound_by_one_at_most(tmp_path: Path, monk
 
     monkeypatch.setattr(type(choose.mechanism), "sample", first)
     rng = np.random.default_rng(3)
-    for units in (0, 3, int(choose.task.target or 0), 5_000):
-        between = rng.multinomial(units, np.ones(len(part.clips[0].edges) + 1) / (len(part.clips[0].edges) + 1))
+    cells = len(part.clips[0].edges) + 1
+    claim, scale = choose.mechanism.loss(choose.sensitivity).bound, float(choose.mechanism.scale)
+
+    def law(scores: Any) -> Any:
+        """The logarithm of the chance of each bound."""
+        exponents = scores / scale
+        return exponents - np.logaddexp.reduce(exponents)
+
+    few = [choose.task.target or 0, 4 * (choose.task.root or 0) // 10_000]
+    for units in (0, 1, 2, 7, *few, *(n + 1 for n in few), 5_000):
+        between = rng.multinomial(units, np.ones(cells) / cells)
         drawn_edge(choose, part, between)
-        for place in range(len(between)):
+        before = seen[-1]
+        for place in range(units % 7, cells, 20):
             more = between.copy()
             more[place] += 1
             drawn_edge(choose, part, more)
-            assert np.abs(seen[-1] - seen[0]).max() <= 1
+            change = seen[-1] - before
+            assert np.abs(change).max() <= 1
+            assert change.min() >= 0 or change.max() <= 0
+            assert np.abs(law(seen[-1]) - law(before)).max() <= float(claim) * (1 + 1e-9) + 1e-12
+            if units:
+                swapped = more.copy()
+                swapped[np.flatnonzero(between)[0]] -= 1
+                drawn_edge(choose, part, swapped)
+                change = seen[-1] - before
+                assert np.abs(change).max() <= 1
+                assert change.min() >= 0 or change.max() <= 0
+                assert np.abs(law(seen[-1]) - law(before)).max() <= float(claim) * (1 + 1e-9) + 1e-12
         seen.clear()

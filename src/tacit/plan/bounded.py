@@ -16,6 +16,7 @@ from tacit.program import Task
 
 __all__ = [
     "LARGEST",
+    "OCTAVE",
     "Bounded",
     "BoundedQuestion",
     "Centre",
@@ -31,6 +32,7 @@ __all__ = [
 
 Norm = Literal["l1", "l2"]
 
+OCTAVE = 8  # bounds to choose from between one and twice it
 LARGEST = 2**40  # of a bound, and of one row, in steps: engines add up more rows than there are without overflow
 
 
@@ -115,9 +117,10 @@ class Clip:
 
     @property
     def edges(self) -> tuple[int, ...]:
-        """The bounds to choose from when none is given, four in an octave: from one row, or less where rows differ, to
-        65,536."""
-        found = (round(float(self.row) * 2 ** (j / 4)) for j in range(0 if self.by_rows else -24, 65))
+        """The bounds to choose from when none is given, `OCTAVE` between one and twice it: from one row, or less where
+        rows differ, to 65,536."""
+        places = range(0 if self.by_rows else -6 * OCTAVE, 16 * OCTAVE + 1)
+        found = (round(float(self.row) * 2 ** (place / OCTAVE)) for place in places)
         return tuple(sorted({edge for edge in found if 1 <= edge <= LARGEST}))
 
 

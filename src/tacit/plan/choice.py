@@ -1,70 +1,112 @@
-"""A bound on what one unit may count, chosen privately: its share of the price, and the step that chooses it."""
+"""A bound on what one unit may count, chosen privately: its share of the price, and the step that chooses it.
+
+Raising the bound adds noise to every number and lets some units count in full: it is worth it while more units than a
+target are above it. Shares, targets and weights are the best of grids over made-up data, and were judged on other
+shapes than they were found by (docs/theory/clip-choice.md); privacy needs none of them.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, sqrt
+from math import ceil, isqrt, sqrt
 
 from tacit.base import Sensitivity
 from tacit.loss import ZCDP, Pure
 from tacit.mechanism import Exponential
-from tacit.plan.bounded import BoundedQuestion, Norm, per_row_target
+from tacit.plan.bounded import Bounded, BoundedQuestion, Norm, per_row_target
 from tacit.plan.profiled import RELATIVE, group_count
 from tacit.program import Step, Task
 
-__all__ = ["choice_share", "choose_step"]
+__all__ = ["choice_share", "choose_step", "units_above"]
 
+EASY = Fraction(1, 20)  # the share where so many units are above the best bound that little noise finds it
 LEFT_OUT = 16  # times the square of a quantile's noise for one row: as many rows left out move it as far
+KEYED = {"l1": 500, "l2": 150}  # units above the best bound, times √ε, where its threshold hides keys; twice for people
+PARTS = 10_000  # of one, that a task's root is counted in
+ROOT = 0.04  # times the units, over ε, of which an average of one group leaves the root above its bound
+FEW = 50  # groups that are taken to be shown, where keys are not listed
+SHOWN = {"l1": 80, "l2": 70}  # the same where other noise decides on keys
 
 
-def choice_share(groups: int, norm: Norm) -> Fraction:
+def choice_share(bounded: BoundedQuestion, task: Task) -> Fraction:
     """The share of a choice of bound, beside 1 for the noise: the fewer groups, the more one bound decides."""
-    wanted, least = (
-        (Fraction(4, groups), Fraction(1, 8)) if norm == "l1" else (Fraction(36, groups**2), Fraction(1, 20))
-    )
+    part, norm = bounded.parts[task.part], bounded.clip_of(task).norm
+    if _relative(bounded, task):
+        single = norm == "l1" and _centred(bounded, task)
+        return min(max(Fraction(1, 2 * _groups(part)), EASY), Fraction(1, 5)) if single else EASY
+    groups = group_count(part)
+    wanted, least = (Fraction(4, groups), Fraction(1, 12)) if norm == "l1" else (Fraction(36, groups**2), EASY)
     return min(max(wanted, least), Fraction(3, 8))
 
 
 def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
-    """Raising the bound adds noise to every group and lets some units count in full: it is worth it while more than
-    about √2·groups/ε units are above it, or a third of 2·groups/√2ρ, since l2 norms of units in several groups lie
-    closer together. Fewer than half of what the choice is uncertain by cannot be aimed at. Shares, targets and weights
-    are the best of a grid over twelve shapes of data, three sizes and ε from 0.1 to 4; privacy needs none of them.
+    """The score is how many units above the bound are too many: all scores fall or all rise with a unit, whatever it is
+    replaced by, so that it is monotone, for fixed targets and for those that go by the number of units.
 
-    The score is how many units above the bound are too many: all scores fall or all rise with a unit, whatever it is
-    replaced by, so that it is monotone. See docs/theory/clip-choice.md.
-
-    Averages and quantiles lose little when units weigh less than their rows, and gain all of the noise: half of the
-    units are above the bound there, which is not monotone. Not so for averages from a private centre, where rows are
-    small: as few as for totals, since whoever has unusual values is above it first. Nor for quantiles over everything:
-    rows that are left out move a quantile as rows do that were never drawn, so `target` is for each row of the bound.
+    Totals aim at few units, and averages and quantiles, which lose little when units weigh less than their rows, at
+    more: at a root of their number from a private centre, where whoever has unusual values is above the bound first,
+    and at half of them elsewhere. Rows that are left out of a quantile over everything move it as rows do that were
+    never drawn: there `target` is for each row of the bound.
     """
-    moved = Sensitivity.scalar(1)
-    groups = group_count(bounded.parts[task.part])
-    noise = float(share / choice_share(groups, bounded.norm))
-    by_row = per_row_target(bounded.parts[task.part], bounded.clip_of(task))
-    relative = _relative(bounded, task) and not by_row
-    loss, wanted = (
-        (ZCDP(share), 2 * groups / (3 * sqrt(2 * noise)))
-        if bounded.norm == "l2"
-        else (Pure(share), sqrt(2) * groups / noise)
-    )
-    mechanism = Exponential.from_loss(loss, sensitivity=moved, monotone=not relative)
-    if by_row:
-        wanted = LEFT_OUT / (noise**2 if bounded.norm == "l1" else 8 * noise)
-    target = None if relative else ceil(max(wanted, float(mechanism.scale) / 2))
+    part, clip = bounded.parts[task.part], bounded.clip_of(task)
+    moved, noise = Sensitivity.scalar(1), share / choice_share(bounded, task)
+    loss = ZCDP(share) if bounded.norm == "l2" else Pure(share)
+    mechanism = Exponential.from_loss(loss, sensitivity=moved, monotone=True)
+    if per_row_target(part, clip):
+        task = replace(task, target=ceil(LEFT_OUT / (noise**2 if bounded.norm == "l1" else 8 * noise)))
+    elif not _relative(bounded, task):
+        wanted = _left_out(bounded, task, float(noise))
+        task = replace(task, target=ceil(max(wanted, float(mechanism.scale) / 2)))
+    elif _centred(bounded, task):
+        root = ROOT * _groups(part) ** 1.8 / _epsilon(float(noise), bounded.norm)
+        task = replace(task, root=ceil(root * PARTS))
     return Step(
         name="how much one unit may count",
         mechanism=mechanism,
         sensitivity=moved,
         concentrated=bounded.norm == "l2",
-        task=replace(task, target=target),
+        task=task,
     )
+
+
+def units_above(task: Task, units: int) -> int:
+    """How many of so many units may be above a bound, before there are too many. With one unit more it grows by 0 or 1,
+    as the units above a bound do: so no score rises, or none falls, whatever the target goes by."""
+    if task.target is not None:
+        return task.target
+    half = units // 2
+    return half if task.root is None else min(half, isqrt(task.root * units // PARTS))
+
+
+def _epsilon(amount: float, norm: Norm) -> float:
+    """Of ρ, the ε with about as much noise for a unit of usual spread."""
+    return amount if norm == "l1" else 4 * sqrt(amount)
+
+
+def _groups(part: Bounded) -> int:
+    return FEW if any(key.values is None for key in part.keys) else group_count(part)
+
+
+def _left_out(bounded: BoundedQuestion, task: Task, noise: float) -> float:
+    """About how many units are best left above the bound of totals: groups/ε, or a third of 2·groups/√2ρ, since l2
+    norms of units in several groups lie closer together. Of keys that nobody listed only groups that are shown have
+    noise, the fewer the more of it there is; and where the threshold grows with the bound, that hides more of them."""
+    part, clip = bounded.parts[task.part], bounded.clip_of(task)
+    root = sqrt(_epsilon(noise, bounded.norm))
+    if part.counted in clip.names:
+        people = any(measure.name == part.counted and measure.kind == "units" for measure in part.measures)
+        return (2 if people else 1) * KEYED[bounded.norm] / root
+    if part.presence is not None or part.counted is not None:
+        return SHOWN[bounded.norm] / root
+    groups = group_count(part)
+    return groups / noise if bounded.norm == "l1" else 2 * groups / (3 * sqrt(2 * noise))
+
+
+def _centred(bounded: BoundedQuestion, task: Task) -> bool:
+    return any(centre.clip == task.clip for centre in bounded.parts[task.part].centres)
 
 
 def _relative(bounded: BoundedQuestion, task: Task) -> bool:
     """Whether all that a choice of bound is for is averages and the like, which do not grow with the rows."""
-    if any(centre.clip == task.clip for centre in bounded.parts[task.part].centres):
-        return False
     served = [bounded.clip_of(task)]
     if served[0].by_rows:
         served = [other for other in bounded.parts[task.part].clips if other.by_rows and other.bound is None]

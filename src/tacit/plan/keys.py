@@ -17,17 +17,46 @@ from tacit.program import Step, Task
 __all__ = ["answer_error", "by_counts"]
 
 LOG = 5.5  # 0.8·log 1000
+STEPS = 16  # of one, in a count that decides on keys
 
 
 def by_counts(bounded: BoundedQuestion) -> BoundedQuestion | None:
     """The question with keys shown by a count of it, if it has one of rows or of units."""
-    parts = []
-    for part in bounded.parts:
+    found = bounded
+    for number, part in enumerate(bounded.parts):
         counted = part.presence and _counted(part)
         if part.presence and not counted:
             return None
-        parts.append(replace(part, presence=None, counted=counted) if counted else part)
-    return replace(bounded, parts=tuple(parts))
+        if counted:
+            parts = (*found.parts[:number], replace(part, presence=None, counted=counted), *found.parts[number + 1 :])
+            found = _coarser(replace(found, parts=parts), number, counted)
+    return found
+
+
+def _coarser(bounded: BoundedQuestion, number: int, counted: str) -> BoundedQuestion:
+    """The same with fewer steps to one of the count that decides on keys, in l2, where a threshold has to hide a unit
+    in very many groups with a step in each: the fewer steps, the fewer such groups. Rounding takes at most a step from
+    each group of a unit above the bound, and nothing from others."""
+    part = bounded.parts[number]
+    (clip,) = [clip for clip in part.clips if counted in clip.names]
+    (measure,) = [measure for measure in part.measures if measure.name == counted]
+    times = max(1, measure.high // STEPS)
+    most = None if clip.bound is None else clip.bound / times
+    if bounded.norm != "l2" or clip.exempt or len(clip.names) > 1 or times * STEPS != measure.high or times < 2:
+        return bounded
+    if most is not None and most < STEPS:
+        return bounded  # less than one row of a unit counts: rounding would leave little of it
+    fewer = replace(measure, low=STEPS, high=STEPS)
+    made = replace(
+        part,
+        measures=tuple(fewer if each is measure else each for each in part.measures),
+        clips=tuple(replace(clip, row=clip.row / times, bound=most) if each is clip else each for each in part.clips),
+    )
+    recipes = tuple(
+        replace(recipe, half=STEPS) if recipe.part == number and counted in recipe.inputs else recipe
+        for recipe in bounded.recipes
+    )
+    return replace(bounded, parts=(*bounded.parts[:number], made, *bounded.parts[number + 1 :]), recipes=recipes)
 
 
 def _counted(part: Bounded) -> str | None:

@@ -9,7 +9,7 @@ from tacit.base import RefusalKind, Refused
 from tacit.loss import Filter
 from tacit.program import Program
 
-__all__ = ["filled", "mu_squared_of"]
+__all__ = ["Priced", "filled", "mu_squared_of"]
 
 ROUNDS = 12
 SHORT, CLOSE = 1 - 1e-11, Fraction(1 - 1e-6)  # aim a little below the budget; so near to it is enough

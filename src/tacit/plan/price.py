@@ -22,6 +22,7 @@ from tacit.plan.centre import centre_step
 from tacit.plan.choice import choice_share, choose_step
 from tacit.plan.contribution import Contribution, root_up
 from tacit.plan.describe import describe
+from tacit.plan.finished import finished
 from tacit.plan.keys import answer_error, by_counts
 from tacit.plan.mu_squared import filled
 from tacit.plan.profile import TableProfile
@@ -31,9 +32,9 @@ from tacit.program import Program, Step, Task
 
 __all__ = ["CONFIDENCE", "RELATIVE", "Budget", "PricedPlan", "noise_step", "price", "reach", "rho_of"]
 
-CENTRE = Fraction(1, 8)  # of a private centre
+CENTRE = Fraction(1, 12)  # of a private centre
 SELECT = Fraction(1, 2)  # shares beside 1 for a clip's noise and 1 for a quantile; `choice_share` is that of a bound
-ENDS = Fraction(1, 3)  # of intervals round a quantile
+ENDS = Fraction(1, 5)  # of intervals round a quantile
 CONFIDENCE = Fraction(95, 100)
 ONE = Fraction(1)
 IN_UNITS = ", in units of the chosen bound"
@@ -132,7 +133,8 @@ def price(
     unlisted = any(key.values is None for part in laplace.parts for key in part.keys)
     keys = budget.delta / 2 if unlisted else Fraction(0)  # of δ, to show keys with; the rest turns ε into ρ
     try:
-        gaussian = best("l2", rho_of(budget.amount, budget.delta - keys), keys)
+        rho = rho_of(budget.amount, budget.delta - keys)
+        gaussian = finished(lambda more: best("l2", more, keys), rho, budget.amount, budget.delta)
     except InputError:
         return laplace  # so small a δ leaves Gaussian noise nothing
     if not unlisted and _chooses(gaussian) and not _chooses(laplace):
@@ -247,10 +249,8 @@ def _wanted(bounded: BoundedQuestion) -> Iterator[tuple[Task, Fraction]]:
         for place, clip in enumerate(part.clips):
             if clip.bound is None and not (clip.by_rows and chosen):
                 chosen |= clip.by_rows
-                yield (
-                    Task(kind="choose", part=number, clip=place, measures=clip.names),
-                    choice_share(group_count(part), clip.norm),
-                )
+                task = Task(kind="choose", part=number, clip=place, measures=clip.names)
+                yield task, choice_share(bounded, task)
         if part.presence is not None:
             yield Task(kind="select", part=number), SELECT
         for place, clip in sorted(enumerate(part.clips), key=lambda found: part.counted not in found[1].names):

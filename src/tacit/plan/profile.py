@@ -184,15 +184,22 @@ class SizeHistogram:
         return [(float(low + self.grain), float(high)) for low, high in pairwise((Fraction(0), *self.edges))]
 
     def loss(
-        self, bound: Fraction, shape: Shape, step: Fraction = Fraction(0), risk: tuple[float, float] = RISK
+        self,
+        bound: Fraction,
+        shape: Shape,
+        step: Fraction = Fraction(0),
+        risk: tuple[float, float] = RISK,
+        *,
+        each: bool = False,
     ) -> ClippingLoss:
-        """What the bound takes from all units together. Clipping rounds toward zero, by less than `step` a unit."""
+        """What the bound takes from all units together. Clipping rounds toward zero, by less than `step` a unit; or as
+        much in `each` of its groups, of which it has no more than its size."""
         low = high = 0.0
         low_noise, high_noise = [], []
-        clip, rounding = float(bound), float(step)
+        clip = float(bound)
         for place in range(bisect_right(self.edges, bound), self.resolved + 1):
             least, edge = self._bins[place]
-            most = edge - clip + rounding
+            most = edge - clip + float(step) * (max(1.0, edge) if each else 1.0)
             high += self.counts[place] * most
             high_noise.append(most * self.size)
             if least > clip:

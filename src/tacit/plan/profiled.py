@@ -180,8 +180,10 @@ def _missing(recipe: Recipe, part: Bounded, clip: Clip, known: _Known) -> Missin
     shape = _shape(recipe, part, clip, known)
     assert clip.bound is not None
     size = clip.bound / known.steps
-    risk = {"risk": STRICT} if part.keys else {}
-    loss = known.histogram.loss(size, shape, 1 / known.steps, **risk)
+    if part.keys:
+        loss = known.histogram.loss(size, shape, 1 / known.steps, STRICT, each=clip.by_rows)
+    else:
+        loss = known.histogram.loss(size, shape, 1 / known.steps)
     if recipe.function == "sum" and clip.by_rows:  # so many rows, each as large as one can be
         loss = loss.scaled(float(_largest(recipe, part)))
     return Missing(

@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from tacit.base import TacitError
 from tacit.desk.coverage import Coverage
 from tacit.desk.quote import Expected, Hint
 from tacit.desk.show import digits
@@ -225,14 +226,17 @@ def _cheaper(priced: PricedPlan, policy: Policy, confidence: float) -> Iterator[
     if not privacy.currency.concentrated or share * FEW < 1:
         return
     whole = privacy.promise.epsilon(privacy.delta).upper
-    other = price(
-        priced.question,
-        Budget(currency="epsilon", amount=Fraction(whole) * share, delta=privacy.own_delta * min(share, 1)),
-        relation=privacy.relation,
-        unit=privacy.unit,
-        contribution=contribution_of(policy, priced.question, {}),
-    )
-    pairs = [(each.error, new.error) for each, new in _both(priced, other, confidence)]
+    try:
+        other = price(
+            priced.question,
+            Budget(currency="epsilon", amount=Fraction(whole) * share, delta=privacy.own_delta * min(share, 1)),
+            relation=privacy.relation,
+            unit=privacy.unit,
+            contribution=contribution_of(policy, priced.question, {}),
+        )
+        pairs = [(each.error, new.error) for each, new in _both(priced, other, confidence)]
+    except (TacitError, ArithmeticError, ValueError):
+        return  # numbers of these sizes have no price there: no reason for this quote to fail
     ratios = [new / each for each, new in pairs if each and new is not None]
     if ratios and len(ratios) == len(pairs) and max(ratios) < 1:
         data = {"currency": privacy.currency.value, "questions": int(1 / share), "ratio": f"{max(ratios):.2f}"}

@@ -13,7 +13,8 @@ from tacit.desk.job import open_exact
 from tacit.engine.result import Result, Whole, coded
 from tacit.ledger import Receipt
 from tacit.mechanism import BinnedQuantiles, Exponential, KeyedCounts, KeySelection, Mechanism
-from tacit.plan.bounded import LARGEST, Bounded, Centre, Clip, per_row_target
+from tacit.plan.bounded import LARGEST, OCTAVE, Bounded, Centre, Clip, per_row_target
+from tacit.plan.choice import units_above
 from tacit.plan.combined import Levels
 from tacit.plan.facts import Value
 from tacit.plan.price import PricedPlan
@@ -31,8 +32,8 @@ BLOCK = 2**23  # cells of quantiles at once
 
 
 def choose_bound(priced: PricedPlan, step: Step, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
-    """The bound for the clip that this step of the program chooses: the smallest edge with about `target` units above
-    it or fewer, or with half of all. See docs/theory/clip-choice.md.
+    """The bound for the clip that this step of the program chooses: the smallest edge with no more units above it than
+    it aims at, or one near it. See docs/theory/clip-choice.md.
 
     Larger edges have less weight from the start: the many that nobody reaches look all alike, and each adds to the
     noise. Such a weight knows nothing of the data, so it costs nothing.
@@ -46,19 +47,16 @@ def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     assert isinstance(mechanism, Exponential)
     assert task is not None
     assert task.clip is not None  # as of every task to choose
+    clip = bounded.clips[task.clip]
     above = [int(n) for n in np.cumsum(between[::-1])[::-1][1:]]
-    relative = any(centre.clip == task.clip for centre in bounded.centres)
-    halved = 2 if bounded.keys or relative else 1  # how often the weight of an edge is halved, beside the one before
+    total = not bounded.keys and task.root is None and not per_row_target(bounded, clip)
+    halved = Fraction(4 if total else 8, OCTAVE)  # how often the weight of an edge is halved, beside the one before
     later = ceil(halved * mechanism.scale * log(2))
-    everybody = int(between.sum())
-    if task.target is None:  # one more unit moves 2n by 2 and everybody by 1, in one direction: half of it by 1
-        scores = [-(abs(2 * n - everybody) // 2) for n in above]
-    else:
-        clip = bounded.clips[task.clip]
-        by_row = per_row_target(bounded, clip)
-        targets = [floor(task.target * (edge / clip.row if by_row else 1)) for edge in clip.edges]
-        scores = [-max(0, n - target) for n, target in zip(above, targets, strict=True)]
-    return bounded.clips[task.clip].edges[mechanism.sample([s - later * place for place, s in enumerate(scores)])]
+    most = units_above(task, int(between.sum()))
+    by_row = per_row_target(bounded, clip)
+    targets = [floor(most * edge / clip.row) for edge in clip.edges] if by_row else [most] * len(clip.edges)
+    scores = [-max(0, n - target) - later * place for place, (n, target) in enumerate(zip(above, targets, strict=True))]
+    return clip.edges[mechanism.sample(scores)]
 
 
 def centre_steps(priced: PricedPlan, number: int) -> list[tuple[Step, Centre]]:
