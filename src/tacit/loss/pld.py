@@ -110,6 +110,15 @@ class PLD(Loss):
             return Interval(0.0, 0.0)
         return self._honest(_delta(self.parts, float(at), _width(accuracy)))
 
+    def curve(self, epsilons: Sequence[Number], *, accuracy: float = ACCURACY) -> list[Interval]:
+        """Upper bounds only, unless all parts have an ε of their own: then it is as quick point by point."""
+        if all(part.bound is not None for part, _ in self.parts):
+            return super().curve(epsilons, accuracy=accuracy)
+        places = [float(non_negative(epsilon, "epsilon", toward="down")) for epsilon in epsilons]
+        width = _width(accuracy)
+        bounds = [Composition(terms, width).above(places) for terms in directions(self.parts)]
+        return [Interval(0.0, max(point)) for point in zip(*bounds, strict=True)]
+
     def _honest(self, found: Interval) -> Interval:
         """A pair that only dominates says nothing from below."""
         return found if all(part.attained for part, _ in self.parts) else Interval(0.0, found.upper)
@@ -220,6 +229,9 @@ class GDP(PLD):
         part = self.parts[0][0]
         assert isinstance(part, Normal)
         return part.mu
+
+    def curve(self, epsilons: Sequence[Number], *, accuracy: float = ACCURACY) -> list[Interval]:
+        return Loss.curve(self, epsilons, accuracy=accuracy)
 
     def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
         target = float(probability(delta))
