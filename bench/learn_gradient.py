@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -81,6 +82,9 @@ def plain_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
 
 def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     from tacit.learn.gradient import Flat, Gradients, InputShape
+    from tacit.learn.noise import GradientNoise
+    from tacit.learn.rounding import cell_count
+    from tacit.noise import rng_or_default
 
     real = x.is_floating_point()
     inputs = InputShape(tuple(x.shape[1:]), None if real else 2000)
@@ -88,9 +92,22 @@ def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     gradients.check()
     optimiser = torch.optim.SGD(model.parameters(), 0.01)
 
+    count = cell_count(Fraction(len(x)))
+    cells = [(size, size) for size in (len(x[start::count]) for start in range(count))]
+    shapes = [each.shape for each in model.parameters()]
+    vector = torch.zeros(sum(each.numel() for each in shapes), dtype=torch.float64)
+    flat = vector.split([each.numel() for each in shapes])
+    views = [part.view(shape) for part, shape in zip(flat, shapes, strict=True)]
+    noise = GradientNoise(sigma=Fraction(1), dimension=len(vector))
+
     def step() -> None:
-        for parameter, total in zip(model.parameters(), gradients.clipped_sum(x, y), strict=True):
-            parameter.grad = total.div_(len(x))
+        """As `TrainingRun` takes one, with noise."""
+        vector.zero_()
+        gradients.clipped_sum(x, y, cells=cells, into=views)
+        noisy = torch.from_numpy(noise.add([vector.numpy()], rng_or_default(None))[0])
+        noisy /= len(x)
+        for parameter, part in zip(model.parameters(), noisy.split([each.numel() for each in shapes]), strict=True):
+            parameter.grad = part.view(parameter.shape).to(parameter.dtype)
         optimiser.step()
 
     return step

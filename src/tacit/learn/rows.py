@@ -63,9 +63,11 @@ class ExampleBatch:
 
 
 class Examples(ABC):
-    """A source that was opened: `units` is how many there are, which nobody is told."""
+    """A source that was opened: `units` is how many there are, which nobody is told; `grouped` says that one may have
+    several rows."""
 
     units: int
+    grouped: bool = False
 
     @abstractmethod
     def take(self, places: Indices) -> ExampleBatch:
@@ -149,7 +151,7 @@ def mark_of(arrays: Sequence[Any]) -> str:
     torch, found = need_torch(), sha256()
     for each in map(torch.as_tensor, arrays):
         found.update(f"{tuple(each.shape)} {each.dtype}".encode())
-        found.update(memoryview(np.ascontiguousarray(each.detach().cpu().numpy()).reshape(-1)).cast("B"))
+        found.update(np.ascontiguousarray(each.detach().cpu().numpy()).reshape(-1).view(np.uint8).data)
     return found.hexdigest()
 
 
@@ -278,7 +280,7 @@ class _DatasetExamples(Examples):
         return ExampleBatch(tuple(torch.stack([torch.as_tensor(each) for each in column]) for column in columns))
 
     def mark(self) -> str:
-        """All of it where it is made of tensors, else its length and some items: it may be too large to look through."""
+        """All of it where it is made of tensors, else its length and some items: it may be too large to read."""
         if tensors := getattr(self._dataset, "tensors", None):
             return mark_of(tensors)
         found = sha256(str(self.units).encode())

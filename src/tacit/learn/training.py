@@ -17,6 +17,7 @@ from tacit.base.stored import fraction_to_text
 from tacit.learn.clip import AdaptiveClip
 from tacit.learn.correlated import Correlated
 from tacit.learn.noise import Form, GradientNoise
+from tacit.learn.rounding import SLACK
 from tacit.learn.rows import Rows, rows_of
 from tacit.learn.work import Work
 from tacit.loss import Loss, calibrate
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from tacit.learn.ranks import Ranks
     from tacit.learn.run import Loop, TrainingProgress
 
-__all__ = ["SLACK", "Training"]
+__all__ = ["Training"]
 
-SLACK = Fraction(1, 1000)  # of the clip: what rounding may add to one unit's part (docs/theory/clipped-gradients.md)
 DIGITS = 5  # significant ones of a sigma
 FINE = 10**9  # parts in which a square root is rounded up
 
