@@ -68,7 +68,7 @@ class Trained:
         """The probability of each class, for each row, or for each place of each row."""
         torch = need_torch()
         with torch.no_grad():
-            found: Array = torch.softmax(self.module(torch.from_numpy(np.ascontiguousarray(x))), -1).numpy()
+            found: Array = torch.softmax(self.module(torch.tensor(x)), -1).numpy()
         return found
 
     def losses(self, x: Array, y: Array) -> Array:
@@ -106,7 +106,7 @@ class Trainer:
         """A model of these examples."""
         torch, model = need_torch(), self._model
         model.load_state_dict(self._start)
-        arrays = np.ascontiguousarray(x), np.ascontiguousarray(y)
+        arrays = np.array(x), np.array(y)
         if self._plan is None:
             optimiser = self._optimise(model.parameters())
             tensors = [torch.from_numpy(each) for each in arrays]
