@@ -136,13 +136,13 @@ class Desk:
         finally:
             state.let_go()
 
-    def _kept(self, job: Job, run: Run, version: str, own: str, clock: Clock) -> StoredRelease:
+    def _kept(self, job: Job, run: Run, version: str, brought: str, clock: Clock) -> StoredRelease:
         """Run, and store what came of it before anybody sees it; a failure, which may depend on the data, as such."""
         own: list[Exception] = []  # of a curator's own code, which may go back to it
 
         def attempt() -> tuple[bytes, str] | None:
             try:
-                return job.run(run), _version(self._version_after(run.program), own)
+                return job.run(run), _version(self._version_after(run.program), brought)
             except Exception as error:
                 if not job.scrubbed:
                     own.append(error)
