@@ -209,6 +209,12 @@ def test_other_data_under_the_same_plan_are_another_release(session: Session, ki
     assert 1.98e12 < spent(session) <= 2e12
     assert first.release.facts["program"] == second.release.facts["program"]
     assert first.release.facts["ledger"]["key"] != second.release.facts["ledger"]["key"]
+    net = model()  # under another key too: what is known of these data is told again
+    named = plan(rows=source(*one), **terms).run(
+        session, net, loss=softmax_loss, loop=loop_of(net), idempotency_key="another"
+    )
+    assert named.cached
+    assert 1.98e12 < spent(session) <= 2e12
 
 
 def test_the_name_of_the_data_is_keyed_by_a_secret(session: Session) -> None:
