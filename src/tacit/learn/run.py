@@ -82,6 +82,7 @@ class TrainingRun:
         self._views = [part.view(shape) for part, shape in zip(flat, shapes, strict=True)]
         self._stream = None if plan.correlated is None else plan.correlated.stream()
         self._sampler = self._sampled()
+        self._used = self.clip
         self._clock: float | None = None
         self._first, self._told = self.step, -1
         self._fixed = [each._version for each in self._unlearned()]
@@ -140,6 +141,10 @@ class TrainingRun:
         rate = 0.0 if self._clock is None else (self.step - self._first) / max(monotonic() - self._clock, 1e-9)
         return TrainingProgress(step=self._begun, steps=self.steps, epsilon=self.epsilon(), rate=rate)
 
+    def noise(self) -> float:
+        """The standard deviation of the noise on each number of the gradient that is in the model now. It is public."""
+        return float(self.plan.sigma_in_clips) * self._used / float(self.plan.batch)
+
     def epsilon(self) -> float:
         """What the steps that were begun cost, at the plan's δ."""
         return self.plan.epsilon_after(self._begun)
@@ -164,6 +169,7 @@ class TrainingRun:
             self.clip = next_clip
         else:
             used = self.clip
+        self._used = used
         noisy = noisy * (used / float(self.plan.batch))
         place = 0
         for each in self._work.trainable.values():
