@@ -19,7 +19,7 @@ from tacit.learn.rounding import cell_count
 from tacit.learn.rows import CHANGED, ExampleBatch, Examples
 from tacit.learn.sampling import GroupSampler, Indices, PoissonSampler
 from tacit.learn.work import Work
-from tacit.noise import Rng, rng_or_default
+from tacit.noise import rng_or_default
 from tacit.noise.rng import uniform
 
 if TYPE_CHECKING:
@@ -60,11 +60,10 @@ class TrainingRun:
         save: Callable[[bytes, float], None] | None,
         saved: bytes | None = None,
         ranks: "Ranks | None" = None,
-        rng: Rng | None = None,
     ) -> None:
         self.plan, self.model, self.steps = plan, work.model, plan.steps
         self._work, self._examples, self._gradients, self._save, self._ranks = work, examples, gradients, save, ranks
-        self._rng = rng_or_default(rng)
+        self._rng = rng_or_default(None)
         self._tracked: dict[str, Any] = {}
         self._last = Checkpoint.from_bytes(saved) if saved else None
         self._mark = examples.mark()
