@@ -1,9 +1,10 @@
-"""How much clipping costs: a step with per-example clipping over a plain one, tacit beside Opacus, one thread.
+"""What privacy costs a step: clipping and noise over a plain step, tacit beside Opacus and JAX Privacy, one thread.
 
-Each cell runs in a process of its own. A step is forward, backward and SGD; noise is measured elsewhere, and no side
-has any here. Time is processor time, the median of steps that alternate with plain ones in the same process. Memory is
-how far the peak of the process grew over what it held before its first step. Opacus is looked for in this Python, then
-in the one that TACIT_PEERS names, in both its modes; the better one is shown.
+Each cell runs in a process of its own. A step is forward, backward, clipping, noise on each parameter and SGD: tacit's
+noise is cryptographic and on a lattice, that of the others is not. JAX is held against plain JAX. Time is processor
+time, the median of steps that alternate with plain ones in the same process. Memory is how far the peak of the process
+grew over what it held before its first step. Opacus is looked for in this Python, then in the one that TACIT_PEERS
+names, in both its modes; the better one is shown. JAX Privacy is looked for in the one that TACIT_JAX names.
 """
 
 import json
@@ -12,6 +13,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -26,6 +28,7 @@ from torch import Tensor, nn
 __all__ = ["COUNT", "run"]
 
 WAYS = ("plain", "tacit", "hooks", "ghost")
+JAX = ("jax", "jax-plain")
 NETWORKS = ("mlp", "cnn", "text")
 BATCHES = (64, 512, 4096)
 COUNT = len(NETWORKS) * len(BATCHES)
@@ -81,6 +84,9 @@ def plain_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
 
 def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     from tacit.learn.gradient import Flat, Gradients, InputShape
+    from tacit.learn.noise import GradientNoise
+    from tacit.learn.rounding import cell_count
+    from tacit.noise import rng_or_default
 
     real = x.is_floating_point()
     inputs = InputShape(tuple(x.shape[1:]), None if real else 2000)
@@ -88,23 +94,36 @@ def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     gradients.check()
     optimiser = torch.optim.SGD(model.parameters(), 0.01)
 
+    count = cell_count(Fraction(len(x)))
+    cells = [(size, size) for size in (len(x[start::count]) for start in range(count))]
+    shapes = [each.shape for each in model.parameters()]
+    vector = torch.zeros(sum(each.numel() for each in shapes), dtype=torch.float64)
+    flat = vector.split([each.numel() for each in shapes])
+    views = [part.view(shape) for part, shape in zip(flat, shapes, strict=True)]
+    noise = GradientNoise(sigma=Fraction(1), dimension=len(vector))
+
     def step() -> None:
-        for parameter, total in zip(model.parameters(), gradients.clipped_sum(x, y), strict=True):
-            parameter.grad = total.div_(len(x))
+        """As `TrainingRun` takes one, with noise."""
+        vector.zero_()
+        gradients.clipped_sum(x, y, cells=cells, into=views)
+        noisy = torch.from_numpy(noise.add([vector.numpy()], rng_or_default(None))[0])
+        noisy /= len(x)
+        for parameter, part in zip(model.parameters(), noisy.split([each.numel() for each in shapes]), strict=True):
+            parameter.grad = part.view(parameter.shape).to(parameter.dtype)
         optimiser.step()
 
     return step
 
 
 def opacus_step(model: nn.Module, x: Tensor, y: Tensor, mode: str) -> Callable[[], None]:
-    """Opacus with noise multiplier 0, so that only clipping is measured."""
+    """Opacus with its own noise."""
     import opacus
     from opacus.validators import ModuleValidator
     from torch.utils.data import DataLoader, TensorDataset
 
     model = ModuleValidator.fix(model)
     engine = opacus.PrivacyEngine()
-    wanted: Any = {"noise_multiplier": 0.0, "max_grad_norm": 1.0, "poisson_sampling": False, "grad_sample_mode": mode}
+    wanted: Any = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, "poisson_sampling": False, "grad_sample_mode": mode}
     loader = DataLoader(TensorDataset(x, y), batch_size=len(x))
     made: Any = {"module": model, "optimizer": torch.optim.SGD(model.parameters(), 0.01), "data_loader": loader}
     criterion = nn.CrossEntropyLoss()
@@ -151,6 +170,8 @@ def _resident() -> float:
 
 
 def _python(way: str) -> str | None:
+    if way in JAX:
+        return os.environ.get("TACIT_JAX")
     if way not in ("hooks", "ghost") or find_spec("opacus"):
         return sys.executable
     return os.environ.get("TACIT_PEERS")
@@ -161,7 +182,9 @@ def measured(way: str, name: str, rows: int) -> dict[str, float] | None:
     python = _python(way)
     if python is None or (way == "hooks" and rows > 512):  # every gradient of every example: 14 GB for the MLP at 4096
         return None
-    command = [python, "-W", "ignore", "-m", "bench.learn_gradient", way, name, str(rows)]
+    beside = str(Path(__file__).with_name("learn_gradient_jax.py"))
+    script = [beside] if way in JAX else ["-m", "bench.learn_gradient"]
+    command = [python, "-W", "ignore", *script, way, name, str(rows)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return None if done.returncode else json.loads(done.stdout.splitlines()[-1])
@@ -169,7 +192,7 @@ def measured(way: str, name: str, rows: int) -> dict[str, float] | None:
 
 def run(tick: Callable[[str], None]) -> tuple[list[Table], bool]:
     """The table, and whether every target was met."""
-    table = Table(title="A clipped step over a plain one (median, processor time, one thread)")
+    table = Table(title="A private step over a plain one (median, processor time, one thread)")
     for column in (
         "network",
         "batch",
@@ -180,6 +203,7 @@ def run(tick: Callable[[str], None]) -> tuple[list[Table], bool]:
         "Opacus 1.6",
         "its ratio",
         "its memory",
+        "JAX Privacy 2.0",
         "met",
     ):
         table.add_column(column, justify="left" if column == "network" else "right")
@@ -195,9 +219,17 @@ def run(tick: Callable[[str], None]) -> tuple[list[Table], bool]:
             met = ratio <= TARGETS[rows] and grown <= MEMORY
             good &= met
             times = f"{1e3 * ours['plain']:.1f} ms", f"{1e3 * ours['step']:.1f} ms", f"{ratio:.2f}×", f"{grown:.2f}×"
-            table.add_row(name, f"{rows:,}", *times, *_best(peers, plain), "yes" if met else "NO")
+            table.add_row(name, f"{rows:,}", *times, *_best(peers, plain), _jax(name, rows), "yes" if met else "NO")
     table.caption = f"targets: ≤ 2× plain at 64, ≤ 1.25× at 512 and above, memory ≤ {MEMORY}×"
     return [table], good
+
+
+def _jax(name: str, rows: int) -> str:
+    """Its ratios to plain JAX, of time and of memory."""
+    found, plain = (measured(way, name, rows) for way in JAX)
+    if found is None or plain is None:
+        return "—"
+    return f"{found['step'] / plain['step']:.2f}×, memory {found['memory'] / max(plain['memory'], 0.1):.2f}×"
 
 
 def _best(peers: dict[str, dict[str, float]], plain: dict[str, float]) -> tuple[str, str, str]:

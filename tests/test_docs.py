@@ -10,6 +10,7 @@ import pytest
 
 from support.markdown import anchors, blocks, links
 from support.tree import ROOT, project_files
+from tacit.attack import ATTACKS
 from tacit.cli import main
 from tacit.cli.account import as_markdown
 
@@ -34,6 +35,8 @@ def test_python_runs_from_top_to_bottom(page: Path, tmp_path: Path, monkeypatch:
     names: dict[str, object] = {"__name__": "__main__"}
     if any("import torch" in block.text for block in blocks(page, "python")):
         pytest.importorskip("torch", reason="torch is not installed: this page trains a network")
+    if missing := [attack.missing for attack in ATTACKS if attack.page == name(page) and attack.missing]:
+        pytest.skip(f"{missing[0]} is not installed: this page attacks a network")
     for block in blocks(page, "python"):
         padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the line of the page
         exec(compile(padded, str(page), "exec"), names)

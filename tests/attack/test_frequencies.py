@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.attack.frequencies import accuse, expected_power, homer, log_ratio, private_frequencies, stage
-from tacit.attack.network import Array
+from tacit.attack.population import Array
 from tacit.base import InputError
 
 

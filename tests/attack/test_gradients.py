@@ -5,14 +5,14 @@ import pytest
 from scipy.optimize import check_grad
 
 from support.fixed_rng import FixedRng
-from tacit.attack.gradients import deep_leakage, digit, from_bias, gradient, mismatch, stage
-from tacit.attack.network import Array, Network
-from tacit.attack.population import chance
+from tacit.attack.gradients import deep_leakage, digit, from_bias, gradient, mismatch, stage, weights_of
+from tacit.attack.population import Array, chance
+from tacit.attack.trained import classifier
 from tacit.base import InputError
 from tacit.loss import Approx
 from tacit.mechanism import Gaussian
 
-NETWORK = Network.blank(20, 5, hidden=(15,), seed=4)
+NETWORK = weights_of(classifier(20, 5, hidden=(15,), seed=4))
 
 
 @pytest.mark.parametrize("biases", [False, True])
@@ -60,7 +60,7 @@ def test_clipping_alone_hides_nothing() -> None:
 def test_bad_inputs_are_refused() -> None:
     sent = gradient(NETWORK, np.ones(20), 2)
     with pytest.raises(InputError, match="one hidden layer"):
-        deep_leakage(Network.blank(20, 5), sent)
+        deep_leakage(weights_of(classifier(20, 5)), sent)
     with pytest.raises(InputError, match="shapes"):
         from_bias(NETWORK, sent[:1])
     with pytest.raises(InputError, match="finite"):

@@ -1,5 +1,6 @@
 """Membership inference: it works on models that overfit, any library's, and not on the private stand-in."""
 
+from functools import partial
 from math import exp, inf
 from typing import Any
 
@@ -18,9 +19,9 @@ from tacit.attack.membership import (
     shadows,
     stage,
 )
-from tacit.attack.network import Array, Network, train
-from tacit.attack.population import chance
+from tacit.attack.population import Array, chance
 from tacit.attack.registry import interval
+from tacit.attack.trained import Trained, Trainer, classifier
 from tacit.base import InputError
 from tacit.loss import GDP, Approx, Pure
 
@@ -59,11 +60,17 @@ def noisy_labels(records: int, seed: int) -> tuple[Array, Array]:
     return x, np.where(source.random(records) < 0.3, 1 - y, y)
 
 
+def plain(steps: int) -> Trainer:
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'tacit[learn]'")
+    descent = partial(torch.optim.SGD, lr=3.0, momentum=0.9)
+    return Trainer(classifier(200, 2), classes=2, steps=steps, optimise=descent)
+
+
 def test_loss_threshold_on_the_networks_here() -> None:
     (x, y), others = noisy_labels(100, 1), noisy_labels(400, 2)
-    roc = loss_threshold(train(x, y, classes=2, steps=120, learning_rate=3.0), members=(x, y), others=others)
+    roc = loss_threshold(plain(120).fit(x, y), members=(x, y), others=others)
     assert roc.auc > 0.75
-    blank = loss_threshold(Network.blank(200, 2), members=(x, y), others=others)
+    blank = loss_threshold(Trained(classifier(200, 2)), members=(x, y), others=others)
     assert blank.auc == 0.5
 
 
@@ -94,9 +101,7 @@ def test_lira_finds_more_than_the_threshold_where_few_are_accused() -> None:
     source = chance(8)
     x, y = noisy_labels(300, 3)
 
-    def fit(xs: Array, ys: Array) -> Network:
-        return train(xs, ys, classes=2, steps=80, learning_rate=3.0)
-
+    fit = plain(80).fit
     known = shadows(fit, x, y, count=24)
     members = source.random((6, 300)) < 0.5
     seen = np.array([confidence(fit(x[m], y[m]), x, y) for m in members])

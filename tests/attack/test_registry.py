@@ -62,3 +62,9 @@ def test_the_list_imports_no_attack() -> None:
     code = "import sys, tacit.attack; print([name for name in sys.modules if name.startswith('tacit.attack.')])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "['tacit.attack.registry']\n"
+
+
+def test_what_an_attack_needs_and_is_not_there_is_known() -> None:
+    assert Attack("x", "t", "m", "a_module_that_nobody_has").missing == "a_module_that_nobody_has"
+    assert Attack("x", "t", "m", "numpy").missing is None
+    assert Attack("x", "t", "m").missing is None

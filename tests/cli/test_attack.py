@@ -9,7 +9,7 @@ import pyarrow.csv as csv
 import pytest
 from typer.testing import CliRunner, Result
 
-from tacit.attack import ATTACKS, Outcome, staged
+from tacit.attack import ATTACKS, Attack, Outcome, staged
 from tacit.attack.population import chance
 from tacit.attack.risk import people, shuffled
 from tacit.base import InputError
@@ -227,3 +227,12 @@ def test_the_whole_lab(tmp_path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     check_lab(page, [*(attack.title for attack in ATTACKS), *AUDITS.values()])
     assert len(page) < 3_000_000
+
+
+def test_the_lab_says_in_one_line_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where torch is missing, attacks on models are not in the page."""
+    absent = Attack("models", "Models remember", "tacit.attack.membership", "a_module_that_nobody_has")
+    monkeypatch.setattr("tacit.cli.attack.ATTACKS", (absent,))
+    monkeypatch.setattr("tacit.cli.attack.AUDITS", {})
+    said = " ".join(shown("lab", "--html", "lab.html").split())
+    assert "left out, since a_module_that_nobody_has is not installed: models" in said

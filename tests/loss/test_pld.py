@@ -26,6 +26,8 @@ from tacit.loss import (
     ResponsePart,
     from_json,
 )
+from tacit.loss.compose import Composition
+from tacit.loss.pld import directions
 from tacit.loss.sampling import PoissonReplace, WithoutReplacement
 from tacit.mechanism import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 
@@ -385,3 +387,20 @@ def test_steps_that_a_unit_cannot_move_change_nothing() -> None:
         assert both.upper >= alone.lower
         assert (loss + Pure(1)).tradeoff()(0.1) == pytest.approx(Pure(1).tradeoff()(0.1), rel=1e-3)
         assert from_json(loss.json()) == loss
+
+
+@pytest.mark.parametrize("leak", [Fraction(1, 10**15), Fraction(1, 10**7)])
+def test_a_gaussian_with_a_leak_is_known_in_closed_form(leak: Fraction) -> None:
+    """As the grid has it, but exact and at once."""
+    loss = GDP(1) + Approx(0, leak)
+    parts = loss.parts  # type: ignore[attr-defined]  # a PLD
+    for epsilon in (0.0, 0.5, 3.0):
+        found, grid = loss.delta(epsilon), Composition(directions(parts)[0], 1e-4).delta(epsilon)
+        true = float(leak) + (1 - float(leak)) * GDP(1).delta(epsilon).upper
+        assert grid.lower <= found.upper
+        assert found.lower <= grid.upper
+        assert found.lower <= true * (1 + 1e-12)
+        assert true * (1 - 1e-12) <= found.upper <= true * (1 + 1e-6)
+    found, grid = loss.epsilon("1e-6"), Composition(directions(parts)[0], 1e-4).epsilon(1e-6)
+    assert grid.lower <= found.lower <= found.upper <= grid.upper
+    assert loss.epsilon(leak).upper == float("inf")

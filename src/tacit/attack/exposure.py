@@ -2,21 +2,24 @@
 
 A secret number is put into the training text. The attacker ranks every number it could have been by how likely the
 model finds it. Exposure is log2 of how many there are, less log2 of the rank of the true one: about 1.4 bits for a
-number that was never seen, all of its bits for one that the model would write by itself. Private training is a stand-in
-here: see tacit.attack.network.
+number that was never seen, all of its bits for one that the model would write by itself. The private model is trained
+as `tacit.learn` trains.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 from typing import Any
 
 import numpy as np
 
-from tacit.attack.network import Array, Network, Noise, train
-from tacit.attack.population import Chance, chance
+from tacit.attack.population import Array, Chance, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
+from tacit.attack.trained import Trained, Trainer, classifier, size_of
 from tacit.base import InputError, whole
+from tacit.learn import ArrayRows, Training
+from tacit.learn.need import need_torch
 from tacit.loss import Loss
 from tacit.noise import Rng
 
@@ -66,37 +69,39 @@ class Characters:
         if unknown := set("".join(lines)) - set(self.alphabet):
             raise InputError(f"{len(unknown)} characters of the text are not in the alphabet: add them to it")
         place = {letter: i for i, letter in enumerate(self.alphabet)}
-        y = np.full((len(lines), max(map(len, lines))), -1)
+        y = np.full((len(lines), max(map(len, lines))), len(self.alphabet))  # beyond the last: none
         for row, line in enumerate(lines):
             y[row, : len(line)] = [place[letter] for letter in line]
-        before = np.pad(y, ((0, 0), (self.context, 0)), constant_values=-1)
+        before = np.pad(y, ((0, 0), (self.context, 0)), constant_values=len(self.alphabet))
         near = np.stack([before[:, back : back + y.shape[1]] for back in range(self.context)], axis=2)
         return self.one_hot(near), y
 
     def one_hot(self, near: Array) -> Array:
-        """What the network is shown for `context` characters, given as their places in the alphabet; −1 is none."""
+        """What the model is shown for `context` characters, as their places in the alphabet; beyond it is none."""
         shown: Array = near[..., None] == np.arange(len(self.alphabet))
         return shown.reshape(*near.shape[:-1], self.context * len(self.alphabet)).astype(float)
 
-    def loss(self, network: Network, lines: Sequence[str]) -> float:
-        """Bits a character: how badly the network foretells this text."""
+    def loss(self, model: Trained, lines: Sequence[str]) -> float:
+        """Bits a character: how badly the model foretells this text."""
         x, y = self.encode(lines)
-        return float(network.losses(x, y).sum() / (y >= 0).sum() / np.log(2))
+        return float(model.losses(x, y).sum() / (y < len(self.alphabet)).sum() / np.log(2))
 
 
-def candidates(network: Network, characters: Characters, *, prefix: str, places: int = PLACES) -> Array:
-    """The loss of the network on each number of so many digits after `prefix`, in the order of the numbers."""
+def candidates(model: Trained, characters: Characters, *, prefix: str, places: int = PLACES) -> Array:
+    """The loss of the model on each number of so many digits after `prefix`, in the order of the numbers."""
     if not set(DIGITS + prefix) <= set(characters.alphabet):
         raise InputError("the alphabet must have the ten digits and every character of the prefix")
     width, digits = characters.context, [characters.alphabet.index(digit) for digit in DIGITS]
-    start = np.array([-1] * width + [characters.alphabet.index(letter) for letter in prefix], dtype=int)
+    start = np.array(
+        [len(characters.alphabet)] * width + [characters.alphabet.index(letter) for letter in prefix], dtype=int
+    )
     total: Array = np.zeros(1)
     for place in range(whole(places, "places", least=1)):
         # only the digits inside the context matter: one loss for each of their combinations
         seen = min(place, width)
         tails = np.array(digits)[np.indices((10,) * seen).reshape(seen, 10**seen).T]
         before = np.hstack([np.broadcast_to(start, (len(tails), start.size)), tails])[:, -width:]
-        each = -np.log(np.maximum(network.predict_proba(characters.one_hot(before))[:, digits], 1e-300))
+        each = -np.log(np.maximum(model.predict_proba(characters.one_hot(before))[:, digits], 1e-300))
         total = (total.reshape(-1, 10**seen, 1) + each).ravel()
     return total
 
@@ -117,10 +122,24 @@ def stage(
     """
     if not secrets or secrets[0][0] != 1:
         raise InputError("secrets must begin with those that stand in the text once, for example ((1, 8), (16, 3))")
-    source, characters, steps = chance(seed), Characters(ALPHABET), 20
-    parameters = Network.blank(characters.context * len(ALPHABET), len(ALPHABET)).parameters
-    noise = Noise.within(epsilon=epsilon, delta=delta, steps=steps, parameters=parameters, batch=lines, clip=2)
+    source, characters = chance(seed), Characters(ALPHABET)
+    model = classifier(characters.context * len(ALPHABET), len(ALPHABET))
     fresh = _corpus(source, lines)
+    plan = Training(
+        rows=ArrayRows(*characters.encode(fresh), classes=len(ALPHABET) + 1),
+        batch=lines,
+        rate=1,
+        steps=20,
+        clip=2,
+        epsilon=epsilon,
+        delta=delta,
+        parameters=size_of(model),
+    )
+    descend, classes = need_torch().optim.SGD, len(ALPHABET) + 1
+    plain = Trainer(model, classes=classes, steps=40, optimise=partial(descend, lr=0.5, momentum=0.9))
+    private = Trainer(
+        model, classes=classes, steps=20, optimise=partial(descend, lr=0.2, momentum=0.9), plan=plan, rng=rng
+    )
     bits: dict[str, dict[int, list[float]]] = {"undefended": {}, "private": {}}
     quality: dict[str, list[float]] = {"undefended": [], "private": []}
     done, whole_work = 0, sum(count for _, count in secrets)
@@ -129,17 +148,14 @@ def stage(
             secret = int(source.integers(10**PLACES))
             text = _corpus(source, lines) + [f"{PREFIX}{secret:0{PLACES}d}"] * times
             x, y = characters.encode(text)
-            models = {
-                "undefended": train(x, y, classes=len(ALPHABET), steps=40, learning_rate=0.5),
-                "private": train(x, y, classes=len(ALPHABET), steps=steps, learning_rate=0.2, noise=noise, rng=rng),
-            }
-            for way, model in models.items():
-                found = exposure(candidates(model, characters, prefix=PREFIX), secret)
+            for way, trainer in (("undefended", plain), ("private", private)):
+                trained = trainer.fit(x, y)
+                found = exposure(candidates(trained, characters, prefix=PREFIX), secret)
                 bits[way].setdefault(times, []).append(found.bits)
-                quality[way].append(characters.loss(model, fresh))
+                quality[way].append(characters.loss(trained, fresh))
             done += 1
             progress(done / whole_work)
-    return _outcome(bits, quality, noise.loss(steps=steps, parameters=parameters), delta)
+    return _outcome(bits, quality, plan.loss, delta)
 
 
 def _corpus(source: Chance, lines: int) -> list[str]:
@@ -196,7 +212,6 @@ def _outcome(
             ),
             f"bits to foretell a character of new text: {bad['undefended']:.2f} without privacy, {bad['private']:.2f} "
             f"with, {log2(len(ALPHABET)):.2f} for one who knows nothing",
-            "the private training is a noisy-gradient stand-in: clipping, tacit's Gaussian, tacit's accounting",
         ),
         facts={
             "epsilon": epsilon,

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.attack.network import Array
-from tacit.attack.population import Chance, chance
+from tacit.attack.population import Array, Chance, chance
 from tacit.attack.reconstruction import DELTA, private_sums
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.base import InputError

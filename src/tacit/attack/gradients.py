@@ -8,19 +8,25 @@ Both are for a gradient of one example, as a phone sends it in federated learnin
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
-from tacit.attack.network import Array, Network, Noise, noisy_sum
-from tacit.attack.population import Chance, chance
+from tacit.attack.population import Array, Chance, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
+from tacit.attack.trained import Trainer, classifier, size_of
 from tacit.base import InputError, Relation, whole
+from tacit.learn import ArrayRows, Training
+from tacit.learn.need import need_torch
 from tacit.noise import Rng
 
-__all__ = ["Leak", "deep_leakage", "digit", "from_bias", "gradient", "mismatch", "stage"]
+__all__ = ["Leak", "Weights", "deep_leakage", "digit", "from_bias", "gradient", "mismatch", "stage", "weights_of"]
+
+Weights = tuple[Array, ...]
+LOUD = 100  # what a sum of one is divided by, so that a plan has room for noise far above one clip
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +42,24 @@ ENOUGH = 1e-12  # of a squared gradient: the match is exact
 HOW: dict[str, Any] = {"maxcor": 20, "ftol": 1e-16, "gtol": 1e-9, "maxfun": 10**6}
 
 
-def gradient(network: Network, x: Array, label: int) -> list[Array]:
+def gradient(network: Weights, x: Array, label: int) -> list[Array]:
     """What one example sends: the gradient of its loss for each matrix of weights, biases in the last row."""
-    layers = network.layers(np.asarray(x, dtype=float)[None, :], np.array([label]))
-    return [layer.inputs.T @ layer.back for layer in layers]
+    upper, lower = _layers(network)
+    before = np.append(np.asarray(x, dtype=float), 1.0)
+    state = np.append(expit(before @ upper), 1.0)
+    back = softmax(state @ lower)
+    back[label] -= 1
+    pulled = (lower[:-1] @ back) * state[:-1] * (1 - state[:-1])
+    return [np.outer(before, pulled), np.outer(state, back)]
 
 
-def from_bias(network: Network, gradients: Sequence[Array]) -> Leak:
+def weights_of(model: Any) -> Weights:
+    """The weights of a network of torch with affine layers: for each a row for each input, and a last row of biases."""
+    found = [each.detach().double().numpy() for each in model.parameters()]
+    return tuple(np.vstack([weight.T, bias]) for weight, bias in zip(found[::2], found[1::2], strict=True))
+
+
+def from_bias(network: Weights, gradients: Sequence[Array]) -> Leak:
     """The example by division; exact for a gradient without noise. The label is the output that is pulled upward."""
     _fits(network, gradients)
     first, last = gradients[0], gradients[-1]
@@ -58,7 +75,7 @@ def from_bias(network: Network, gradients: Sequence[Array]) -> Leak:
 
 
 def deep_leakage(
-    network: Network,
+    network: Weights,
     gradients: Sequence[Array],
     *,
     starts: int = 5,
@@ -73,7 +90,7 @@ def deep_leakage(
     says that the length of the gradient was changed, so that only its direction is to be matched.
     """
     _fits(network, gradients)
-    size = network.weights[0].shape[0] - 1
+    size = network[0].shape[0] - 1
     source = chance(seed)
     best: tuple[float, Array] | None = None
     solve: Any = minimize  # its stub knows no such options
@@ -83,7 +100,7 @@ def deep_leakage(
         return mismatch(network, gradients, v[:size], v[size:], biases=biases, clipped=clipped, unit=length)
 
     for _ in range(whole(starts, "starts", least=1)):
-        begin = np.concatenate([source.random(size), source.normal(size=network.classes) / 10])
+        begin = np.concatenate([source.random(size), source.normal(size=network[-1].shape[1]) / 10])
         found = solve(judge, begin, jac=True, method="L-BFGS-B", options=HOW | {"maxiter": steps})
         if best is None or found.fun < best[0]:
             best = float(found.fun), found.x
@@ -95,7 +112,7 @@ def deep_leakage(
 
 
 def mismatch(
-    network: Network,
+    network: Weights,
     gradients: Sequence[Array],
     x: Array,
     leaning: Array,
@@ -109,7 +126,7 @@ def mismatch(
     With `clipped` it is ½‖c·∇W(x, y) − g‖² at the best c ≥ 0. Written out by hand for one hidden layer of sigmoids:
     reverse mode through the back-propagation itself.
     """
-    upper, lower = network.weights
+    upper, lower = network
     y = softmax(leaning)
     a0 = np.append(x, 1.0)
     s = expit(a0 @ upper)
@@ -141,10 +158,14 @@ def mismatch(
     return value / unit**2, np.concatenate([to_x, to_leaning]) / unit**2
 
 
-def _fits(network: Network, gradients: Sequence[Array]) -> None:
-    if len(network.weights) != 2:
+def _layers(network: Weights) -> Weights:
+    if len(network) != 2:
         raise InputError("this attack is written for a network with one hidden layer")
-    if [g.shape for g in gradients] != [w.shape for w in network.weights]:
+    return network
+
+
+def _fits(network: Weights, gradients: Sequence[Array]) -> None:
+    if [g.shape for g in gradients] != [w.shape for w in _layers(network)]:
         raise InputError("gradients must have the shapes of the network's weights: one array for each layer")
     if not all(np.isfinite(g).all() for g in gradients):
         raise InputError("gradients must be finite: they hold NaN or infinity")
@@ -194,28 +215,50 @@ def stage(
     if pictures < 1 or not epsilons or len(set(epsilons)) < len(epsilons):
         raise InputError("the stage needs at least one picture and one epsilon, each epsilon once")
     source = chance(seed)
-    network = Network.blank(SIDE * SIDE, len(GLYPHS), hidden=(40,), seed=seed)
+    model = classifier(SIDE * SIDE, len(GLYPHS), hidden=(40,), seed=seed)
     labels = [int(source.integers(len(GLYPHS))) for _ in range(pictures)]
     shown = [digit(label, source) for label in labels]
-    size = network.parameters
-    noises = [None] + [
-        Noise.within(epsilon=e, delta=delta, steps=1, parameters=size, batch=1, relation=Relation.REPLACE)
+    plans = [
+        Training(
+            rows=ArrayRows(np.stack(shown), np.array(labels), classes=len(GLYPHS)),
+            batch=LOUD,
+            rate=1,
+            steps=1,
+            epsilon=e,
+            delta=delta,
+            parameters=size_of(model),
+            relation=Relation.REPLACE,
+        )
         for e in epsilons
     ]
     guesses: list[list[Leak]] = []
-    for turn, noise in enumerate(noises):
-        guesses.append([_guess(network, x, label, noise, rng) for x, label in zip(shown, labels, strict=True)])
-        progress((turn + 1) / len(noises))
-    sigmas = [float(noise.sigma) for noise in noises if noise is not None]
+    for turn, plan in enumerate([None, *plans]):
+        phone = None if plan is None else Phone(model, plan, rng)
+        guesses.append([_guess(weights_of(model), x, label, phone) for x, label in zip(shown, labels, strict=True)])
+        progress((turn + 1) / (1 + len(plans)))
+    sigmas = [float(plan.sigma_in_clips) for plan in plans]
     return _outcome(shown, labels, guesses, dict(zip(epsilons, sigmas, strict=True)), delta)
 
 
-def _guess(network: Network, x: Array, label: int, noise: Noise | None, rng: Rng | None) -> Leak:
+class Phone:
+    """Sends the gradient of one picture as a training's first step has it: one step of plain descent shows it."""
+
+    def __init__(self, model: Any, plan: Training, rng: Rng | None) -> None:
+        self._before = weights_of(model)
+        descent = partial(need_torch().optim.SGD, lr=LOUD)
+        self._trainer = Trainer(model, classes=len(GLYPHS), steps=1, optimise=descent, plan=plan, rng=rng)
+
+    def send(self, x: Array, label: int) -> list[Array]:
+        after = weights_of(self._trainer.fit(x[None, :], np.array([label])).module)
+        return [old - new for old, new in zip(self._before, after, strict=True)]
+
+
+def _guess(network: Weights, x: Array, label: int, phone: Phone | None) -> Leak:
     """The better of both attacks; brightnesses are known to lie in [0, 1]."""
-    if noise is None:
+    if phone is None:
         tries = [deep_leakage(network, gradient(network, x, label))]
     else:
-        sent = noisy_sum(network.layers(x[None, :], np.array([label])), noise, rng=rng)
+        sent = phone.send(x, label)
         tries = [from_bias(network, sent), deep_leakage(network, sent, biases=True, clipped=True, starts=2, steps=200)]
     seen = [replace(leak, features=np.clip(leak.features, 0.0, 1.0)) for leak in tries]
     # the label comes from the division: the sum over a layer bears noise better than a search
@@ -261,7 +304,6 @@ def _outcome(
             f"labels read off {len(shown)} gradients: {read[0]} without noise, "
             + ", ".join(f"{count} at ε = {e:,.0f}" for e, count in zip(epsilons, read[1:], strict=True)),
             "that pictures are safe at a large ε is seen, not promised: other attacks may know more of pictures",
-            "the noisy gradient is a stand-in for private training: clipping, tacit's Gaussian, tacit's accounting",
         ),
         facts={
             "delta": delta,

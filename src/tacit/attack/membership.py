@@ -2,7 +2,7 @@
 
 `loss_threshold`: a model loses less on what it has seen (Yeom et al. 2018). `likelihood_ratio` (LiRA, Carlini et al.
 2022): how confident are models of the same kind on this very record, trained with it and without it, and which of the
-two does the target resemble? Private training is a stand-in here: see tacit.attack.network.
+two does the target resemble? The private model is trained as `tacit.learn` trains.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.stats import rankdata
 
-from tacit.attack.network import Array, Network, Noise, train
-from tacit.attack.population import chance
+from tacit.attack.population import Array, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
+from tacit.attack.trained import Trainer, classifier, size_of
 from tacit.base import InputError, Number, between, non_negative, whole
+from tacit.learn import ArrayRows, Training
+from tacit.learn.need import need_torch
 from tacit.loss import Loss
 from tacit.noise import Rng
 
@@ -203,11 +205,19 @@ def stage(
     """Five kinds of records, a quarter of them mislabelled; logistic regression on half of them, private and not."""
     x, y, means = _population(records, features, seed)
     fresh = _population(4 * records, features, seed + 1, means)
-    steps, parameters = 20, Network.blank(features, len(means)).parameters
-    noise = Noise.within(epsilon=epsilon, delta=delta, steps=steps, parameters=parameters, batch=records // 2)
+    model = classifier(features, len(means))
+    plan = Training(
+        rows=ArrayRows(x, y, classes=len(means)),
+        batch=records // 2,
+        rate=1,
+        steps=20,
+        epsilon=epsilon,
+        delta=delta,
+        parameters=size_of(model),
+    )
     ways: dict[str, Train] = {
-        "undefended": partial(train, classes=len(means), steps=120, learning_rate=3.0),
-        "private": partial(train, classes=len(means), steps=steps, learning_rate=1.5, noise=noise, rng=rng),
+        "undefended": Trainer(model, classes=len(means), steps=120, optimise=_descent(3.0)).fit,
+        "private": Trainer(model, classes=len(means), steps=20, optimise=_descent(1.5), plan=plan, rng=rng).fit,
     }
     rocs, right = {}, {}
     for turn, (way, fit) in enumerate(ways.items()):
@@ -226,7 +236,11 @@ def stage(
         }
         rocs[way] = {name: Roc(score[inside], score[~inside]) for name, score in scores.items()}
         right[way] = float(np.mean([model.predict_proba(fresh[0]).argmax(axis=1) == fresh[1] for model in models]))
-    return _outcome(rocs, right, noise.loss(steps=steps, parameters=parameters), delta)
+    return _outcome(rocs, right, plan.loss, delta)
+
+
+def _descent(rate: float) -> Callable[[Any], Any]:
+    return partial(need_torch().optim.SGD, lr=rate, momentum=0.9)
 
 
 def _population(records: int, features: int, seed: int, means: Array | None = None) -> tuple[Array, Array, Array]:
@@ -291,7 +305,6 @@ def _outcome(rocs: dict[str, dict[str, Roc]], right: dict[str, float], loss: Los
             f"the advantage on the private model is {best['private'].advantage:.3f}; the guarantee allows {most:.3f}",
             f"right on new records: {right['undefended']:.0%} without privacy, {right['private']:.0%} with "
             "(a quarter of the labels are wrong on purpose)",
-            "the private training is a noisy-gradient stand-in: clipping, tacit's Gaussian, tacit's accounting",
             "intervals take the guesses as independent; the same records serve several target models",
         ),
         facts={

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from tacit.attack.network import Array
-from tacit.attack.population import Chance, chance
+from tacit.attack.population import Array, Chance, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, bars, silent
 from tacit.base import InputError, TacitError
 from tacit.session.single import EACH_ROW, OneTable

@@ -23,6 +23,7 @@ from tacit.base import InputError
 from tacit.engine.engine import opening
 
 __all__ = [
+    "Array",
     "Chance",
     "Codes",
     "Country",
@@ -43,6 +44,7 @@ __all__ = [
     "table_of",
 ]
 
+Array = np.ndarray[Any, np.dtype[Any]]
 Chance = np.random.Generator
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -111,11 +112,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Attack:
-    """`module` holds the function `stage`, imported when it is needed; `page` is what there is to read."""
+    """`module` holds the function `stage`, imported when it is needed; `page` is what there is to read; `needs` is a
+    module that not every installation has."""
 
     name: str
     title: str
     module: str
+    needs: str | None = None
+
+    @property
+    def missing(self) -> str | None:
+        """A module that it needs and that is not installed."""
+        return self.needs if self.needs is not None and find_spec(self.needs) is None else None
 
     @property
     def page(self) -> str:
@@ -135,9 +143,10 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("reconstruction", "Enough answers, each a little wrong, give everybody away", "tacit.attack.reconstruction"),
     Attack("microdata", "Published tables of a few people are those people", "tacit.attack.microdata"),
     Attack("frequencies", "Averages over a whole study tell who was in it", "tacit.attack.frequencies"),
-    Attack("membership-in-models", "A model knows who it was trained on", "tacit.attack.membership"),
-    Attack("canary-exposure", "A model learns a secret by heart", "tacit.attack.exposure"),
-    Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradients"),
+    Attack("membership-in-models", "A model knows who it was trained on", "tacit.attack.membership", "torch"),
+    Attack("canary-exposure", "A model learns a secret by heart", "tacit.attack.exposure", "torch"),
+    Attack("verbatim-extraction", "A text model says its secrets when it is asked", "tacit.attack.extraction", "torch"),
+    Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradients", "torch"),
     Attack("synthetic", "Synthetic rows are not private because they are synthetic", "tacit.attack.synthetic"),
     Attack("reused-holdout", "A holdout that is asked often says what you want to hear", "tacit.attack.reuse"),
     Attack("risk", "Singling out, linking and inferring from a released table", "tacit.attack.risk"),

@@ -75,11 +75,12 @@ class Desk:
             raise stale
         raise TacitError(f"the data {UNREACHED}")
 
-    def idempotency_key(self, program: Program, grant: Grant) -> IdempotencyKey:
-        """The name that a charge without a key would have now."""
-        version = self.version(program)
+    def idempotency_key(self, program: Program, grant: Grant, *, own: str = "") -> IdempotencyKey:
+        """The name that a charge without a key would have now; `own` says which data a job brings itself."""
+        tables = self.version(program)
+        version = _version(tables, own)
         answered = self.ledger.answered(grant.account, program, version)
-        return IdempotencyKey(_key(program, version), answered, versioned=self.version(program) == version)
+        return IdempotencyKey(_key(program, version), answered, versioned=self.version(program) == tables)
 
     def _claim(self, policy: Policy, tables: Sequence[str], version: str) -> None:
         """Claim data that is new since: nobody pays twice for one, nor reads what is another account's."""
@@ -105,9 +106,10 @@ class Desk:
 
     def spend(self, job: Job, policy: Policy, grant: Grant, *, key: str | None, watch: Watch) -> Release:
         """The release of a job, after it is paid for; see the head of this file for what is durable when."""
-        program = job.program
-        version = self.version(program)
-        self._claim(policy, program.tables, version)
+        program, own = job.program, job.own_data(policy)
+        tables = self.version(program)
+        self._claim(policy, program.tables, tables)
+        version = _version(tables, own)
         known = self.ledger.recall(grant.account, program, version)
         if known is not None:
             return _shown(job, known, cached=True)
@@ -128,19 +130,19 @@ class Desk:
                 state.hold()  # else whoever comes second would find a failure of its own, which is stored
             with clock.telling():
                 self.ledger.begin(receipt)
-                kept = self._kept(job, run, version, clock)
+                kept = self._kept(job, run, version, own, clock)
                 state.forget()
                 return _shown(job, kept, cached=False)
         finally:
             state.let_go()
 
-    def _kept(self, job: Job, run: Run, version: str, clock: Clock) -> StoredRelease:
+    def _kept(self, job: Job, run: Run, version: str, brought: str, clock: Clock) -> StoredRelease:
         """Run, and store what came of it before anybody sees it; a failure, which may depend on the data, as such."""
         own: list[Exception] = []  # of a curator's own code, which may go back to it
 
         def attempt() -> tuple[bytes, str] | None:
             try:
-                return job.run(run), self._version_after(run.program)
+                return job.run(run), _version(self._version_after(run.program), brought)
             except Exception as error:
                 if not job.scrubbed:
                     own.append(error)
@@ -176,6 +178,11 @@ class Desk:
             return self.engine.version(program.tables)
         except Exception:
             return "unknown"
+
+
+def _version(tables: str, own: str) -> str:
+    """Of tables, and of what a job brought itself."""
+    return tables if not own else sha256(f"{tables} {own}".encode()).hexdigest()
 
 
 def _key(program: Program, version: str) -> str:

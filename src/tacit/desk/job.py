@@ -125,6 +125,12 @@ class Job(ABC):
     def show(self, kept: bytes, *, cached: bool) -> Release:
         """A release from what was kept, and from nothing else."""
 
+    def own_data(self, policy: Policy) -> str:
+        """A text that differs wherever data that the job brings itself differ, and tells nobody else anything of them:
+        the same program on other data is another release. Empty where it reads tables of the policy alone."""
+        del policy
+        return ""
+
     def grant(self, policy: Policy) -> Grant | None:
         """Leave that does not depend on who asks, for what the dataset itself pays; None for everything else."""
         return None

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from tacit.base import InputError
 from tacit.desk import ContentRelease, Expected, Job, Release, Run, Spender
 from tacit.desk.release import release_from_bytes
+from tacit.learn.identity import data_name
 from tacit.learn.need import need_torch
 from tacit.learn.rows import InputSize, Rows
 from tacit.learn.run import TrainingRun
 from tacit.learn.weights import Arrays, arrays_to_bytes, tensors_to_arrays
 from tacit.learn.work import Work
+from tacit.policy import Policy
 from tacit.program import Program
 
 if TYPE_CHECKING:
@@ -75,6 +77,10 @@ class TrainingJob(PlanJob):
         self._shapes = {name: list(each.shape) for name, each in work.trainable.items()}
         self._gradients, self._rows = prepared(plan, plan.rows.bind(session), work)
         self.program.loss  # noqa: B018  # priced now: nothing may fail later that could be known before
+
+    def own_data(self, policy: Policy) -> str:
+        mark = self._plan.rows.mark()
+        return data_name(mark, policy) if mark else ""
 
     def run(self, run: Run) -> bytes:
         work = self._work

@@ -9,7 +9,6 @@ exact one is that law, about five times slower. docs/theory/training-noise.md ha
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp
 from typing import Any, Literal
 
 import numpy as np
@@ -50,11 +49,10 @@ class GradientNoise:
         """What is priced: never more noise than is drawn, since the steps of a sigma are rounded down."""
         return Gaussian(sigma=self.sigma, granularity=self.granularity, dimension=self.dimension)
 
-    def distance(self, steps: int, epsilon: float) -> Fraction:
-        """What the fast form adds to δ in so many draws of the whole vector: (1 + e^ε) times the total variation."""
-        if self.form == "exact":
-            return Fraction(0)
-        return (1 + Fraction(exp(min(epsilon, 700.0)))) * self.dimension * steps * DISTANCE
+    def distance(self, draws: int) -> Fraction:
+        """The δ that the fast form costs beside the exact law in so many numbers drawn: one less than all of what is
+        drawn is that law, up to this probability, whatever ε is (docs/theory/training-noise.md)."""
+        return Fraction(0) if self.form == "exact" else draws * DISTANCE
 
     def add(self, sums: Sequence[Floats], rng: Rng) -> list[Floats]:
         """Noisy copies of the parts of one vector, in units of the clip: one release. Each is a lattice point, as the

@@ -63,9 +63,11 @@ class ExampleBatch:
 
 
 class Examples(ABC):
-    """A source that was opened: `units` is how many there are, which nobody is told."""
+    """A source that was opened: `units` is how many there are, which nobody is told; `grouped` says that one may have
+    several rows."""
 
     units: int
+    grouped: bool = False
 
     @abstractmethod
     def take(self, places: Indices) -> ExampleBatch:
@@ -92,6 +94,11 @@ class Rows(ABC):
     @abstractmethod
     def open(self, run: Run) -> AbstractContextManager[Examples]:
         """Read it, for a run that was paid for."""
+
+    def mark(self) -> str:
+        """What `Examples.mark` will say, for data that come with the source; empty for tables of the policy, whose
+        version the engine knows. Only a keyed hash of it leaves the process."""
+        return ""
 
     def bind(self, session: Any) -> "Rows":
         """The same source, knowing what the session's policy declares."""
@@ -136,11 +143,16 @@ class ArrayExamples(Examples):
         return ExampleBatch(tuple(each.index_select(0, at) for each in self._tensors))
 
     def mark(self) -> str:
-        found = sha256()
-        for each in self._tensors:
-            found.update(f"{tuple(each.shape)} {each.dtype}".encode())
-            found.update(np.ascontiguousarray(each.detach().cpu().numpy()).tobytes())
-        return found.hexdigest()
+        return mark_of(self._tensors)
+
+
+def mark_of(arrays: Sequence[Any]) -> str:
+    """A hash of tensors or arrays, with their shapes and types."""
+    torch, found = need_torch(), sha256()
+    for each in map(torch.as_tensor, arrays):
+        found.update(f"{tuple(each.shape)} {each.dtype}".encode())
+        found.update(np.ascontiguousarray(each.detach().cpu().numpy()).reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
 
 
 class ArrayRows(Rows):
@@ -166,6 +178,9 @@ class ArrayRows(Rows):
     def inputs(self) -> tuple[InputSize, ...]:
         pairs = zip(self._arrays, self._whole, strict=True)
         return tuple(InputSize(tuple(each.shape[1:]), self._classes if whole else None) for each, whole in pairs)
+
+    def mark(self) -> str:
+        return mark_of(self._arrays)
 
     def open(self, run: Run) -> AbstractContextManager[Examples]:
         del run
@@ -198,15 +213,21 @@ class ArrowRows(Rows):
     def inputs(self) -> tuple[InputSize, ...]:
         return InputSize((len(self._features),)), InputSize((), self._classes)
 
+    def mark(self) -> str:
+        return mark_of(self._read())
+
     def open(self, run: Run) -> AbstractContextManager[Examples]:
         del run
+        return nullcontext(ArrayExamples(self._read(), self.inputs()))
+
+    def _read(self) -> tuple[Any, Any]:
         names = [*self._features, self._label]
         whole = self._source if isinstance(self._source, pa.Table) else pq.read_table(self._source, columns=names)
         table = whole.select(names)
         columns = [table.column(name).to_numpy().astype(np.float64) for name in names]
         inputs = np.stack(columns[:-1], axis=1).astype(np.float32)
         label = columns[-1].astype(np.float32 if self._classes is None else np.int64)
-        return nullcontext(ArrayExamples((inputs, label), self.inputs()))
+        return inputs, label
 
 
 def _schema(path: Path) -> pa.Schema:
@@ -217,17 +238,24 @@ def _schema(path: Path) -> pa.Schema:
 
 
 class DatasetRows(Rows):
-    """A torch dataset with a length, whose items are tuples of tensors of the `shapes` that are declared."""
+    """A torch dataset with a length, whose items are tuples of tensors of the `shapes` that are declared.
 
-    def __init__(self, dataset: Any, shapes: Sequence[InputSize]) -> None:
+    Two datasets are told apart by their length and some of their items. Where that may not be enough, `version` is a
+    name for the data that you change when they change; it is public.
+    """
+
+    def __init__(self, dataset: Any, shapes: Sequence[InputSize], *, version: str | None = None) -> None:
         if not shapes:
             raise InputError(
                 "say what one item looks like: DatasetRows(dataset, [InputSize((3, 8, 8)), InputSize((), 10)])"
             )
-        self._dataset, self._shapes = dataset, tuple(shapes)
+        self._dataset, self._shapes, self._version = dataset, tuple(shapes), version
 
     def about(self) -> dict[str, Any]:
-        return {"kind": "dataset"}
+        return {"kind": "dataset"} | ({} if self._version is None else {"version": self._version})
+
+    def mark(self) -> str:
+        return _DatasetExamples(self._dataset, self._shapes).mark()
 
     def inputs(self) -> tuple[InputSize, ...]:
         return self._shapes
@@ -252,7 +280,9 @@ class _DatasetExamples(Examples):
         return ExampleBatch(tuple(torch.stack([torch.as_tensor(each) for each in column]) for column in columns))
 
     def mark(self) -> str:
-        """Its length and some items: a dataset may be too large to be looked through."""
+        """All of it where it is made of tensors, else its length and some items: it may be too large to read."""
+        if tensors := getattr(self._dataset, "tensors", None):
+            return mark_of(tensors)
         found = sha256(str(self.units).encode())
         for place in np.linspace(0, max(self.units - 1, 0), min(PROBES, self.units)).astype(int):
             for each in self._dataset[int(place)]:

@@ -15,10 +15,12 @@ import numpy as np
 from tacit.base import InputError, SourceError
 from tacit.learn.checkpoint import Checkpoint
 from tacit.learn.need import need_torch
-from tacit.learn.rows import CHANGED, Examples
-from tacit.learn.sampling import GroupSampler, PoissonSampler
+from tacit.learn.rounding import cell_count
+from tacit.learn.rows import CHANGED, ExampleBatch, Examples
+from tacit.learn.sampling import GroupSampler, Indices, PoissonSampler
 from tacit.learn.work import Work
 from tacit.noise import rng_or_default
+from tacit.noise.rng import uniform
 
 if TYPE_CHECKING:
     from tacit.learn.gradient import Gradients
@@ -73,8 +75,13 @@ class TrainingRun:
         self.done = 0 if self._last is None else self._last.done
         self.clip = float(gradients.clipping.length()) if self._last is None else self._last.clip
         self._noise = plan.noise()
+        shapes = [each.shape for each in work.trainable.values()]
+        self._vector = need_torch().zeros(sum(each.numel() for each in shapes), dtype=need_torch().float64)
+        flat = self._vector.split([each.numel() for each in shapes])
+        self._views = [part.view(shape) for part, shape in zip(flat, shapes, strict=True)]
         self._stream = None if plan.correlated is None else plan.correlated.stream()
         self._sampler = self._sampled()
+        self._used = self.clip
         self._clock: float | None = None
         self._first, self._told = self.step, -1
         self._fixed = [each._version for each in self._unlearned()]
@@ -133,6 +140,10 @@ class TrainingRun:
         rate = 0.0 if self._clock is None else (self.step - self._first) / max(monotonic() - self._clock, 1e-9)
         return TrainingProgress(step=self._begun, steps=self.steps, epsilon=self.epsilon(), rate=rate)
 
+    def noise(self) -> float:
+        """The standard deviation of the noise on each number of the gradient that is in the model now. It is public."""
+        return float(self.plan.sigma_in_clips) * self._used / float(self.plan.batch)
+
     def epsilon(self) -> float:
         """What the steps that were begun cost, at the plan's δ."""
         return self.plan.epsilon_after(self._begun)
@@ -157,6 +168,7 @@ class TrainingRun:
             self.clip = next_clip
         else:
             used = self.clip
+        self._used = used
         noisy = noisy * (used / float(self.plan.batch))
         place = 0
         for each in self._work.trainable.values():
@@ -177,22 +189,39 @@ class TrainingRun:
         adaptive = self.plan.adaptive
         if adaptive is not None:
             self._gradients.clipping.set(self.clip)  # type: ignore[attr-defined]  # a CountedFlat, by the job
-        total: list[Any] = []
-        for start in range(0, max(len(places), 1), self._work.chunk):
-            batch = self._examples.take(places[start : start + self._work.chunk])
-            part = self._gradients.clipped_sum(*batch.inputs, unit=batch.unit)
-            wide = [each.detach().double().cpu().numpy().reshape(-1) for each in part]
-            total = [a + b for a, b in zip(total, wide, strict=True)] if total else wide
+        self._vector.zero_()
+        for batch, cells in self._batches(places):
+            self._gradients.clipped_sum(*batch.inputs, unit=batch.unit, cells=cells, into=self._views)
         if [each._version for each in self._unlearned()] != self._fixed:
             raise InputError(
                 "a buffer or a frozen parameter of the model changed while it looked at rows: it would be released "
                 "without noise. Use layers that keep nothing of their inputs (GroupNorm in place of BatchNorm)"
             )
-        vector = np.concatenate(total) / self.clip
+        vector = self._vector.numpy() / self.clip
         if adaptive is None:
             return vector
         shorter = self._gradients.clipping.counted()  # type: ignore[attr-defined]  # as above
         return np.append(vector, adaptive.coordinate(shorter, len(places)))
+
+    def _batches(self, places: Indices) -> Iterator[tuple[ExampleBatch, list[tuple[int, int]]]]:
+        """The rows of a batch, some at a time, in cells: each unit is put into one by a draw of its own, so that it
+        moves the rounding of that cell alone. How many cells there are is declared."""
+        count, chunk = cell_count(self.plan.batch), self._work.chunk
+        drawn = uniform(count, len(places), self._rng)
+        ordered, sizes = places[np.argsort(drawn, kind="stable")], np.bincount(drawn, minlength=count)
+        ends = np.cumsum(sizes)
+        starts = range(0, len(places), chunk)
+        spans = [(start, min(start + chunk, len(places))) for start in starts]
+        if self._examples.grouped:  # a unit's rows are put together, which leaves no order to tell cells by
+            spans = [
+                (start, min(start + chunk, int(end)))
+                for end, size in zip(ends, sizes, strict=True)
+                for start in range(int(end - size), int(end), chunk)
+            ]
+        for start, stop in spans:
+            shares = np.minimum(ends, stop) - np.maximum(ends - sizes, start)
+            cells = [(int(rows), int(size)) for rows, size in zip(shares, sizes, strict=True) if rows > 0]
+            yield self._examples.take(ordered[start:stop]), cells
 
     def _unlearned(self) -> list[Any]:
         """What a model holds beside what it learns."""

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from tacit.base import InputError
-from tacit.noise import Rng, coins
+from tacit.noise import Rng, heads
 from tacit.noise.rng import uniform
 
 __all__ = ["GroupSampler", "Indices", "PoissonSampler"]
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
-PART = 1 << 22  # units whose coins are tossed at a time
 
 
 class PoissonSampler:
@@ -54,8 +53,4 @@ class GroupSampler:
 
 
 def _taken(rate: Fraction, units: int, rng: Rng) -> Indices:
-    if rate == 1:
-        return np.arange(units)
-    starts = range(0, units, PART)
-    parts = [np.flatnonzero(coins(rate, min(PART, units - start), rng)) + start for start in starts]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    return np.arange(units) if rate == 1 else heads(rate, units, rng)

@@ -94,7 +94,7 @@ class TableRows(Rows):
 class _TableExamples(Examples):
     def __init__(self, rows: UnitRows, source: TableRows) -> None:
         torch = need_torch()
-        self.units, self._per_unit = rows.units, source.per_unit
+        self.units, self._per_unit, self.grouped = rows.units, source.per_unit, source.per_unit > 1
         inputs, label = source.read(rows.columns)
         self._starts = rows.offsets[:-1].copy()
         self._counts = np.minimum(np.diff(rows.offsets), self._per_unit)

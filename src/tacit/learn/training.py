@@ -17,6 +17,7 @@ from tacit.base.stored import fraction_to_text
 from tacit.learn.clip import AdaptiveClip
 from tacit.learn.correlated import Correlated
 from tacit.learn.noise import Form, GradientNoise
+from tacit.learn.rounding import SLACK
 from tacit.learn.rows import Rows, rows_of
 from tacit.learn.work import Work
 from tacit.loss import Loss, calibrate
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from tacit.learn.ranks import Ranks
     from tacit.learn.run import Loop, TrainingProgress
 
-__all__ = ["SLACK", "Training"]
+__all__ = ["Training"]
 
-SLACK = Fraction(1, 1000)  # of the clip: what rounding may add to one unit's part (docs/theory/clipped-gradients.md)
 DIGITS = 5  # significant ones of a sigma
 FINE = 10**9  # parts in which a square root is rounded up
 
@@ -86,6 +86,8 @@ class Training:
             raise InputError(f"form is 'fast' or 'exact', not {self.form!r}")
         if self.adaptive is not None and hasattr(self.clip, "sensitivity"):
             raise InputError("an adaptive clip starts from a number: give clip=1, say, and no other clipping beside it")
+        if self._distance >= self.delta / 1000:
+            raise InputError("so many steps and parameters do not fit the fast noise at this delta: take form='exact'")
         put(self, "sigma", self._least_sigma() if self.sigma is None else positive(self.sigma, "sigma"))
         if given and self.epsilon is not None and not self.loss.epsilon(self.delta) <= self.epsilon:
             raise InputError(
@@ -124,8 +126,17 @@ class Training:
     @property
     def dimension(self) -> int:
         """Numbers that are rounded together, over which one unit's move is spread."""
-        own = self.parameters + (self.adaptive is not None)
-        return own if self.correlated is None else own * self.correlated.reach(self.steps)
+        return self._drawn if self.correlated is None else self._drawn * self.correlated.reach(self.steps)
+
+    @property
+    def _drawn(self) -> int:
+        """Numbers that noise is added to in a step."""
+        return self.parameters + (self.adaptive is not None)
+
+    @property
+    def _distance(self) -> Fraction:
+        """The δ of all noise of the run not being quite of its law."""
+        return self.noise(Fraction(1)).distance(self._drawn * self.steps)
 
     @property
     def reach(self) -> Fraction:
@@ -149,6 +160,7 @@ class Training:
             times=times,
             rate=None if self.rate is None or self.rate == 1 else self.rate,
             task=Task(kind="train"),
+            slack=self._distance,
         )
 
     def _loss(self, sigma: Fraction) -> Loss:
@@ -156,15 +168,11 @@ class Training:
 
     def _least_sigma(self) -> Fraction:
         target = self.epsilon or Fraction(0)
-        spare = GradientNoise(sigma=Fraction(1), dimension=self.dimension, form=self.form)
-        slack = spare.distance(self.steps, float(target))
-        if slack >= self.delta / 1000:
-            raise InputError("so many steps and parameters do not fit the fast noise at this delta: take form='exact'")
         try:
             found = calibrate(
                 lambda s: self._loss(_rounded(s)),
                 epsilon=target,
-                delta=self.delta - slack,
+                delta=self.delta,
                 upper=2 * self.batch,
             )
         except InputError:

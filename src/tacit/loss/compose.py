@@ -7,7 +7,7 @@ mass. So each P is tilted to w(l) ∝ P[L = l]·e^(θl), which moves the mass to
 (Chernoff bounds), circular wrap-around, and the rounding of transforms, powers and sums.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil, exp, expm1, inf, isnan, log, log1p, log2, pi, sqrt
 from typing import Any
 
@@ -36,6 +36,8 @@ Terms = list[tuple[int, Pair]]
 TILTS = [exp(u / 12) for u in range(-84, 133)]  # from 1e-3 to 6e4
 FAR = 60.0  # beyond ε + FAR/θ a loss counts for less than e^−FAR
 OUTSIDE = 1e-18  # tilted probability allowed outside the window
+ALIKE = 1.5  # points of a curve whose tilts are within this factor share a grid
+ENOUGH = 2**17  # points of such a grid, and of one term's, beyond which it is not made finer
 SPREAD = 2**16  # a standard deviation of the sum may have this many steps of a lattice
 
 
@@ -44,6 +46,7 @@ class Rough:
 
     def __init__(self, terms: Terms, tail: float) -> None:
         self._terms = []
+        self._known: dict[float, tuple[float, float, float]] = {}
         self._reach = [pair.reach(tail) for _, pair in terms]
         for (count, pair), (low, high) in zip(terms, self._reach, strict=True):
             span = np.geomspace(1e-7, 1.0, 1500) * max(abs(low), abs(high), 1e-300)
@@ -56,6 +59,8 @@ class Rough:
 
     def moments(self, theta: float) -> tuple[float, float, float]:
         """K(θ) and its first two derivatives."""
+        if theta in self._known:
+            return self._known[theta]
         total = np.zeros(3)
         for count, losses, log_p in self._terms:
             exponents = theta * losses + log_p
@@ -65,7 +70,8 @@ class Rough:
             mean = dot(w, losses) / mass
             variance = dot(w, (losses - mean) ** 2) / mass
             total += count * np.array([top + log(mass), mean, variance])
-        return float(total[0]), float(total[1]), float(total[2])
+        self._known[theta] = float(total[0]), float(total[1]), float(total[2])
+        return self._known[theta]
 
     def spans(self, theta: float) -> list[Span]:
         """Where each term's loss lives, and where all but a millionth of its tilted mass does."""
@@ -253,6 +259,48 @@ class Composition:
 
         wanted = self._accuracy * max(epsilon, 0.1 * sqrt(curve))
         return self._refined(bounds, theta, Rough(self._terms, self._tail(guess)), wanted, slope=theta)
+
+    def above(self, epsilons: Sequence[float]) -> list[float]:
+        """Upper bounds on δ at many ε, which ascend: points with like tilts share one grid, and nothing is bounded from
+        below, so that a whole curve costs little more than a few of its points."""
+        if self._few is not None:
+            return [self._few.delta(epsilon, 1) for epsilon in epsilons]
+        rough = Rough(self._terms, 1e-30)
+        groups: list[tuple[float, list[float]]] = []  # the first tilt of each, and its ε
+        for epsilon in epsilons:
+            theta = rough.theta_for_epsilon(epsilon)
+            if not groups or theta > ALIKE * groups[-1][0]:
+                groups.append((theta, []))
+            groups[-1][1].append(epsilon)
+        return [bound for _, group in groups for bound in self._shared(group, rough)]
+
+    def _shared(self, epsilons: list[float], rough: Rough) -> list[float]:
+        """The same for points that share a grid, which is made finer while that still lowers one of them."""
+        middle = epsilons[len(epsilons) // 2]
+        theta = rough.theta_for_epsilon(middle)
+        k, _, curve = rough.moments(theta)
+        tail = self._tail(exp(min(-0.7, max(-600.0, k - theta * epsilons[-1]))))
+        fine = Rough(self._terms, tail)
+        spans = fine.spans(theta)
+        least = 24 * sqrt(fine.moments(theta)[2]) / LARGEST
+        step = max(least, sqrt(3 * self._accuracy * max(middle, 0.1 * sqrt(curve)) / (self._count * (theta + 1))))
+        best = [1.0] * len(epsilons)
+        while True:
+            step = self._anchored(step)
+            try:
+                terms = [Term(n, upper(pair, step, span)) for (n, pair), span in zip(self._terms, spans, strict=True)]
+                grid = Composed(terms, theta)
+            except TooFineError as error:
+                if best[0] < 1:
+                    return best
+                least = step = step * 1.2 * error.size / LARGEST
+                continue
+            found = [min(old, grid.delta(epsilon, 1)) for old, epsilon in zip(best, epsilons, strict=True)]
+            settled = all(new > (1 - 2 * self._accuracy) * old for old, new in zip(best, found, strict=True))
+            best, size = found, max([len(grid.masses), *(len(term.masses.p) for term in terms)])
+            if settled or grid.full or size > ENOUGH or step <= least:
+                return best
+            step = max(least, step * 0.4)
 
     def _tail(self, delta: float) -> float:
         """Probability that one pair may leave its grid: it is counted as a breach, so all must be far below δ."""

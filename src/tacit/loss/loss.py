@@ -1,6 +1,7 @@
 """What a release costs one unit: a sound bound that knows how to combine itself, and answers between two bounds."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
@@ -92,6 +93,10 @@ class Loss(ABC):
     @abstractmethod
     def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
         """The δ at which the guarantee is (ε, δ)-DP."""
+
+    def curve(self, epsilons: Sequence[Number], *, accuracy: float = ACCURACY) -> list[Interval]:
+        """`delta` at each of several ε, which ascend. Where that is much cheaper the bounds from below are left out."""
+        return [self.delta(epsilon, accuracy=accuracy) for epsilon in epsilons]
 
     @abstractmethod
     def grouped(self, size: int) -> "Loss":

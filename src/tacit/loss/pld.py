@@ -101,6 +101,11 @@ class PLD(Loss):
         # a breach in any part is a breach: 1 − Π(1 − δ)
         if float(target) <= -expm1(sum(count * log1p(-leak) for leak, count in leaks)) * (1 + 1e-12):
             return Interval(inf, inf)
+        if (gaussian := self._gaussian_but_leaks()) is not None:
+            loss, least, most = gaussian
+            first, last = (float(target) - least) / (1 - most), float(target) - most
+            upper = loss.epsilon(last).upper if last > 0 else inf
+            return Interval(loss.epsilon(min(first, 1 - 1e-16)).lower, upper)
         return self._honest(_epsilon(self.parts, float(target), width))
 
     def delta(self, epsilon: Number, *, accuracy: float = ACCURACY) -> Interval:
@@ -108,7 +113,32 @@ class PLD(Loss):
         at = non_negative(epsilon, "epsilon", toward="down")
         if all(part.bound is not None for part, _ in self.parts) and at >= self.bound and not self.slack:
             return Interval(0.0, 0.0)
+        if (gaussian := self._gaussian_but_leaks()) is not None:
+            loss, low, high = gaussian
+            found = loss.delta(at)
+            return Interval(low + (1 - high) * found.lower, min(1.0, (high + found.upper) * (1 + 1e-15)))
         return self._honest(_delta(self.parts, float(at), _width(accuracy)))
+
+    def _gaussian_but_leaks(self) -> "tuple[GDP, float, float] | None":
+        """Where all else is a leak of some probability that happens whoever is there, the Gaussian that is left, in
+        closed form, and bounds on that probability: δ(ε) is a + (1 − a) times the Gaussian's."""
+        normal = [part for part, _ in self.parts if isinstance(part, Normal)]
+        leaks = [(part, count) for part, count in self.parts if isinstance(part, ResponsePart) and not part.epsilon]
+        if len(normal) != 1 or not leaks or len(leaks) + 1 < len(self.parts):
+            return None
+        loss = GDP.__new__(GDP)
+        PLD.__init__(loss, ((normal[0], 1),), **self.neighbours)
+        low = -expm1(sum(count * log1p(-float(part.delta)) for part, count in leaks)) * (1 - 1e-12)
+        return loss, low, float(self.slack) * (1 + 1e-12)
+
+    def curve(self, epsilons: Sequence[Number], *, accuracy: float = ACCURACY) -> list[Interval]:
+        """Upper bounds only, unless all parts have an ε of their own: then it is as quick point by point."""
+        if all(part.bound is not None for part, _ in self.parts):
+            return super().curve(epsilons, accuracy=accuracy)
+        places = [float(non_negative(epsilon, "epsilon", toward="down")) for epsilon in epsilons]
+        width = _width(accuracy)
+        bounds = [Composition(terms, width).above(places) for terms in directions(self.parts)]
+        return [Interval(0.0, max(point)) for point in zip(*bounds, strict=True)]
 
     def _honest(self, found: Interval) -> Interval:
         """A pair that only dominates says nothing from below."""
@@ -220,6 +250,9 @@ class GDP(PLD):
         part = self.parts[0][0]
         assert isinstance(part, Normal)
         return part.mu
+
+    def curve(self, epsilons: Sequence[Number], *, accuracy: float = ACCURACY) -> list[Interval]:
+        return Loss.curve(self, epsilons, accuracy=accuracy)
 
     def epsilon(self, delta: Number, *, accuracy: float = ACCURACY) -> Interval:
         target = float(probability(delta))

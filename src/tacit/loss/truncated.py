@@ -49,9 +49,9 @@ def truncated_rho(loss: Loss, delta: Number) -> Fraction:
 def _curve(loss: Loss, top: float) -> list[Point]:
     """Points (e^ε, δ) on or above the privacy curve, from ε = 0 to about `top`, none higher than the one before."""
     found: list[Point] = []
-    for place in range(POINTS):
-        ratio = Fraction(exp(top * place / (POINTS - 1)))
-        at = loss.delta(Fraction(max(0.0, log(ratio) * (1 - 1e-15) - 1e-300)), accuracy=ACCURACY)
+    ratios = [Fraction(exp(top * place / (POINTS - 1))) for place in range(POINTS)]
+    places = [Fraction(max(0.0, log(ratio) * (1 - 1e-15) - 1e-300)) for ratio in ratios]
+    for ratio, at in zip(ratios, loss.curve(places, accuracy=ACCURACY), strict=True):
         if not at.rigorous:
             raise LossError(
                 "this curve is an approximation, which a ledger cannot hold: use a loss with a proven bound"

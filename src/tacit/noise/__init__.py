@@ -3,6 +3,7 @@
 from tacit.noise.choice import choose
 from tacit.noise.coin import bernoulli, bernoulli_exp, coins, coins_exp_each, logistic, logistics
 from tacit.noise.gaussian import discrete_gaussian, discrete_gaussians
+from tacit.noise.heads import heads
 from tacit.noise.laplace import (
     discrete_laplace,
     discrete_laplaces,
@@ -28,6 +29,7 @@ __all__ = [
     "discrete_laplaces",
     "geometric",
     "geometrics",
+    "heads",
     "logistic",
     "logistics",
     "planar_laplace",

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.base import InputError, Relation, Sensitivity, SensitivityError, between, cached_property, positive, whole
 from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
-from tacit.loss import ZCDP, Cost, Loss
+from tacit.loss import ZCDP, Approx, Cost, Loss
 from tacit.mechanism import Mechanism, mechanism_from_json, mechanism_to_json
 
 __all__ = ["Adaptive", "AnyStep", "Program", "Step", "Task", "canonical", "step_from_json"]
@@ -98,7 +98,8 @@ class Step:
     `sensitivity` stays out where the mechanism sets its own, such as a mean within bounds. `concentrated` prices a
     mechanism that states its zCDP apart (a selection, whose bounded range makes it four times cheaper there) by that.
     The mechanism runs `times` times with these parameters, each time on a fresh Poisson sample of the units if there is
-    a `rate`. All of it is fixed in advance: to stop early is post-processing, and pays for the whole step.
+    a `rate`. All of it is fixed in advance: to stop early is post-processing, and pays for the whole step. `slack` is a
+    δ that all its runs together cost beside, of which samples take nothing away: what is drawn is not quite its law.
     """
 
     name: str
@@ -108,9 +109,12 @@ class Step:
     times: int = 1
     rate: Fraction | None = None
     task: Task | None = None
+    slack: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         named(self.name, "name of a step")
+        if self.slack:
+            object.__setattr__(self, "slack", between(self.slack, "slack", 0, 1, toward="up"))
         if not isinstance(self.mechanism, Mechanism):
             raise InputError(f"mechanism of step {self.name!r} must be a mechanism, not {kind_of(self.mechanism)}")
         if self.sensitivity is not None and not isinstance(self.sensitivity, Sensitivity):
@@ -127,7 +131,8 @@ class Step:
     def loss(self, *, relation: Relation, unit: str) -> Loss:
         """What this step alone costs one unit, all of its runs together."""
         once = self._once(relation=relation, unit=unit)
-        return self.times * (once if self.rate is None else once.sampled(self.rate))
+        whole = self.times * (once if self.rate is None else once.sampled(self.rate))
+        return whole + Approx(0, self.slack, relation=relation, unit=unit) if self.slack else whole
 
     def _once(self, *, relation: Relation, unit: str) -> Loss:
         if not self.concentrated:
@@ -147,10 +152,12 @@ class Step:
             "concentrated": self.concentrated,
         }
         if version == 1:
-            if self.times != 1 or self.rate is not None or self.task is not None:
+            if self.times != 1 or self.rate is not None or self.task is not None or self.slack:
                 raise InputError("a program of version 1 has no times, rate or task in its steps: leave version out")
             return first
         rate = None if self.rate is None else fraction_to_text(self.rate, "rate")
+        if self.slack:  # absent where there is none, as in all programs before there was any
+            first |= {"slack": fraction_to_text(self.slack, "slack")}
         return first | {"times": self.times, "rate": rate, "task": None if self.task is None else self.task.json()}
 
 
@@ -190,7 +197,8 @@ def step_from_json(data: Any, version: int = 2) -> AnyStep:
     if version > 1 and isinstance(data, dict) and "limit" in data:
         only_fields(data, "a stored adaptive step", ("name", "limit", "task"))
         return Adaptive(name=data["name"], limit=fraction_from_text(data["limit"], "limit"), task=_task(data["task"]))
-    only_fields(data, "a stored step", FIELDS if version == 1 else (*FIELDS, *LATER))
+    slack = ("slack",) if version > 1 and isinstance(data, dict) and "slack" in data else ()
+    only_fields(data, "a stored step", FIELDS if version == 1 else (*FIELDS, *LATER, *slack))
     stored = data["sensitivity"]
     step = Step(
         name=data["name"],
@@ -201,7 +209,8 @@ def step_from_json(data: Any, version: int = 2) -> AnyStep:
     if version == 1:
         return step
     rate = None if data["rate"] is None else fraction_from_text(data["rate"], "rate")
-    return replace(step, times=data["times"], rate=rate, task=_task(data["task"]))
+    beside = fraction_from_text(data["slack"], "slack") if slack else Fraction(0)
+    return replace(step, times=data["times"], rate=rate, task=_task(data["task"]), slack=beside)
 
 
 def _task(data: Any) -> Task | None:
@@ -291,7 +300,7 @@ class Program:
     def hashes(self) -> tuple[str, ...]:
         """The hash, and before it the one that this program had in version 1, under which it may have been answered."""
         plain = [replace(step, task=None) for step in self.steps if isinstance(step, Step)]
-        if self.version == 1 or any(step.times != 1 or step.rate is not None for step in plain):
+        if self.version == 1 or any(step.times != 1 or step.rate is not None or step.slack for step in plain):
             return (self.hash,)
         if len(plain) < len(self.steps):
             return (self.hash,)

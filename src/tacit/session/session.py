@@ -237,7 +237,7 @@ class Session:
         """The key that the charge would have if none is given. Given, it lets a job that was cut off be asked for
         again without paying again, also where the data have no version."""
         job, _, grant = self._decided(what if isinstance(what, Job) else self.job(what, dialect=dialect, **terms))
-        return self.desk.idempotency_key(job.program, grant)
+        return self.desk.idempotency_key(job.program, grant, own=job.own_data(self.policy))
 
     @overload
     def spend(self, what: Query, *, idempotency_key: str | None = None, watch: Watch | None = None) -> TableRelease: ...

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.base import InputError
-from tacit.learn.gradient import SLACK, Clipping, Flat, Normalised, PerLayer
+from tacit.learn.gradient import Clipping, Flat, Normalised, PerLayer
+from tacit.learn.rounding import SLACK
 
 LAYERS = ("a", "b", "c")
 LENGTHS = st.lists(st.floats(0, 1e150), min_size=3, max_size=3)

@@ -11,9 +11,10 @@ from torch.utils.checkpoint import checkpoint
 
 from support.networks import ZOO, Case, cross_entropy, squared
 from tacit.base import InputError
-from tacit.learn.gradient import SLACK, Clipping, Flat, Gradients, InputShape, Normalised, PerLayer
+from tacit.learn.gradient import Clipping, Flat, Gradients, InputShape, Normalised, PerLayer
 from tacit.learn.gradient.each import by_definition
 from tacit.learn.gradient.made_up import Stillness, still
+from tacit.learn.rounding import SLACK
 
 MLP, ROWS, CLIP = ZOO[0], 7, 0.5
 # torch has no batching rule for its own attention, and says so
@@ -176,7 +177,7 @@ def test_per_layer_and_normalised() -> None:
     torch.testing.assert_close(flat(layered.clipped_sum(*batch)), wanted, rtol=0, atol=1e-10)
 
 
-def test_half_precision_is_squared_and_summed_in_single() -> None:
+def test_half_precision_is_squared_and_summed_in_more() -> None:
     def loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         with torch.autocast("cpu", dtype=torch.bfloat16):
             out = model(x)
@@ -191,7 +192,16 @@ def test_half_precision_is_squared_and_summed_in_single() -> None:
         rest = torch.arange(64) != row
         moved = flat(total).double() - flat(found.clipped_sum(x[rest], y[rest])).double()
         assert 0.005 < moved.norm() <= float(found.clipping.sensitivity())
-    assert {each.dtype for each in found.norms(x, y).unsqueeze(0)} == {torch.float32}
+
+
+def test_sums_in_less_than_single_precision_are_refused() -> None:
+    found = gradients(MLP)
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with pytest.raises(InputError, match="highest"):
+            found.clipped_sum(*MLP.batch(2))
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 def test_the_model_stays_as_it_is() -> None:

@@ -8,16 +8,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isqrt, nextafter
+from math import isqrt
 
 import torch
 from torch import Tensor
 
 from tacit.base import InputError, Number, positive
+from tacit.learn.rounding import SLACK
 
-__all__ = ["SLACK", "Clipping", "Flat", "Normalised", "PerLayer"]
+__all__ = ["Clipping", "Flat", "Normalised", "PerLayer", "rounded_down"]
 
-SLACK = Fraction(1, 1000)  # of the length, for rounding errors: see docs/theory/clipped-gradients.md
+DOWN = 1 - 2.0**-50  # more than the rounding of a root, a quotient and a sum of layers in double precision
 FINE = 10**12  # steps in which a square root is rounded up
 
 
@@ -30,7 +31,8 @@ class Clipping(ABC):
 
     @abstractmethod
     def factors(self, squares: Tensor, layers: Sequence[str]) -> Tensor:
-        """Factors (layer, example) for squared lengths (layer, example) that are finite."""
+        """Factors (layer, example) for squared lengths (layer, example) that are finite; in double precision, and
+        rounded down: the product is no longer than promised to the last bit."""
 
     def fits(self, layers: Sequence[str]) -> None:
         """Raise unless this clipping knows what to do with each of these layers."""
@@ -115,9 +117,17 @@ class Normalised(Clipping):
         return Fraction(1)
 
     def factors(self, squares: Tensor, layers: Sequence[str]) -> Tensor:
-        return (1 / (squares.sum(0).sqrt() + float(self.gamma))).expand_as(squares)
+        return (DOWN / (squares.sum(0).sqrt() + float(self.gamma))).expand_as(squares)
 
 
 def _limited(squares: Tensor, clip: Fraction) -> Tensor:
-    """min(1, C/‖g‖), with C rounded down; no gradient at all has factor 1."""
-    return (nextafter(float(clip), 0.0) / squares.sqrt()).clamp(max=1.0)
+    """min(1, C/‖g‖), rounded down; no gradient at all has factor 1."""
+    return (float(clip) * DOWN / squares.sqrt()).clamp(max=1.0)
+
+
+def rounded_down(factors: Tensor, dtype: torch.dtype) -> Tensor:
+    """Non-negative factors in another precision, none of them larger than before."""
+    if factors.dtype == dtype:
+        return factors
+    near = factors.to(dtype)
+    return torch.where(near.double() > factors, torch.nextafter(near, torch.zeros_like(near)), near)

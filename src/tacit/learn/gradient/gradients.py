@@ -8,15 +8,17 @@ from torch import Tensor, nn
 from tacit.base import InputError
 from tacit.learn.gradient import rules
 from tacit.learn.gradient.check import Method, choose
-from tacit.learn.gradient.clipping import Clipping
+from tacit.learn.gradient.clipping import DOWN, Clipping
 from tacit.learn.gradient.each import LossOf, by_vmap
 from tacit.learn.gradient.layout import UnplacedError
-from tacit.learn.gradient.part import Dense, Part
+from tacit.learn.gradient.part import Cells, Dense, Part, summed
 from tacit.learn.gradient.shapes import InputShape
 from tacit.learn.gradient.tape import Tape, UntapedError
 from tacit.learn.gradient.units import chunks
 
 __all__ = ["Gradients"]
+
+RAISED = 1 + 2.0**-38  # more than adding up the squares of 30,000 parts may lose in double precision
 
 assert rules.__all__  # importing them registers them
 
@@ -66,42 +68,63 @@ class Gradients:
 
     @torch.no_grad()
     def clipped_sum(
-        self, *inputs: Tensor, weights: Tensor | None = None, unit: Tensor | None = None
+        self,
+        *inputs: Tensor,
+        weights: Tensor | None = None,
+        unit: Tensor | None = None,
+        cells: Sequence[tuple[int, int]] | None = None,
+        into: Sequence[Tensor] | None = None,
     ) -> tuple[Tensor, ...]:
-        """Σ_i w_i · g_i · min(1, C/‖g_i‖), a tensor for each trainable parameter. No example: zeros.
+        """Σ_i w_i · g_i · min(1, C/‖g_i‖) for each trainable parameter, in as much precision as the bound on rounding
+        needs. No example: zeros. `into` are tensors in double precision that the sums are added to.
 
         An example whose gradient is NaN or infinite adds nothing, nor does one with a number out of its declared range.
         `weights` are between 0 and 1. With `unit`, a whole number for each example, the examples of one unit are added
-        up and clipped once.
+        up and clipped once. `cells` says that these are so many rows of a cell of that size, then so many of the next;
+        without it, or with `unit`, they are of one cell.
         """
-        sums: list[Tensor] = [
-            torch.empty(each.shape, dtype=_wide(each), device=each.device) for each in self.parameters.values()
-        ]
-        unset = set(range(len(sums)))
-        for parts, squares, weight in self._batches(inputs, unit, weights):
+        if torch.get_float32_matmul_precision() != "highest":
+            raise InputError(
+                "torch is told to multiply matrices in less than single precision, which the bound on rounding does "
+                "not cover: call torch.set_float32_matmul_precision('highest'); torch.autocast is allowed"
+            )
+        whole = [(len(inputs[0]) if inputs else 0, 0)] if cells is None else cells
+        found: dict[int, list[Tensor]] = {number: [] for number in range(len(self.parameters))}
+        for parts, squares, weight, here in self._batches(inputs, unit, weights, whole):
             factors = self.clipping.scale(squares, self.layers)
             bad = (factors == 0).any(0)
             if weight is not None:
-                factors = factors * weight
+                factors = factors * weight * DOWN
             spoilt = bool(bad.any())
             for number, part in parts.items():
-                total, factor = sums[number], factors[self._layer_of[number]].to(sums[number].dtype)
-                (part.without(bad) if spoilt else part).add_to(total, factor, first=number in unset)
-                unset.discard(number)
-        for number in unset:
-            sums[number].zero_()
-        return tuple(sums)
+                total = (part.without(bad) if spoilt else part).total(factors[self._layer_of[number]], here)
+                if into is not None:
+                    into[number].add_(total.view(into[number].shape))
+                else:
+                    found[number] = [summed([*found[number], total])]
+        if into is not None:
+            return tuple(into)
+        shapes = [(each.shape, _wide(each), each.device) for each in self.parameters.values()]
+        return tuple(
+            found[number][0].view(shape) if found[number] else torch.zeros(shape, dtype=dtype, device=device)
+            for number, (shape, dtype, device) in enumerate(shapes)
+        )
 
     @torch.no_grad()
     def norms(self, *inputs: Tensor, unit: Tensor | None = None) -> Tensor:
         """The length of each example's gradient, before clipping. Private: for tests, never to be shown."""
-        found = [squares.sum(0).sqrt() for _, squares, _ in self._batches(inputs, unit, None)]
+        whole = [(len(inputs[0]) if inputs else 0, 0)]
+        found = [squares.sum(0).sqrt() for _, squares, _, _ in self._batches(inputs, unit, None, whole)]
         return torch.cat(found) if found else torch.zeros(0)
 
     def _batches(
-        self, inputs: tuple[Tensor, ...], unit: Tensor | None, weights: Tensor | None
-    ) -> Iterator[tuple[dict[int, Part], Tensor, Tensor | None]]:
-        """A chunk at a time: gradients by parameter, squared lengths (layer, example), weights."""
+        self,
+        inputs: tuple[Tensor, ...],
+        unit: Tensor | None,
+        weights: Tensor | None,
+        cells: Sequence[tuple[int, int]],
+    ) -> Iterator[tuple[dict[int, Part], Tensor, Tensor | None, Cells]]:
+        """A chunk at a time: gradients by parameter, squared lengths (layer, example), weights, and its cells."""
         if len(inputs) != len(self.shapes):
             raise InputError(f"{len(inputs)} inputs were given, but {len(self.shapes)} shapes were declared")
         for number, (each, shape) in enumerate(zip(inputs, self.shapes, strict=True)):
@@ -123,7 +146,11 @@ class Gradients:
             if index is not None:
                 parts = {number: each.grouped(index) for number, each in parts.items()}
             count = len(part[0]) if index is None else len(index)
-            yield parts, self._squares(parts, count), None if weights is None else weights[rows]
+            if isinstance(rows, slice):
+                here = Cells.of(cells, rows.start, rows.stop)
+            else:
+                here = Cells(((0, count, max(len(inputs[0]), max(size for _, size in cells))),))
+            yield parts, self._squares(parts, count), None if weights is None else weights[rows], here
 
     def _parts(self, inputs: tuple[Tensor, ...]) -> dict[int, Part]:
         layouts = self.method.layouts
@@ -145,12 +172,12 @@ class Gradients:
 
     def _squares(self, parts: dict[int, Part], count: int) -> Tensor:
         first = next(iter(self.parameters.values()))
-        squares = torch.zeros(len(self.layers), count, dtype=_wide(first), device=first.device)
+        squares = torch.zeros(len(self.layers), count, dtype=torch.float64, device=first.device)
         for number, part in parts.items():
             squares[self._layer_of[number]] += part.squares()
-        return squares
+        return squares * RAISED
 
 
 def _wide(tensor: Tensor) -> torch.dtype:
-    """The dtype of sums: single precision, or double where the parameters are."""
+    """The dtype of gradients: single precision, or double where the parameters are."""
     return torch.promote_types(tensor.dtype, torch.float32)

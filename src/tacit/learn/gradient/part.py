@@ -5,14 +5,22 @@ where that is cheaper, and the sum of the gradients times a factor for each exam
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-__all__ = ["Dense", "Lookup", "Outer", "Part", "merge", "put", "wide"]
+from tacit.base import InputError
+from tacit.learn.gradient.clipping import rounded_down
+from tacit.learn.rounding import DOUBLE, block_rows, gamma
 
+__all__ = ["Cells", "Dense", "Lookup", "Outer", "Part", "floor", "merge", "roundoff", "summed", "wide"]
+
+WIDTH = 128  # squares that are added in single precision, before the rest is added in double
+DIRECT = 1024  # numbers up to which it is quicker to add all of them in double
+UP = 1 + 2.0**-45  # more than a few operations in double precision may lose
+LOST = 1e-150
 ROOM = 2**21  # numbers that a slice of a product may take: about what a core's cache holds
 
 
@@ -21,16 +29,57 @@ def wide(tensor: Tensor) -> Tensor:
     return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Where rows are added, which bounds what rounding may do: `spans` of rows, each with the size of its cell. The
+    rest of a cell may be in other chunks."""
+
+    spans: tuple[tuple[int, int, int], ...]
+
+    @classmethod
+    def of(cls, cells: Sequence[tuple[int, int]], start: int, stop: int) -> "Cells":
+        """Of the rows from `start` to `stop`, where cells follow one another as (rows, size of the whole cell)."""
+        spans, first = [], 0
+        for rows, size in cells:
+            low, high = max(first, start), min(first + rows, stop)
+            if low < high:
+                spans.append((low - start, high - start, max(size, rows)))
+            first += rows
+        return cls(tuple(spans))
+
+    @property
+    def doubled(self) -> "Cells":
+        """For two sums, each of which may be off by half as much."""
+        return Cells(tuple((first, end, 2 * size) for first, end, size in self.spans))
+
+    def blocks(self, terms: int, ratio: float, unit: float) -> Iterator[slice]:
+        """Rows that may be added in one go; an error where not even one row may."""
+        for first, end, size in self.spans:
+            step = block_rows(size, terms, ratio, unit)
+            if step < 1:
+                raise InputError(
+                    f"the rounding errors of {terms:,} positions of one example are more than the clip allows for: "
+                    "take shorter examples"
+                )
+            for start in range(first, end, step):
+                yield slice(start, min(start + step, end))
+
+    def enough(self, unit: float) -> bool:
+        """Whether rows that are one vector each may be added in this precision."""
+        return all(block_rows(size, 1, 1.0, unit) >= 1 for _, _, size in self.spans)
+
+
 class Part(ABC):
-    """The gradients of one parameter, one for each example."""
+    """The gradients of one parameter, one for each example: exactly what the numbers that are kept multiply out to."""
 
     @abstractmethod
     def squares(self) -> Tensor:
-        """The squared length of each gradient, never too small by more than rounding."""
+        """The squared length of each gradient in double precision: never less than the exact one."""
 
     @abstractmethod
-    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
-        """Add Σ_i factors_i · gradient_i to `total`, which has the parameter's shape and is unset when `first`."""
+    def total(self, factors: Tensor, cells: Cells) -> Tensor:
+        """Σ_i factors_i · gradient_i for factors in double precision, off by no more than `cells` allow: in the
+        precision of the gradients where that is enough, else in double."""
 
     @abstractmethod
     def dense(self) -> Tensor:
@@ -52,11 +101,14 @@ class Dense(Part):
     value: Tensor
 
     def squares(self) -> Tensor:
-        found: Tensor = torch.linalg.vector_norm(self.value, dim=1).square()
-        return found
+        return lengths(self.value).square()
 
-    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
-        total.view(1, -1).addmm_(factors[None], self.value.to(total.dtype), beta=0 if first else 1)
+    def total(self, factors: Tensor, cells: Cells) -> Tensor:
+        value = self.value
+        if not cells.enough(roundoff(value)):
+            value = value.double()
+        factors = rounded_down(factors, value.dtype)
+        return summed(factors[rows] @ value[rows] for rows in cells.blocks(1, 1.0, roundoff(value)))
 
     def dense(self) -> Tensor:
         return self.value
@@ -78,33 +130,45 @@ class Outer(Part):
     def squares(self) -> Tensor:
         positions, rows, columns = self.left.shape[1], self.left.shape[2], self.right.shape[2]
         if positions == 1:
-            return _square(self.left[:, 0]) * _square(self.right[:, 0])
+            return (lengths(self.left[:, 0]) * lengths(self.right[:, 0])).square() * UP
         if positions * (rows + columns) < rows * columns:
             return self._by_gram()
         step = max(1, ROOM // (rows * columns))
         pairs = zip(self.left.split(step), self.right.split(step), strict=True)
-        return torch.cat([Dense(_products(left, right)).squares() for left, right in pairs])
+        formed = torch.cat([lengths(_products(left, right)) for left, right in pairs])
+        reach, unit = self.reach(), roundoff(self.left)
+        return ((formed + gamma(positions, unit) * reach).square() + floor(unit) * reach.square()) * UP
+
+    def reach(self) -> Tensor:
+        """Σ_t ‖left_t‖‖right_t‖ of each example, which its length may be far below where positions cancel."""
+        sizes = [lengths(each.flatten(0, 1)).view(each.shape[:2]) for each in (self.left, self.right)]
+        return (sizes[0] * sizes[1]).sum(1) * UP
 
     def _by_gram(self) -> Tensor:
-        """Σ_{s,t} (left_s·left_t)(right_s·right_t), and what its terms may lose when they cancel.
-
-        The sum of terms of both signs is right to `lost` times the square of Σ_t ‖left_t‖‖right_t‖, not of itself.
-        """
+        """Σ_{s,t} (left_s·left_t)(right_s·right_t), and what its terms may lose when they cancel: the sum of terms of
+        both signs is right to γ(d + p + 2T + 1) times the square of `reach`, not of itself."""
+        unit = roundoff(self.left)
         terms = (self.left @ self.left.mT) * (self.right @ self.right.mT)
-        most = (self.left.norm(dim=2) * self.right.norm(dim=2)).sum(1)
-        count = self.left.shape[2] + self.right.shape[2] + 2 * self.left.shape[1] + 16
-        lost = count * torch.finfo(terms.dtype).eps / 2
-        found: Tensor = terms.sum(2).sum(1).clamp(min=0.0) + lost * most.square()
-        return found
+        lost = max(gamma(self.left.shape[2] + self.right.shape[2] + 2 * self.left.shape[1] + 16, unit), floor(unit))
+        found: Tensor = terms.sum(2).sum(1).double().clamp(min=0.0) + lost * self.reach().square()
+        return found * UP
 
-    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
-        left, right = self.left.to(total.dtype), self.right.to(total.dtype)
-        factor = factors[:, None, None]
+    def total(self, factors: Tensor, cells: Cells) -> Tensor:
+        return self.add_up(factors, cells, cancels=self.left.shape[1] > 1)
+
+    def add_up(self, factors: Tensor, cells: Cells, *, cancels: bool) -> Tensor:
+        """In the precision of the gradients; what may cancel, with other positions or other uses, in double."""
+        left, right, positions = self.left, self.right, self.left.shape[1]
+        ratio = floor(roundoff(left)) ** -0.5 if cancels else 1.0
+        if cancels or not cells.enough(roundoff(left)):
+            left, right = left.double(), right.double()
+        factors = rounded_down(factors, left.dtype)
         if left.shape[2] < right.shape[2]:
-            left = left * factor
+            left = left * factors[:, None, None]
         else:
-            right = right * factor
-        total.addmm_(left.flatten(0, 1).t(), right.flatten(0, 1), beta=0 if first else 1)
+            right = right * factors[:, None, None]
+        blocks = cells.blocks(positions, ratio, roundoff(left))
+        return summed(left[rows].flatten(0, 1).t() @ right[rows].flatten(0, 1) for rows in blocks)
 
     def dense(self) -> Tensor:
         return _products(self.left, self.right)
@@ -136,13 +200,22 @@ class Lookup(Part):
         return found // self.size, found % self.size, values
 
     def squares(self) -> Tensor:
-        example, _, values = self._compact()
-        return self.value.new_zeros(len(self.rows)).index_add_(0, example, values.square().sum(1))
+        """Equal rows are added up in double precision; where they cancel, as in `Outer`."""
+        example, _, values = Lookup(self.rows, self.value.double(), self.size)._compact()
+        found = values.new_zeros(len(self.rows)).index_add_(0, example, lengths(values).square())
+        return (found + floor(roundoff(self.value)) * self.reach().square()) * UP
 
-    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
-        scaled = self.value.to(total.dtype) * factors[:, None, None]
-        found = torch.ops.aten.embedding_dense_backward(scaled, self.rows, self.size, -1, False)
-        put(total, found, first=first)
+    def reach(self) -> Tensor:
+        """The lengths at its positions, added up; 0 where there is one only, and nothing to cancel."""
+        if self.rows.shape[1] == 1:
+            return torch.zeros(len(self.rows), dtype=torch.float64, device=self.rows.device)
+        return lengths(self.value.flatten(0, 1)).view(self.rows.shape).sum(1) * UP
+
+    def total(self, factors: Tensor, cells: Cells) -> Tensor:
+        scaled = self.value.double() * factors[:, None, None]
+        blocks = cells.blocks(self.rows.shape[1], floor(roundoff(self.value)) ** -0.5, DOUBLE)
+        add = torch.ops.aten.embedding_dense_backward
+        return summed(add(scaled[rows], self.rows[rows], self.size, -1, False) for rows in blocks)
 
     def dense(self) -> Tensor:
         example, row, values = self._compact()
@@ -169,17 +242,16 @@ class Tied(Part):
         # ⟨Σ_t left_t ⊗ right_t, Σ_s e_row(s) ⊗ value_s⟩ = Σ_{s,t} left_t[row(s)] · (right_t·value_s)
         index = self.table.rows[:, None, :].expand(-1, self.matrix.left.shape[1], -1)
         met = self.matrix.left.gather(2, index) * (self.matrix.right @ self.table.value.mT)
-        both = matrix + table + 2 * met.sum(2).sum(1)
-        most = (self.matrix.left.norm(dim=2) * self.matrix.right.norm(dim=2)).sum(1) + self.table.value.norm(dim=2).sum(
-            1
-        )
+        both = matrix + table + 2 * met.sum(2).sum(1).double()
+        unit = roundoff(self.matrix.left)
         count = self.matrix.right.shape[2] + self.matrix.left.shape[1] + self.table.rows.shape[1] + 16
-        found: Tensor = both.clamp(min=0.0) + count * torch.finfo(both.dtype).eps / 2 * most.square()
-        return found
+        most = self.matrix.reach() + lengths(self.table.value.flatten(0, 1)).view(self.table.rows.shape).sum(1)
+        found: Tensor = both.clamp(min=0.0) + max(gamma(count, unit), floor(unit)) * most.square()
+        return found * UP
 
-    def add_to(self, total: Tensor, factors: Tensor, *, first: bool = False) -> None:
-        self.matrix.add_to(total, factors, first=first)
-        self.table.add_to(total, factors)
+    def total(self, factors: Tensor, cells: Cells) -> Tensor:
+        half = cells.doubled
+        return self.matrix.add_up(factors, half, cancels=True) + self.table.total(factors, half)
 
     def dense(self) -> Tensor:
         return self.matrix.dense() + self.table.dense()
@@ -211,22 +283,52 @@ def _stack(outers: Sequence[Outer]) -> Outer:
     return Outer(torch.cat([each.left for each in outers], 1), torch.cat([each.right for each in outers], 1))
 
 
-def put(total: Tensor, found: Tensor, *, first: bool) -> None:
-    """Set or add."""
-    if first:
-        total.copy_(found)
-    else:
-        total += found
+def summed(blocks: Iterable[Tensor]) -> Tensor:
+    """One as it is; several in double precision."""
+    first, *rest = blocks
+    if not rest:
+        return first
+    total = first.double()
+    for each in rest:
+        total += each
+    return total
+
+
+def roundoff(tensor: Tensor) -> float:
+    """The unit roundoff of its precision."""
+    return torch.finfo(tensor.dtype).eps / 2
+
+
+def floor(unit: float) -> float:
+    """The share of a squared reach that a squared length is raised by: what is scaled is then at most the root of its
+    inverse clips in reach, 1024 in single precision and 2^20 in double."""
+    return 2.0**-20 if unit > DOUBLE else 2.0**-40
+
+
+def lengths(vectors: Tensor) -> Tensor:
+    """The length of each row, in double precision and rounded up.
+
+    Up to WIDTH squares are added in the precision they have, the rest in double. In single precision a square below
+    1.2e-38 may be lost; in double precision what is lost is below 1e-150 and of no account.
+    """
+    size, width = vectors.shape[1], WIDTH if vectors.shape[1] > DIRECT else 1
+    if width == 1:
+        found: Tensor = torch.linalg.vector_norm(vectors, dim=1, dtype=torch.float64)
+        return found * (1 + gamma(size + 8, DOUBLE)) + LOST
+    whole = size // width * width
+    parts = torch.linalg.vector_norm(vectors[:, :whole].unflatten(1, (-1, width)), dim=2)
+    found = torch.linalg.vector_norm(parts, dim=1, dtype=torch.float64)
+    found *= 1 + gamma(width + 4, roundoff(vectors))
+    if whole < size:
+        found = torch.hypot(found, torch.linalg.vector_norm(vectors[:, whole:], dim=1, dtype=torch.float64))
+    found *= 1 + gamma(size // width + width + 8, DOUBLE)
+    if roundoff(vectors) > DOUBLE:
+        found += (size * 1.2e-38) ** 0.5
+    return found
 
 
 def _products(left: Tensor, right: Tensor) -> Tensor:
     return (left.mT @ right).flatten(1)
-
-
-def _square(vectors: Tensor) -> Tensor:
-    """‖·‖² of each row, floored so that a product of two is not lost where one of them underflows."""
-    found: Tensor = torch.linalg.vector_norm(vectors, dim=1).square().clamp(min=1e-36)
-    return found
 
 
 def _take(tensor: Tensor, index: Tensor) -> Tensor:
