@@ -96,7 +96,7 @@ def cell(way: str, name: str, rows: int) -> dict[str, float]:
 
     clipped = jax_privacy.clipped_grad(loss, l2_clip_norm=1.0, microbatch_size=min(MICRO, rows))
 
-    @jax.jit
+    @jax.jit  # type: ignore[untyped-decorator]  # jax may not be there, and then has no types
     def step(p: Any, key: Any, data: Any) -> Any:
         if way == "jax-plain":
             grads = jax.grad(loss)(p, data)

@@ -41,7 +41,7 @@ def drawn(priced: PricedPlan, truth: np.ndarray, rng: np.random.Generator) -> No
         for name in task.measures:
             shares = next(measure.shares for measure in part.measures if measure.name == name)
             share = np.array(shares or [1] * (level.max() + 1))[level]
-            size = float(step.mechanism.magnitude)  # type: ignore[attr-defined]  # of noise
+            size = float(step.mechanism.magnitude)
             measures[name] = Noisy(truth * share + rng.normal(0, size, len(truth)), "gaussian", size)
     return NoisyPart(groups=groups, measures=measures, quantiles={}, ends={})
 

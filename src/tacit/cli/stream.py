@@ -14,8 +14,7 @@ import typer
 
 from tacit.base import InputError, exact, positive, whole
 from tacit.base.number import round_up
-from tacit.cli.ask import ANALYST
-from tacit.cli.options import USUAL, Html, Json, flag, option
+from tacit.cli.options import ANALYST, USUAL, Html, Json, flag, option
 from tacit.cli.screen import check_outputs, output, remark
 from tacit.learn.stream import Counter, Stream, Tick
 from tacit.loss import calibrate
