@@ -167,13 +167,13 @@ def test_without_a_policy_the_ways_out_are_named(folder: Path) -> None:
 
 def test_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TACIT_ANALYST")
-    monkeypatch.setattr("tacit.cli.ask.getuser", lambda: "eve")
+    monkeypatch.setattr("tacit.cli.options.getuser", lambda: "eve")
     assert '"eve" is not in the policy' in str(run("ask", BY_WARD, "--rho", "1").exception)
 
     def nobody() -> str:
         raise OSError("no name")
 
-    monkeypatch.setattr("tacit.cli.ask.getuser", nobody)
+    monkeypatch.setattr("tacit.cli.options.getuser", nobody)
     assert "--analyst NAME" in str(run("ask", BY_WARD, "--rho", "1").exception)
 
 

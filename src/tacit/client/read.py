@@ -83,6 +83,7 @@ KINDS: dict[str, type[TacitError]] = {
     "unpriced": errors.Unpriced,
     "mistake": errors.Mistake,
     "undeclared": errors.PolicyError,
+    "settings": errors.SettingsError,
     "engine": errors.EngineError,
     "key-used": errors.KeyUsed,
     "ledger-damaged": errors.CorruptLedger,

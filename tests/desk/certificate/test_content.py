@@ -54,7 +54,7 @@ def test_noise_in_the_units_of_the_answer() -> None:
     counts = {**sums, "value": None}
     assert "scale 10 rows" in noise_words(program(laplace, counts), laplace, [])
     assert "scale 10 patients" in noise_words(program(laplace, {**counts, "kind": "units"}), laplace, [])
-    assert "scale 500 values" in noise_words(program(laplace, {**sums, "kind": "distinct"}), laplace, [])
+    assert "scale 500 values" in noise_words(program(laplace, {**sums, "kind": "distinct", "low": 50}), laplace, [])
     assert noise_words(program(laplace), laplace, []) == ("discrete Laplace noise: scale 500 steps of what it is for")
 
 

@@ -20,6 +20,8 @@ from tacit.server.http.app import application
 EVERYBODY = {"cora", "ana", "otto"}  # one of each role
 ASKERS, WATCHERS, GOVERNORS = {"cora", "ana"}, {"cora", "otto"}, {"cora"}
 QUESTION = {"sql": COUNT, "epsilon": 0.01}
+LINE = {"model": "linear", "table": "visits", "features": ["age"], "label": "cost", "epsilon": "0.05", "delta": "1e-7"}
+FIT = {"kind": "train", "settings": LINE}
 SURVEY = {
     "title": "Lunch",
     "name": "lunch",
@@ -40,12 +42,17 @@ MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("GET", "/v1/datasets/{dataset}/ledger", None, WATCHERS),
     ("POST", "/v1/datasets/{dataset}/quote", QUESTION, ASKERS),
     ("POST", "/v1/datasets/{dataset}/ask", QUESTION, ASKERS),
+    ("POST", "/v1/datasets/{dataset}/explain", {"sql": QUESTION["sql"]}, ASKERS),
+    ("GET", "/v1/job-kinds", None, EVERYBODY),
+    ("POST", "/v1/datasets/{dataset}/jobs/quote", FIT, ASKERS),
+    ("POST", "/v1/datasets/{dataset}/jobs", FIT, ASKERS),
     ("GET", "/v1/jobs", None, EVERYBODY),
     ("GET", "/v1/jobs/{job}", None, ASKERS),
     ("DELETE", "/v1/jobs/{job}", None, ASKERS),
     ("GET", "/v1/releases", None, EVERYBODY),
     ("GET", "/v1/releases/{release}", None, ASKERS),
     ("GET", "/v1/releases/{release}/certificate", None, ASKERS),
+    ("GET", "/v1/releases/{release}/file", None, ASKERS),
     ("GET", "/v1/releases/{release}/chart", None, ASKERS),
     ("GET", "/v1/releases/{release}/proof", None, ASKERS),
     ("PUT", "/v1/releases/{release}/sharing", {"shared": False}, ASKERS),

@@ -42,7 +42,7 @@ def asked(clinic: Running, who: str, sql: str, more: bytes = b"") -> socket.sock
 def test_questions_of_who_hangs_up_leave_their_places(tmp_path: Path, more: bytes) -> None:
     with running(tmp_path, questions_at_once=2) as clinic:
         engine: Any = clinic.service.datasets._opened["clinic"].engine
-        with endless(engine, only="> (41") as begun:
+        with endless(engine, only="> 41") as begun:
             for _ in range(2):
                 links = [asked(clinic, who, SLOW, more) for who in ("ana", "ben")]
                 for _ in links:
@@ -62,7 +62,7 @@ def test_questions_of_who_hangs_up_leave_their_places(tmp_path: Path, more: byte
 def test_who_waits_behind_others_and_hangs_up_is_forgotten(tmp_path: Path) -> None:
     with running(tmp_path, questions_at_once=2) as clinic:
         engine: Any = clinic.service.datasets._opened["clinic"].engine
-        with endless(engine, only="> (41") as begun:
+        with endless(engine, only="> 41") as begun:
             first = asked(clinic, "ana", SLOW)
             assert begun.acquire(timeout=PATIENCE)
             waiting = [asked(clinic, "ana", f"{SLOW} AND age < {60 + n}") for n in range(5)]
@@ -80,7 +80,7 @@ def test_a_question_that_was_stopped_again_and_again_has_failed(tmp_path: Path) 
     """To stop and ask again is free, and so every look at the time it takes would be."""
     with running(tmp_path) as clinic:
         engine: Any = clinic.service.datasets._opened["clinic"].engine
-        with endless(engine, only="> (41") as begun:
+        with endless(engine, only="> 41") as begun:
             for _ in range(3):
                 link = asked(clinic, "ana", SLOW)
                 assert begun.acquire(timeout=PATIENCE)
@@ -94,7 +94,7 @@ def test_a_question_that_was_stopped_again_and_again_has_failed(tmp_path: Path) 
 def test_a_closed_connection_of_the_other_door_stops_its_question(tmp_path: Path, extended: bool) -> None:
     with closing(Clinic(tmp_path)) as clinic, Served(clinic) as served:
         engine: Any = clinic.datasets._opened["clinic"].engine
-        with endless(engine, only="> (41") as begun:
+        with endless(engine, only="> 41") as begun:
             connection = served.connect()
             connection.execute("SET tacit.epsilon = 0.25")
 
