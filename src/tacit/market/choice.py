@@ -1,0 +1,194 @@
+"""Choosing one of several public options for everybody, by costs that people report: a place, a few places, a plan.
+
+The exponential mechanism over declared options with scores −Σ costs, each cost between 0 and a declared largest one.
+Mixed with an option at random whose use is imposed, nobody gains by a false report at all (Nissim, Smorodinsky and
+Tennenholtz 2012). Statement and proofs: docs/theory/market.md.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import comb, exp, expm1, log1p
+from typing import Any
+
+import numpy as np
+
+from tacit.base import InputError, Relation, Sensitivity, between, cached_property, positive
+from tacit.base.number import Number, Ratio, default, frozen
+from tacit.loss import Pure
+from tacit.market.sale import Sale, sold
+from tacit.mechanism import Exponential
+from tacit.program import Program, Step, Task
+
+__all__ = ["Choosing", "ImposingGap", "Truthful", "choose", "choose_several", "line_costs"]
+
+MOST_OPTIONS = 100_000
+FINE = 1 << 20  # steps of the largest cost
+
+
+@frozen
+class Choosing:
+    """A plan: one of `options`, of which each person reports a cost from 0 to `largest`."""
+
+    options: int
+    largest: Ratio
+    epsilon: Ratio
+    unit: str = "agent"
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.options <= MOST_OPTIONS:
+            raise InputError(f"there must be 2 to {MOST_OPTIONS:,} options to choose from, not {self.options:,}")
+        object.__setattr__(self, "largest", positive(self.largest, "largest"))
+        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
+
+    @cached_property
+    def mechanism(self) -> Exponential:
+        """Costs are counted in steps, `FINE` of the largest: one person in another's place moves a sum by so many."""
+        return Exponential.from_loss(Pure(self.epsilon), sensitivity=FINE)
+
+    @cached_property
+    def loss(self) -> Pure:
+        return Pure(self.mechanism.loss(FINE).bound, relation=Relation.REPLACE, unit=self.unit)
+
+    def program(self, table: str | None = None) -> Program:
+        step = Step(
+            name="choice", mechanism=self.mechanism, sensitivity=Sensitivity(linf=FINE), task=Task(kind="decide")
+        )
+        return Program(
+            steps=(step,),
+            tables=() if table is None else (table,),
+            relation=Relation.REPLACE,
+            unit=self.unit,
+            query={"market": "choose", "options": self.options, "largest": str(Fraction(self.largest))},
+        )
+
+    def scores(self, costs: Any) -> Any:
+        """Minus the sum of everybody's costs, in steps. A cost above the largest counts as that."""
+        given = np.asarray(costs, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != self.options or not np.isfinite(given).all() or (given < 0).any():
+            raise InputError(f"costs must be a row for each person with {self.options} numbers of at least 0")
+        steps = np.floor(np.minimum(given / float(self.largest), 1.0) * FINE).astype(np.int64)
+        return -steps.sum(axis=0)
+
+    def draw(self, costs: Any) -> int:
+        return int(self.mechanism.sample(self.scores(costs)))
+
+    def law(self, costs: Any) -> Any:
+        """The chance of each option. For the eyes of whoever holds the reports."""
+        scores = self.scores(costs) / float(self.mechanism.scale)
+        weights = np.exp(scores - scores.max())
+        return weights / weights.sum()
+
+    def shortfall(self, confidence: Number = 0.95) -> float:
+        """With this confidence everybody's costs together are at most so much above the best option's."""
+        return self.mechanism.error(confidence, candidates=self.options) * float(self.largest) / FINE
+
+    @property
+    def truth(self) -> str:
+        return f"a false report changes the chance of no outcome by more than a factor {exp(float(self.epsilon)):.3g}"
+
+
+def choose(
+    costs: Any, *, largest: Number, epsilon: Number, session: Any = None, table: str | None = None, unit: str = "agent"
+) -> Sale:
+    """One option for all: `costs` has a row for each person, a column for each option."""
+    given = np.asarray(costs, dtype=np.float64)
+    plan = Choosing(options=given.shape[1] if given.ndim == 2 else 0, largest=largest, epsilon=epsilon, unit=unit)
+    plan.scores(given)
+    return sold(plan, lambda: {"option": plan.draw(given)}, session=session, table=table)
+
+
+def choose_several(
+    costs: Any,
+    *,
+    count: int,
+    largest: Number,
+    epsilon: Number,
+    session: Any = None,
+    table: str | None = None,
+    unit: str = "agent",
+) -> Sale:
+    """`count` of the options at once, where each person uses the best of them: k-median."""
+    given = np.asarray(costs, dtype=np.float64)
+    if given.ndim != 2 or not 1 <= count <= given.shape[1] or comb(given.shape[1], count) > MOST_OPTIONS:
+        raise InputError(f"choose from at most {MOST_OPTIONS:,} sets of options: fewer options, or a smaller count")
+    sets = list(combinations(range(given.shape[1]), count))
+    each = np.stack([given[:, list(some)].min(axis=1) for some in sets], axis=1)
+    plan = Choosing(options=max(len(sets), 2), largest=largest, epsilon=epsilon, unit=unit)
+    plan.scores(each)
+    return sold(plan, lambda: {"options": list(sets[plan.draw(each)])}, session=session, table=table)
+
+
+def line_costs(positions: Sequence[Number], places: Sequence[Number]) -> Any:
+    """How far each person is from each place, on a line."""
+    return np.abs(np.array(list(map(float, positions)))[:, None] - np.array(list(map(float, places)))[None, :])
+
+
+# --- truthful altogether
+
+
+@frozen
+class ImposingGap:
+    """How much a false type loses on average, where an option at random is imposed on whoever reported it.
+
+    `utility[t, s, r]`, in [0, 1], is what type t gets from option s if it reacts by r. Imposed is the reaction that is
+    best for the type that was reported; left alone, everybody reacts as is best for the type they have.
+    """
+
+    utility: Any
+
+    @cached_property
+    def array(self) -> Any:
+        given = np.asarray(self.utility, dtype=np.float64)
+        if given.ndim != 3 or given.shape[0] < 2 or not np.isfinite(given).all():
+            raise InputError("utility is needed for each of two or more types, each option and each reaction")
+        if given.min() < 0 or given.max() > 1:
+            raise InputError("utility must be from 0 to 1: divide by the largest")
+        return given
+
+    @cached_property
+    def gap(self) -> float:
+        """The least loss of any type by any other report."""
+        best = self.array.argmax(axis=2)
+        least = np.inf
+        for true, told in ((a, b) for a in range(len(best)) for b in range(len(best)) if a != b):
+            chosen = np.take_along_axis(self.array[true], best[told][:, None], axis=1)[:, 0]
+            least = min(least, float((self.array[true].max(axis=1) - chosen).mean()))
+        if least <= 0:
+            raise InputError("two types react alike to every option: nothing can be imposed that tells them apart")
+        return least
+
+
+@frozen
+class Truthful:
+    """With chance `share` an option at random with its use imposed, else the private choice: nobody gains by a lie.
+
+    For that share·gap ≥ (1 − share)(e^ε − 1): what a lie may gain of the private choice, it loses where imposed.
+    """
+
+    gap: Ratio
+    epsilon: Ratio
+    share: Ratio = default(None)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "gap", positive(self.gap, "gap", toward="down"))
+        put(self, "epsilon", positive(self.epsilon, "epsilon"))
+        gained = expm1(float(self.epsilon)) * (1 + 1e-12)
+        needed = Fraction(gained) / (Fraction(gained) + self.gap)
+        if self.share is None:
+            put(self, "share", Fraction(-(-needed * 10**9 // 1), 10**9))
+        put(self, "share", between(self.share, "share", 0, 1))
+        if self.share < needed:
+            raise InputError(
+                f"share must be at least {float(needed):.6g} for this ε, or ε at most {self.dominant(self.share):.4g}"
+            )
+
+    def dominant(self, share: Fraction) -> float:
+        """The largest ε at which the truth is a dominant strategy with this share."""
+        return log1p(float(share * self.gap / (1 - share))) * (1 - 1e-12)
+
+    @property
+    def cost(self) -> float:
+        """Of the welfare, in [0, 1] a person, at most this share is given up by imposing."""
+        return float(self.share or 0)
