@@ -114,9 +114,9 @@ def test_text_and_pictures(tmp_path: Path) -> None:
     more = "".join(f'p{i} = {{ type = "float", bounds = [-1, 1] }}\n' for i in range(16))
     text = policy.read_text(encoding="utf-8").replace("[analysts", f'said = {{ type = "text" }}\n{more}\n[analysts')
     policy.write_text(text, encoding="utf-8")
-    small = {"vocabulary": 64, "length": 4, "width": 8, "steps": 40, "learning_rate": "0.5"}
+    small = {"vocabulary": 64, "length": 4, "width": 8, "steps": 80, "learning_rate": "0.5"}
     with Session(policy, "cora") as session:
-        words = made(session, network(model="text", features=["said"], **small))
+        words = made(session, network(model="text", features=["said"], epsilon=12, **small))
         assert list(words.predict({"said": ["yes indeed great", "no never", None]}))[:2] == ["yes", "no"]
         cnn = network(model="cnn", features=["p*"], image=[1, 4, 4], channels=[4], hidden=[8], steps=5)
         assert len(made(session, cnn).predict(pq.read_table(tmp_path / "points.parquet"))) == 600

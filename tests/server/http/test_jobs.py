@@ -175,7 +175,8 @@ def test_who_may_and_what_they_may_know(service: Running) -> None:
 
 
 def test_too_little_is_left_is_told_at_once(service: Running) -> None:
-    answer = sent(service, "ana", FIT | {"epsilon": 2.5, "name": "dear"})
+    sent(service, "ana", FIT | {"epsilon": "0.2", "name": "cheap"})  # of the 3 that she has
+    answer = sent(service, "ana", FIT | {"epsilon": "2.9", "name": "dear"})
     assert (answer.status_code, answer.json()["type"]) == (403, "urn:tacit:problem:over-budget")
 
 
