@@ -62,7 +62,7 @@ torch: | $(STAMP)-test   # not pinned by hash, and large: without it the tests t
 
 flwr: | $(STAMP)-test    # pins what the rest has newer, so it has an environment of its own
 	@test -e $(STAMP)-flwr || { $(PYTHON) -m venv $(VENV)/flwr && \
-		$(VENV)/flwr/bin/python -m pip --quiet --disable-pip-version-check install "flwr>=1.42,<2" -e . && touch $(STAMP)-flwr; } \
+		$(VENV)/flwr/bin/python -m pip --quiet --disable-pip-version-check install "flwr>=1.41,<2" -e . && touch $(STAMP)-flwr; } \
 		|| { rm -rf $(VENV)/flwr; echo "flwr could not be installed: tests of federated training by Flower are skipped"; }
 
 $(VENV)/bin/python:
