@@ -27,7 +27,7 @@ torch = pytest.importorskip("torch", reason="training needs torch: pip install '
 
 @pytest.fixture
 def session(tmp_path: Path) -> Any:
-    with Session(policy_of(tmp_path), "cora") as opened:
+    with Session(policy_of(tmp_path, flat=True), "cora") as opened:
         yield opened
 
 
@@ -172,7 +172,7 @@ def test_arrays_arrow_parquet_and_datasets(session: Session, tmp_path: Path) -> 
     }
     for name, source in sources.items():
         net = model()
-        trained(session, plan(rows=source, name=name, epsilon=3, table="points"), net)
+        trained(session, plan(rows=source, name=name, epsilon=3, table="flat"), net)
         assert accuracy(net) > 0.75, name
 
 
@@ -200,7 +200,7 @@ def test_other_data_under_the_same_plan_are_another_release(session: Session, ki
     one, other = own_arrays(), own_arrays()
     other[0][0, 0] += 0.001  # a single number of a single row
     models = [model() for _ in range(3)]
-    terms: dict[str, Any] = {"steps": 4, "epsilon": 1, "table": "points"}
+    terms: dict[str, Any] = {"steps": 4, "epsilon": 1, "table": "flat"}
     first, again, second = (
         trained(session, plan(rows=source(*data), **terms), net)
         for data, net in zip((one, one, other), models, strict=True)
@@ -242,7 +242,7 @@ def test_data_that_change_under_the_run_end_it(session: Session) -> None:
             inputs[3, 1] = step
 
     with pytest.raises(SourceError, match="data changed"):
-        plan(rows=ArrayRows(inputs, labels, classes=2), table="points").run(session, net, loss=softmax_loss, loop=loop)
+        plan(rows=ArrayRows(inputs, labels, classes=2), table="flat").run(session, net, loss=softmax_loss, loop=loop)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_what_can_be_known_before_is_told_before_the_charge(session: Session, ch
 def test_labels_out_of_range_are_told_and_the_charge_stands(session: Session) -> None:
     inputs, labels = np.zeros((50, 3), dtype=np.float32), np.full(50, 2)
     with pytest.raises(InputError, match="from 0 to 1"):
-        trained(session, plan(rows=ArrayRows(inputs, labels, classes=2), table="points"), model())
+        trained(session, plan(rows=ArrayRows(inputs, labels, classes=2), table="flat"), model())
 
 
 def test_a_buffer_that_keeps_something_of_its_inputs_is_noticed(session: Session) -> None:
@@ -314,7 +314,7 @@ print("done")
 
 def killed_at_random(folder: Path, *, times: int, steps: int) -> None:
     """Run a training in processes that are killed, until one ends; then look at the ledger and at the steps."""
-    policy = policy_of(folder)
+    policy = policy_of(folder, flat=True)
     tests = str(Path(__file__).parents[1])
     command = [sys.executable, "-c", SCRIPT, str(folder), tests, str(steps)]
     kills, last = 0, -1
@@ -385,3 +385,13 @@ def test_after_a_crash_it_goes_on_behind_what_was_begun(session: Session) -> Non
     assert steps == [*range(18), *range(20, 40)]
     assert "30 of the 40 steps" in release.release.notes[0]
     assert not list(jobs_folder(session.policy).glob("*.state"))
+
+
+def test_rows_from_elsewhere_need_a_table_of_one_row_a_unit(session: Any) -> None:
+    """Their clip is of each row: charged to people with several rows it would promise them what it does not keep."""
+    inputs, labels = own_arrays()
+    own = plan(rows=ArrayRows(inputs, labels, classes=2), table="points")
+    for buy in (lambda: own.quote(session), lambda: trained(session, own, model())):
+        with pytest.raises(InputError, match=r"several of one person: .* TableRows\('points'"):
+            buy()
+    assert float(session.left().epsilon) == 20

@@ -31,7 +31,9 @@ Array = Any
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    text = policy_of(tmp_path).read_text().replace("= 20", "= 100000")  # what breaks is not to be refused for its price
+    text = (
+        policy_of(tmp_path, flat=True).read_text().replace("= 20", "= 100000")
+    )  # what breaks is not to be refused for its price
     (tmp_path / "tacit.toml").write_text(text)
     with Session(tmp_path / "tacit.toml", "cora") as opened:
         yield opened
@@ -44,7 +46,7 @@ def linear(net: Any, x: Any) -> Any:
 def plan(units: int = UNITS, **changes: Any) -> Training:
     settings: dict[str, Any] = {
         "rows": ArrayRows(np.eye(units, dtype=np.float32)),
-        "table": "points",
+        "table": "flat",
         "batch": BATCH,
         "rate": RATE,
         "steps": STEPS,

@@ -28,7 +28,7 @@ torch.distributed.init_process_group("gloo", init_method=sys.argv[4], rank=rank,
 inputs = np.ones((30 + 40 * rank, 3), dtype=np.float32) * (10 if rank else -10)
 labels = np.full(len(inputs), rank)
 rows = ArrayRows(inputs, labels, classes=2)
-plan = Training(rows=rows, table="points", rate=1, batch=10, steps=60, sigma=8, delta=1e-4)
+plan = Training(rows=rows, table="flat", rate=1, batch=10, steps=60, sigma=8, delta=1e-4)
 model, found = torch.nn.Linear(3, 2), []
 with torch.no_grad():
     model.weight.fill_(0.0 if rank == 0 else 5.0)
@@ -51,7 +51,7 @@ torch.distributed.destroy_process_group()
 
 def test_two_processes_have_one_noise_and_the_sum_of_both(tmp_path: Path) -> None:
     """All rows of a rank are alike and far longer than the clip, so the sum is known: 30 clips and 70."""
-    policy_of(tmp_path)
+    policy_of(tmp_path, flat=True)
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]

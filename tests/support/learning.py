@@ -39,6 +39,18 @@ limit = 20
 """
 
 
+# of people with one row each, for rows that are made elsewhere
+FLAT = """\
+[tables.flat]
+source = "flat.parquet"
+each_row_is_a_unit = true
+
+[tables.flat.columns]
+a = { type = "float", bounds = [-1, 1] }
+
+"""
+
+
 def points(count: int = 600, rows: int = 1) -> pa.Table:
     """People on a grid, of whom those with a + b > 0 are "yes"; each has so many rows."""
     person = np.repeat(np.arange(count), rows)
@@ -47,10 +59,13 @@ def points(count: int = 600, rows: int = 1) -> pa.Table:
     return pa.table({"person": person, "a": a, "b": b, "c": (person % 5).astype(float), "kind": kind})
 
 
-def policy_of(folder: Path, table: pa.Table | None = None) -> Path:
+def policy_of(folder: Path, table: pa.Table | None = None, *, flat: bool = False) -> Path:
     """A policy over such points; their folder holds everything."""
     pq.write_table(points() if table is None else table, folder / "points.parquet")
-    (folder / "tacit.toml").write_text(POLICY, encoding="utf-8")
+    if flat:
+        pq.write_table(points().select(["a"]), folder / "flat.parquet")
+    declared = POLICY.replace("[tables.points]", FLAT + "[tables.points]", 1) if flat else POLICY
+    (folder / "tacit.toml").write_text(declared, encoding="utf-8")
     return folder / "tacit.toml"
 
 

@@ -39,6 +39,7 @@ class PlanJob(Job):
                 "people are protected, and its budget pays"
             )
         self._unit = _unit(plan, session)
+        _one_row_a_unit(plan, session)
         self._shapes: dict[str, list[int]] | None = None
 
     @property
@@ -111,6 +112,17 @@ def model_file(run: Run, plan: Mapping[str, Any], arrays: Arrays) -> bytes:
         **{name: facts[name] for name in ("dataset", "unit", "relation", "program", "time")},
     }
     return arrays_to_bytes(arrays, {"tacit": json.dumps(told)})
+
+
+def _one_row_a_unit(plan: "Training", session: Spender) -> None:
+    """Rows from elsewhere are clipped one by one: the table they were made of has to say that each is a unit."""
+    declared = None if plan.table is None or plan.rows.tables else session.policy.tables.get(plan.table)
+    if declared is not None and not declared.each_row_is_a_unit:
+        raise InputError(
+            f"these rows are clipped one by one, and table {plan.table!r} may have several of one "
+            f"{session.policy.privacy.unit}: learn from it by TableRows({plan.table!r}, …), unit by unit, or declare a "
+            "table with each_row_is_a_unit = true for data that have one row for each unit"
+        )
 
 
 def _unit(plan: "Training", session: Spender) -> str:
