@@ -127,12 +127,19 @@ def test_a_sale_is_charged_once(tmp_path: Path) -> None:
         assert sale.price in GRID
         assert session.left().epsilon == 1
         assert sale.release is not None
+        other = price([0.9, 0.9, 0.9, 1, 1], grid=GRID, epsilon="0.5", session=session, table="bids")
+        again = price([0.9, 0.9, 0.9, 1, 1], grid=GRID, epsilon="0.5", session=session, table="bids")
+        assert other.release is not None
+        assert again.release is not None
+        assert not other.release.cached
+        assert not again.release.cached  # other bids would be another sale, and nothing here may tell whether they are
+        assert session.left().epsilon == 0
         with pytest.raises(InputError, match="Say table="):
             price([0.2], grid=GRID, epsilon=1, session=session)
         with pytest.raises(InputError, match="protects one bidder by replace"):
             price([0.2], grid=GRID, epsilon=1, session=session, table="bids", unit="buyer")
         with pytest.raises(Exception, match="left"):
-            price([0.2], grid=GRID, epsilon=2, session=session, table="bids")
+            price([0.2], grid=GRID, epsilon=1, session=session, table="bids")
     assert "% of what any lie earns" in sale.truth
 
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from tacit.base import InputError
 from tacit.desk import Release, Spender
 from tacit.loss import Loss
+from tacit.noise import rng_or_default
 from tacit.program import Program
 
 __all__ = ["MarketPlan", "Sale", "sold"]
@@ -72,5 +73,9 @@ def sold(
             f"{plan.loss.relation.value}: truthful reports are about one in the place of another. Say unit=…, and give "
             'the policy relation = "replace"'
         )
-    release = session.spend(plan.program(table), lambda run: json.dumps(dict(work())))  # type: ignore[call-arg,arg-type]
+    # other reports are another sale: without this the same plan would be answered from the store
+    program = replace(
+        plan.program(table), query={"sale": rng_or_default(None).read(16).hex(), **plan.program(table).query}
+    )
+    release = session.spend(program, lambda run: json.dumps(dict(work())))  # type: ignore[call-arg,arg-type]
     return Sale(plan=plan, outcome=json.loads(str(release.value())), release=release)
