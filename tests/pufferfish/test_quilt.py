@@ -181,6 +181,33 @@ def test_long_chains_have_the_noise_of_their_middle() -> None:
     assert quilt(two_states("0.9", 10_000), epsilon=1).scale == pytest.approx(31.7378, abs=1e-4)
 
 
+def test_the_kept_law_of_rare_states_has_all_its_digits() -> None:
+    """A chance of 1e-13 for a state: by subtraction it would be wrong in the fourth digit, and so would a leak be."""
+    rare = Fraction(1, 10**13)
+    chain = Chain([[1 - rare, rare], [Fraction(1, 2), Fraction(1, 2)]], 4)
+    assert chain.kept()[1] == pytest.approx(float(rare / (rare + Fraction(1, 2))), rel=1e-14)
+    three = Chain([["0.5", "0.5", 0], ["0.25", "0.25", "0.5"], [0, "0.1", "0.9"]], 4)
+    assert three.kept() @ three.matrix == pytest.approx(three.kept(), rel=1e-14)
+
+
+def test_reversibility_is_exact() -> None:
+    """A flow round a circle of 1e-14 is one: the better bound is not taken for it."""
+    little = Fraction(1, 10**14)
+    third = Fraction(1, 3)
+    even = Chain([[third] * 3] * 3, 4)
+    turning = Chain(
+        [
+            [third, third + little, third - little],
+            [third - little, third, third + little],
+            [third + little, third - little, third],
+        ],
+        4,
+    )
+    assert even.reversible()
+    assert not turning.reversible()
+    assert Chain([["0.9", "0.1"], ["0.3", "0.7"]], 4).reversible()
+
+
 # --- networks
 
 
@@ -237,7 +264,7 @@ def test_what_is_no_model_is_refused() -> None:
     ):
         with pytest.raises(InputError, match=words):
             Chain(rows, 10)
-    with pytest.raises(InputError, match="more than one law"):
+    with pytest.raises(InputError, match="not one of all states"):
         quilt(Chain([[1, 0], [0, 1]], 5), epsilon=1)
     with pytest.raises(InputError, match="length"):
         two_states("0.5", 0)
