@@ -32,6 +32,7 @@ from tacit.sql.threshold import ROUNDS, depth, edge
 __all__ = ["NoisyEstimate", "estimate", "expected", "lost_in_all", "stretch", "value_of", "width", "with_loss"]
 
 TYPICAL = 1000  # rows in a group, to give ratios a number
+CHOSEN = "which is chosen privately"
 MOST_SCALES = 12  # of Laplace noises whose sum has a closed form that doubles can hold
 CHERNOFF = np.geomspace(0.01, 0.99, 64)
 
@@ -189,14 +190,16 @@ def _origins(question: LoweredQuestion) -> dict[str, Origin]:
 
 def _expected(priced: PricedPlan, recipe: Recipe, confidence: float) -> tuple[float | None, str]:
     step, clip = priced.noise_in(recipe)
-    mechanism = step.mechanism
+    mechanism, person = step.mechanism, priced.program.unit
     if isinstance(mechanism, BinnedQuantiles):
-        # each row counts `half` steps; a bound that is chosen privately is its own unit
-        ranks = 2 * float(mechanism.margin) / (recipe.half if clip.bound is not None else 1)
+        if clip.bound is None:
+            times = _short(2 * float(mechanism.margin))
+            return None, f"an interval as wide in rank as {times} times what one {person} may count, {CHOSEN}"
+        ranks = 2 * float(mechanism.margin) / recipe.half  # each row counts `half` steps
         return None, f"an interval about {_short(ranks)} rows wide in rank"
     if clip.bound is None:  # such noise is in units of the bound
         times = _short(mechanism.half_width(confidence))
-        return None, f"± {times} times what one {priced.program.unit} may count, which is chosen privately"
+        return None, f"± {times} times what one {person} may count, {CHOSEN}"
     noisy = Noisy(np.zeros(1), mechanism.family, float(mechanism.magnitude))
     part = priced.parts[recipe.part]
     (measure,) = [each for each in part.measures if each.name == recipe.inputs[0]]
