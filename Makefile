@@ -31,23 +31,27 @@ check: $(STAMP)-test torch ## style, types, layers
 bench: $(STAMP)-bench    ## measured beside the peers, in one run
 	$(BIN)/python -m bench
 
-docs: $(STAMP)-test      ## rewrite what is generated: the list of mechanisms and the picture
+docs: $(STAMP)-test $(STAMP)-docs ## the site, in build/site, and the pages that are generated
+	@mkdir -p build
 	$(BIN)/tacit account mechanisms --markdown > docs/reference/mechanisms.md
 	$(BIN)/tacit check --reference > docs/reference/policy.md
 	$(BIN)/python -m tacit.sql.reference > docs/reference/sql.md
 	$(BIN)/tacit survey new --reference > docs/reference/survey-file.md
 	$(BIN)/python -m tacit.survey.vectors docs/reference/survey-vectors.json
-	$(BIN)/tacit demo --plot docs/images/demo.svg
+	$(BIN)/tacit demo --plot docs/images/demo.svg > build/demo.txt
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "read it: build/site/index.html"
 
 lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files
 	$(PIP) install uv
-	cd requirements && for set in run serve test bench; do \
-		case $$set in run) in="--extra plot run.in";; \
-			serve) in="--extra plot --extra postgres --extra server run.in";; \
-			test) in="--extra plot --extra postgres --extra spark --extra server run.in test.in";; \
-			bench) in="--extra plot --extra postgres --extra spark --extra server run.in test.in bench.in";; esac; \
+	cd requirements && for set in run serve test bench docs; do \
+		case $$set in run) in="../pyproject.toml --extra plot run.in";; \
+			serve) in="../pyproject.toml --extra plot --extra postgres --extra server run.in";; \
+			test) in="../pyproject.toml --extra plot --extra postgres --extra spark --extra server run.in test.in";; \
+			bench) in="../pyproject.toml --extra plot --extra postgres --extra spark --extra server run.in test.in bench.in";; \
+			docs) in="--constraint test.txt docs.in";; esac; \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-			--custom-compile-command "make lock" ../pyproject.toml $$in -o $$set.txt || exit 1; \
+			--custom-compile-command "make lock" $$in -o $$set.txt || exit 1; \
 	done
 
 help:                    ## this list

@@ -1,5 +1,6 @@
 """The documentation runs: its code, its commands, its links, and the pages that are generated."""
 
+import ast
 import os
 import shlex
 import subprocess
@@ -109,6 +110,15 @@ def test_every_page_can_be_reached_from_the_index() -> None:
         targets = [target.partition("#")[0] for target in links(page) if "://" not in target]
         ahead += [(page.parent / target).resolve() for target in targets if target]
     assert [name(page) for page in PAGES if page.is_relative_to(docs) and page not in seen] == []
+
+
+def test_every_guide_has_its_place_on_the_site() -> None:
+    """`make docs` would say so too, and takes a while."""
+    tree = ast.parse((ROOT / "docs" / "site" / "hook.py").read_text(encoding="utf-8"))
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "GUIDES"]
+    listed = [name for names in ast.literal_eval(assigned[0].value).values() for name in names]
+    assert len(set(listed)) == len(listed)
+    assert {path.stem for path in (ROOT / "docs" / "how-to").glob("*.md")} <= set(listed), "docs/site/hook.py, GUIDES"
 
 
 def test_the_list_of_mechanisms_is_current() -> None:
