@@ -266,14 +266,15 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-@pytest.mark.parametrize("rho", ["1/50", "3"])
+@pytest.mark.parametrize(("currency", "amount"), [("rho", "1/50"), ("rho", "3"), ("epsilon", "1")])
 def test_one_unit_moves_all_scores_of_bounds_one_way_and_by_one_at_most(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, rho: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, currency: str, amount: str
 ) -> None:
     """Wherever it comes in, also where half of all units are fewer than the target, and where the target goes by how
     many there are; and from wherever to wherever it is moved."""
-    with Session(hospital(tmp_path, clip='"private"'), "ana") as session:
-        priced = session.job(sql, rho=Fraction(rho)).priced
+    offer: dict[str, Any] = {currency: Fraction(amount)}
+    with Session(hospital(tmp_path, currency=currency, clip='"private"'), "ana") as session:
+        priced = session.job(sql, **offer).priced
     part = priced.parts[0]
     choose = next(step for task, step in priced.steps if task.kind == "choose")
     assert choose.task is not None

@@ -116,12 +116,21 @@ class Clip:
     by_rows: bool = False  # every row counts about as much, so that a bound for another such clip serves this one too
 
     @property
+    def places(self) -> dict[int, int]:
+        """The bounds to choose from when none is given, `OCTAVE` between one and twice it, each with its place among
+        them: from one row, or less where rows differ, to 65,536. Whole rows where every norm is so many."""
+        whole = self.by_rows and self.norm == "l1" and len(self.names) == 1
+        found: dict[int, int] = {}
+        for place in range(0 if self.by_rows else -6 * OCTAVE, 16 * OCTAVE + 1):
+            rows = 2 ** (place / OCTAVE)
+            edge = round(float(self.row) * (round(rows) if whole else rows))
+            if 1 <= edge <= LARGEST:
+                found.setdefault(edge, place)
+        return found
+
+    @property
     def edges(self) -> tuple[int, ...]:
-        """The bounds to choose from when none is given, `OCTAVE` between one and twice it: from one row, or less where
-        rows differ, to 65,536."""
-        places = range(0 if self.by_rows else -6 * OCTAVE, 16 * OCTAVE + 1)
-        found = (round(float(self.row) * 2 ** (place / OCTAVE)) for place in places)
-        return tuple(sorted({edge for edge in found if 1 <= edge <= LARGEST}))
+        return tuple(self.places)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,9 +54,10 @@ def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     later = ceil(halved * mechanism.scale * log(2))
     most = units_above(task, int(between.sum()))
     by_row = per_row_target(bounded, clip)
-    targets = [floor(most * edge / clip.row) for edge in clip.edges] if by_row else [most] * len(clip.edges)
-    scores = [-max(0, n - target) - later * place for place, (n, target) in enumerate(zip(above, targets, strict=True))]
-    return clip.edges[mechanism.sample(scores)]
+    places, edges = clip.places.values(), clip.edges
+    targets = [floor(most * edge / clip.row) for edge in edges] if by_row else [most] * len(edges)
+    scores = [-max(0, n - t) - later * place for n, t, place in zip(above, targets, places, strict=True)]
+    return edges[mechanism.sample(scores)]
 
 
 def centre_steps(priced: PricedPlan, number: int) -> list[tuple[Step, Centre]]:
