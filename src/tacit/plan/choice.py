@@ -22,7 +22,8 @@ EASY = Fraction(1, 20)  # the share where so many units are above the best bound
 LEFT_OUT = 16  # times the square of a quantile's noise for one row: as many rows left out move it as far
 KEYED = {"l1": 500, "l2": 150}  # units above the best bound, times √ε, where its threshold hides keys; twice for people
 PARTS = 10_000  # of one, that a task's root is counted in
-ROOT = 0.04  # times the units, over ε, of which an average of one group leaves the root above its bound
+ROOT = 0.04  # times the units, over ε, of which an average of one group leaves the root above its bound,
+LEAN = {"l1": 5 * sqrt(2), "l2": 2.4 / sqrt(2)}  # and no more than so many for each group, over ε or √ρ
 FEW = 50  # groups that are taken to be shown, where keys are not listed
 SHOWN = {"l1": 80, "l2": 70}  # the same where other noise decides on keys
 
@@ -44,8 +45,9 @@ def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
 
     Totals aim at few units, and averages and quantiles, which lose little when units weigh less than their rows, at
     more: at a root of their number from a private centre, where whoever has unusual values is above the bound first,
-    and at half of them elsewhere. Rows that are left out of a quantile over everything move it as rows do that were
-    never drawn: there `target` is for each row of the bound.
+    but no more of them than lean about as far as the noise goes, however many units there are; and at half of them
+    elsewhere. Rows that are left out of a quantile over everything move it as rows do that were never drawn: there
+    `target` is for each row of the bound.
     """
     part, clip = bounded.parts[task.part], bounded.clip_of(task)
     moved, noise = Sensitivity.scalar(1), share / choice_share(bounded, task)
@@ -57,8 +59,10 @@ def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
         wanted = _left_out(bounded, task, float(noise))
         task = replace(task, target=ceil(max(wanted, float(mechanism.scale) / 2)))
     elif _centred(bounded, task):
-        root = ROOT * _groups(part) ** 1.8 / _epsilon(float(noise), bounded.norm)
-        task = replace(task, root=ceil(root * PARTS))
+        groups, size = _groups(part), float(noise)
+        root = ROOT * groups**1.8 / _epsilon(size, bounded.norm)
+        most = LEAN[bounded.norm] * max(groups, 2) / (size if bounded.norm == "l1" else sqrt(size))
+        task = replace(task, root=ceil(root * PARTS), target=ceil(most))
     return Step(
         name="how much one unit may count",
         mechanism=mechanism,
@@ -71,10 +75,10 @@ def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
 def units_above(task: Task, units: int) -> int:
     """How many of so many units may be above a bound, before there are too many. With one unit more it grows by 0 or 1,
     as the units above a bound do: so no score rises, or none falls, whatever the target goes by."""
-    if task.target is not None:
-        return task.target
-    half = units // 2
-    return half if task.root is None else min(half, isqrt(task.root * units // PARTS))
+    if task.root is None:
+        return units // 2 if task.target is None else task.target
+    found = min(units // 2, isqrt(task.root * units // PARTS))
+    return found if task.target is None else min(found, task.target)
 
 
 def _epsilon(amount: float, norm: Norm) -> float:

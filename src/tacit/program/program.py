@@ -46,11 +46,11 @@ class Task:
     """What a step is for, as data; sentences about it are written from this.
 
     `kind` is a word of the trade whose program it is. In SQL: choose (the bound of a clip, with about `target` units
-    above it, or of n units √(`root`·n/10,000) of them and at most half, or half if neither is given), centre (the
-    number that an average is measured from), select (the keys to show), noise (on the measures of a clip, which may
-    also decide on keys), quantiles (of the value whose ranks a clip is for) and ends (of intervals round those). `part`
-    and `clip` say which part of the question and which of its clips; `measures` are the names of what is released;
-    `scaled` says that sizes are in units of a bound that an earlier step chooses.
+    above it, or of n units √(`root`·n/10,000) of them and at most half or `target`, or half if neither is given),
+    centre (the number that an average is measured from), select (the keys to show), noise (on the measures of a clip,
+    which may also decide on keys), quantiles (of the value whose ranks a clip is for) and ends (of intervals round
+    those). `part` and `clip` say which part of the question and which of its clips; `measures` are the names of what is
+    released; `scaled` says that sizes are in units of a bound that an earlier step chooses.
     """
 
     kind: str
