@@ -2,7 +2,8 @@
 
 skewed: a tenth as many people as rows, by a lognormal weight, so that half have 5 rows or fewer, the busiest hundreds;
 six rows in ten are in a person's home region. even: everybody has ten rows. concentrated: as skewed, but the busiest
-2 % are at home in three of the 50 regions, with nearly all of their rows. single: one row for each person.
+2 % are at home in three of the 50 regions, with nearly all of their rows. single: one row for each person. The names
+of products say nothing of how popular one is: a peer that keeps a person's first groups by name would keep those.
 """
 
 from functools import cache
@@ -22,6 +23,7 @@ PEOPLE = 10_000
 EACH = 10  # rows of a person, on average
 AMOUNT = 500  # the most that a sale may be: all of them are below
 PRODUCTS = 1000
+NAMES = np.random.default_rng(PRODUCTS).permutation(PRODUCTS)  # from the most popular on
 SPREAD, HOME, AT_HOME = 1.2, 0.6, 0.95
 BUSIEST, CROWDED = 0.02, (10, 25, 40)
 
@@ -29,7 +31,7 @@ BUSIEST, CROWDED = 0.02, (10, 25, 40)
 @cache
 def made(shape: str, people: int = PEOPLE) -> Path:
     """One Parquet file, beside it the same as CSV; `single` has as many people as the others have rows."""
-    path = folder() / f"accuracy-{shape}-{people}.parquet"
+    path = folder() / f"accuracy-{shape}-{people}-named.parquet"
     if not path.exists():
         draw, rows = np.random.default_rng(SHAPES.index(shape)), people * EACH
         people = rows if shape == "single" else people
@@ -47,7 +49,7 @@ def made(shape: str, people: int = PEOPLE) -> Path:
         columns = {
             "person": person,
             "region": np.array(REGION_NAMES)[region],
-            "product": draw.choice(PRODUCTS, rows, p=sold / sold.sum()),
+            "product": NAMES[draw.choice(PRODUCTS, rows, p=sold / sold.sum())],
             "amount": np.minimum(np.round(draw.lognormal(3, 1, rows), 2), AMOUNT),
         }
         order = draw.permutation(rows)
