@@ -226,8 +226,11 @@ def test_what_a_stopped_job_saved_can_be_discarded(session: Session) -> None:
     (job,) = saved_jobs(folder)
     job.discard()
     assert saved_jobs(folder) == []
-    session.spend(histogram(), long)
-    assert told == [None, None]
+    for _ in range(2):  # it never runs again under this charge
+        with pytest.raises(InputError, match="was discarded"):
+            session.spend(histogram(), long)
+    assert told == [None]
+    assert spent(session) == 10**12
 
 
 KILLED = """
@@ -280,14 +283,40 @@ def test_what_was_saved_is_its_owners_and_of_its_receipt_alone(session: Session)
         assert run.state.path.stat().st_mode & 0o777 == 0o600
         assert run.state.path.parent.stat().st_mode & 0o777 == 0o700
         whole = run.state.path.read_bytes()
-        run.state.path.write_bytes(whole + b"!")
-        assert run.saved() is None  # damaged: the job begins anew
-        run.state.path.write_bytes(whole.replace(run.receipt.digest.hex().encode(), b"00" * 32))
-        assert run.saved() is None  # another receipt's
+        for broken in (whole + b"!", whole[:-1], b"", whole.replace(run.receipt.digest.hex().encode(), b"00" * 32)):
+            run.state.path.write_bytes(broken)
+            with pytest.raises(InputError, match="its file is damaged"):
+                run.saved()
         return b""
 
     session.spend(histogram(), saves)
     assert not seen[0].path.exists()
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_a_job_whose_state_is_damaged_does_not_begin_anew(session: Session, saves: bool) -> None:
+    begun: list[bytes | None] = []
+
+    class Long(OwnJob):
+        scrubbed = saves  # an analyst's job, whose errors are stored as its outcome
+
+    def long(run: Run) -> bytes:
+        begun.append(run.saved())
+        run.save(b"half")
+        run.watch.stop()
+        raise Stopped
+
+    job = Long(histogram(), long)
+    job.saves = saves
+    with pytest.raises(Stopped):
+        session.spend(job)
+    (path,) = jobs_folder(session.policy).glob("*.state")
+    path.write_bytes(path.read_bytes()[:-1])
+    for _ in range(2):
+        with pytest.raises(InputError, match="drawn a second time"):
+            session.spend(job)
+    assert begun == [None]
+    assert spent(session) == 10**12
 
 
 def test_a_release_that_is_no_table_is_read_strictly() -> None:

@@ -54,14 +54,14 @@ def stop(entry: Entry, policy: PolicyFile = None) -> None:
 
 
 def discard(entry: Entry, policy: PolicyFile = None, yes: Yes = False) -> None:
-    """Delete what a stopped job saved: run again, it begins anew, under the same charge.
+    """Delete what a stopped job saved, and give up what its charge still pays for.
 
-    Nothing that it saved may have been shown to anybody, since what is drawn anew is another draw.
+    It does not run again under that charge: what it drew would be drawn twice. Under another name it pays again.
 
     Example: tacit job discard 12
     """
     job = _job(policy, entry)
-    confirm(f"Delete what job {entry} ({job.name}) saved?", yes=yes)
+    confirm(f"Delete what job {entry} ({job.name}) saved? It cannot go on then, and its charge stands.", yes=yes)
     job.discard()
     say(f"What job {entry} saved is deleted.")
 

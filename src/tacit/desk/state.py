@@ -33,7 +33,8 @@ def jobs_folder(policy: Policy) -> Path:
 
 
 class JobState:
-    """What a job saved last. Of another receipt, or damaged, it is not used: the job begins anew, under its charge.
+    """What a job saved last. Where that is damaged, was discarded, or is of another receipt, the job does not go on:
+    begun anew, it would draw a second time what its charge pays for once.
 
     A job that never asks for it touches no file. From the first question on, one process alone has it.
     """
@@ -69,15 +70,25 @@ class JobState:
                 os.close(folder)
 
     def load(self) -> bytes | None:
-        """What was saved last; None if nothing was, or if it is not whole."""
+        """What was saved last; None if nothing was. An error where it is not whole."""
         self.hold()
+        return self._stored()
+
+    def _stored(self) -> bytes | None:
         try:
             line, _, state = self.path.read_bytes().partition(b"\n")
-        except OSError:
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            raise LedgerError(f"what this job saved cannot be read: {error.strerror}") from None
         head = _head(line)
-        same = head.get("receipt") == self._receipt and head.get("sha256") == sha256(state).hexdigest()
-        return state if same else None
+        if head.get("receipt") != self._receipt or head.get("sha256") != sha256(state).hexdigest():
+            raise InputError(
+                f"what this job (entry {self._about['entry']} of the ledger) saved was discarded, or its file is "
+                "damaged, so it cannot go on: what it drew would be drawn a second time, and that is not paid for. Its "
+                "charge stands; run it under another name, which pays again"
+            )
+        return state
 
     @property
     def stop_wanted(self) -> bool:
@@ -120,6 +131,7 @@ class JobState:
                 os.close(lock)
         with suppress(OSError):
             self.path.with_suffix(NOTE).unlink(missing_ok=True)
+        self._stored()  # known before the job runs: an error of its run may be stored as its outcome
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -153,10 +165,11 @@ class SavedJob:
         os.close(open_private(self.path.with_suffix(NOTE), os.O_WRONLY))
 
     def discard(self) -> None:
-        """Delete what a job saved, so that it would begin anew. What was charged stays charged."""
+        """Delete what a job saved. What was charged stays charged, and the job does not run again under it: an empty
+        file says so."""
         if self.running:
             raise InputError(f"job {self.entry} is running: stop it first")
-        _remove(self.path)
+        os.close(open_private(self.path, os.O_WRONLY | os.O_TRUNC))
 
 
 def saved_jobs(folder: Path, people: str | None = None) -> list[SavedJob]:
