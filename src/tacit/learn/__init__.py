@@ -9,6 +9,7 @@ from tacit.learn.correlated import Correlated
 from tacit.learn.holdout import Holdout
 from tacit.learn.individual import IndividualDescent, IndividualFilter, SoftmaxModel
 from tacit.learn.labels import Labels, PublishedHindsight
+from tacit.learn.loss_report import LossReport
 from tacit.learn.model import ModelFile, TrainedModel
 from tacit.learn.noise import GradientNoise
 from tacit.learn.panel import Panel, PanelSum, PanelSums
@@ -38,6 +39,7 @@ __all__ = [
     "LNMax",
     "Labels",
     "LoadedModel",
+    "LossReport",
     "ModelFile",
     "Panel",
     "PanelSum",

@@ -34,21 +34,26 @@ REPORTS = 20  # times that the price so far is worked out in a training
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingProgress:
-    """How far a training is: `step` of `steps` begun, `epsilon` those cost, and `rate` in steps a second. Nothing here
-    depends on the data: no batch sizes, no norms, no losses."""
+    """How far a training is: `step` of `steps` begun, `epsilon` those cost, and `rate` in steps a second. No batch
+    sizes, no norms: nothing here depends on the data but `loss`, with the deviation of its noise. It is the mean of the
+    last steps, where the plan pays for that."""
 
     step: int
     steps: int
     epsilon: float
     rate: float
+    loss: float | None = None
+    loss_deviation: float = 0.0
 
     def __str__(self) -> str:
         rate = f", {self.rate:,.1f} steps a second" if self.rate else ""
-        return f"step {self.step:,} of {self.steps:,}, ε = {self.epsilon:.3g} so far{rate}"
+        loss = "" if self.loss is None else f", loss {self.loss:.3g} ± {2 * self.loss_deviation:.2g}"
+        return f"step {self.step:,} of {self.steps:,}, ε = {self.epsilon:.3g} so far{loss}{rate}"
 
 
 class TrainingRun:
-    """Iterate over it once: each turn is one step, whose gradient, with noise, is in the model's `.grad`."""
+    """Iterate over it once: each turn is one step, whose gradient, with noise, is in the model's `.grad`. `losses` are
+    the noisy mean losses of the steps so far, if the plan pays for them."""
 
     def __init__(
         self,
@@ -84,6 +89,8 @@ class TrainingRun:
         self._used = self.clip
         self._clock: float | None = None
         self._first, self._told = self.step, -1
+        self.losses: list[float] = []
+        self._reported = 0
         self._fixed = [each._version for each in self._unlearned()]
 
     def _sampled(self) -> PoissonSampler | GroupSampler:
@@ -138,7 +145,12 @@ class TrainingRun:
     def progress(self) -> TrainingProgress:
         """How far it is, of what anybody may know."""
         rate = 0.0 if self._clock is None else (self.step - self._first) / max(monotonic() - self._clock, 1e-9)
-        return TrainingProgress(step=self._begun, steps=self.steps, epsilon=self.epsilon(), rate=rate)
+        loss: dict[str, float] = {}
+        if (report := self.plan.loss_report) is not None and (last := self.losses[self._reported :]):
+            deviation = report.deviation(float(self.plan.sigma_in_clips), float(self.plan.batch))
+            loss = {"loss": float(np.mean(last)), "loss_deviation": deviation / len(last) ** 0.5}
+            self._reported = len(self.losses)
+        return TrainingProgress(step=self._begun, steps=self.steps, epsilon=self.epsilon(), rate=rate, **loss)
 
     def noise(self) -> float:
         """The standard deviation of the noise on each number of the gradient that is in the model now. It is public."""
@@ -160,14 +172,11 @@ class TrainingRun:
         noisy = self._noisy(vector) if self._ranks is None or self._ranks.first else vector
         if self._ranks is not None:
             noisy = self._ranks.share(noisy)
+        used, beside, batch = self.clip, iter(noisy[len(self._vector) :]), float(self.plan.batch)
         if self.plan.adaptive is not None:
-            used, next_clip = (
-                self.clip,
-                self.plan.adaptive.next_clip(self.clip, float(noisy[-1]), float(self.plan.batch)),
-            )
-            self.clip = next_clip
-        else:
-            used = self.clip
+            self.clip = self.plan.adaptive.next_clip(used, float(next(beside)), batch)
+        if self.plan.loss_report is not None:
+            self.losses.append(self.plan.loss_report.mean(float(next(beside)), batch))
         self._used = used
         noisy = noisy * (used / float(self.plan.batch))
         place = 0
@@ -186,22 +195,39 @@ class TrainingRun:
     def _sum(self, step: int) -> Any:
         """The sum of clipped gradients of a fresh batch, in clips, as one vector."""
         places = self._sampler.batch(step, self._rng)
-        adaptive = self.plan.adaptive
+        adaptive, report, reported = self.plan.adaptive, self.plan.loss_report, 0
         if adaptive is not None:
             self._gradients.clipping.set(self.clip)  # type: ignore[attr-defined]  # a CountedFlat, by the job
         self._vector.zero_()
         for batch, cells in self._batches(places):
+            if report is not None:
+                reported += report.steps(self._losses(batch))
             self._gradients.clipped_sum(*batch.inputs, unit=batch.unit, cells=cells, into=self._views)
         if [each._version for each in self._unlearned()] != self._fixed:
             raise InputError(
                 "a buffer or a frozen parameter of the model changed while it looked at rows: it would be released "
                 "without noise. Use layers that keep nothing of their inputs (GroupNorm in place of BatchNorm)"
             )
-        vector = self._vector.numpy() / self.clip
-        if adaptive is None:
-            return vector
-        shorter = self._gradients.clipping.counted()  # type: ignore[attr-defined]  # as above
-        return np.append(vector, adaptive.coordinate(shorter, len(places)))
+        beside = []
+        if adaptive is not None:
+            shorter = self._gradients.clipping.counted()  # type: ignore[attr-defined]  # as above
+            beside.append(adaptive.coordinate(shorter, len(places)))
+        if report is not None:
+            beside.append(report.coordinate(reported))
+        return np.append(self._vector.numpy() / self.clip, beside)
+
+    def _losses(self, batch: ExampleBatch) -> Any:
+        """The loss of each unit, the mean over its rows; NaN where something is out of its declared range."""
+        torch = need_torch()
+        outside = [shape.outside(each) for shape, each in zip(self._gradients.shapes, batch.inputs, strict=True)]
+        bad = torch.stack(outside).any(0)
+        inputs = [each.masked_fill(bad.view(-1, *[1] * (each.dim() - 1)), 0) for each in batch.inputs]
+        with torch.no_grad():
+            found = self._work.loss(self.model, *inputs).double().masked_fill(bad, float("nan")).cpu().numpy()
+        if batch.unit is None:
+            return found
+        unit = batch.unit.numpy()
+        return np.bincount(unit, weights=found) / np.bincount(unit)
 
     def _batches(self, places: Indices) -> Iterator[tuple[ExampleBatch, list[tuple[int, int]]]]:
         """The rows of a batch, some at a time, in cells: each unit is put into one by a draw of its own, so that it

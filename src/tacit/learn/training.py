@@ -16,6 +16,7 @@ from tacit.base.number import OptionalRatio, Ratio, default, frozen, show
 from tacit.base.stored import fraction_to_text
 from tacit.learn.clip import AdaptiveClip
 from tacit.learn.correlated import Correlated
+from tacit.learn.loss_report import LossReport
 from tacit.learn.noise import Form, GradientNoise
 from tacit.learn.rounding import SLACK
 from tacit.learn.rows import Rows, rows_of
@@ -43,7 +44,8 @@ class Training:
     `rows` are a `TableRows` of the policy, or data of your own, made of its `table`, whose people they are of. `batch`
     is how many units a step has on average, and what sums are divided by; with `population`, about how many units there
     are as the public knows it, it gives the rate. `parameters` is how many trainable numbers the model may have. `name`
-    tells one training from another on the same rows: the same plan of the same name is the same release.
+    tells one training from another on the same rows: the same plan of the same name is the same release. With
+    `loss_report` the mean loss is told with noise as it learns, which is paid for beside the gradients.
     """
 
     rows: Any
@@ -63,6 +65,7 @@ class Training:
     form: Form = "fast"
     adaptive: AdaptiveClip | None = None
     correlated: Correlated | None = None
+    loss_report: LossReport | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,6 +89,8 @@ class Training:
             raise InputError(f"form is 'fast' or 'exact', not {self.form!r}")
         if self.adaptive is not None and hasattr(self.clip, "sensitivity"):
             raise InputError("an adaptive clip starts from a number: give clip=1, say, and no other clipping beside it")
+        if self.loss_report is not None and self.correlated is not None:
+            raise InputError("correlated noise has another size in each step: leave loss_report out, or correlated")
         if self._distance >= self.delta / 1000:
             raise InputError("so many steps and parameters do not fit the fast noise at this delta: take form='exact'")
         put(self, "sigma", self._least_sigma() if self.sigma is None else positive(self.sigma, "sigma"))
@@ -131,7 +136,7 @@ class Training:
     @property
     def _drawn(self) -> int:
         """Numbers that noise is added to in a step."""
-        return self.parameters + (self.adaptive is not None)
+        return self.parameters + (self.adaptive is not None) + (self.loss_report is not None)
 
     @property
     def _distance(self) -> Fraction:
@@ -142,8 +147,9 @@ class Training:
     def reach(self) -> Fraction:
         """How far one unit moves the sums, in clips, rounding of floats included."""
         moved = 1 + SLACK
-        if self.adaptive is not None:
-            moved = _root(moved**2 + self.adaptive.share**2)
+        beside = [each.share for each in (self.adaptive, self.loss_report) if each is not None]
+        if beside:
+            moved = _root(moved**2 + sum(share**2 for share in beside))
         if self.relation is Relation.REPLACE:  # one vector taken away and another put in, the count beside it too
             moved *= 2
         return moved if self.correlated is None else moved * self.correlated.sensitivity(self.steps)
@@ -239,6 +245,7 @@ class Training:
             "form": self.form,
             "adaptive": None if self.adaptive is None else self.adaptive.json(),
             "correlated": None if self.correlated is None else self.correlated.json(),
+            **({} if self.loss_report is None else {"loss_report": self.loss_report.json()}),
             "about": dict(self.about),
         }
 

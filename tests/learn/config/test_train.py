@@ -98,7 +98,11 @@ def test_a_network_learns_and_comes_back(session: Session) -> None:
     assert watch.words.startswith("step 40 of 40, ε = 4 so far")
     found = LoadedModel(ModelFile.from_bytes(release.file().content))
     assert (found.predict(points()) == points()["kind"].to_numpy()).mean() > 0.9
-    numbers = made(session, network(features=["a", "kind"], label="c", steps=10, optimiser="adam"))
+    assert "loss" not in watch.words
+    more = network(features=["a", "kind"], label="c", steps=40, optimiser="adam", show_loss=4)
+    told = Watch()
+    numbers = LoadedModel(ModelFile.from_bytes(session.spend(TRAIN.job(more, session), watch=told).file().content))
+    assert 0 < float(told.words.split(", loss ")[1].split(" ±")[0]) < 4
     said = numbers.predict({"a": [0.1, None], "kind": ["yes", "never seen"]})
     assert 0 <= said.min() <= said.max() <= 4
 

@@ -16,6 +16,7 @@ from tacit.learn.config.network import loss_of, network_of, optimiser_of
 from tacit.learn.config.text_rows import TextRows
 from tacit.learn.config.train import TrainSettings
 from tacit.learn.job import TrainingJob
+from tacit.learn.loss_report import LossReport
 from tacit.learn.rows import ArrowRows, Rows
 from tacit.learn.table_rows import TableRows
 from tacit.learn.training import Training
@@ -124,6 +125,7 @@ def network_job(settings: TrainSettings, spender: Spender) -> NetworkJob:
             delta=settings.delta,
             population=population,
             clip=settings.clip,
+            loss_report=None if settings.show_loss is None else LossReport(most=settings.show_loss),
             parameters=sum(each.numel() for each in network.parameters()),
             name=settings.name,
             table=settings.table,

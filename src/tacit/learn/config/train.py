@@ -125,6 +125,11 @@ class TrainSettings(JobSettings):
         "How much of the last steps goes into the next.", number(least=0, below=1), example="0.9",
         default=Fraction(9, 10), only={**NETWORK, "optimiser": ("sgd",)},
     )  # fmt: skip
+    show_loss: Fraction | None = job_setting(
+        "Tell the mean loss with noise while it learns, each loss counted up to this. It is paid for by 3 % more noise "
+        "in every step.",
+        positive, example="4", default=None, only=NETWORK,
+    )  # fmt: skip
     hidden: tuple[int, ...] = job_setting(
         "The sizes of the hidden layers.", _sizes(4096, 8), example="[64, 32]", default=(64,),
         only={"model": ("mlp", "cnn")},
