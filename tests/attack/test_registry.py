@@ -1,5 +1,6 @@
 """The list of attacks: each has its stage, its page and its picture, and is found by its name."""
 
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -26,6 +27,15 @@ def test_each_has_a_stage_a_page_and_a_picture(attack: Attack) -> None:
     page = (ROOT / attack.page).read_text()
     assert f"tacit attack run {attack.name}" in page
     assert (ROOT / "docs" / "images" / f"attack-{attack.name}.svg").is_file()
+
+
+def test_the_documentation_leads_to_each_and_counts_none() -> None:
+    """A number of attacks in words is wrong as soon as one is added."""
+    contents = (ROOT / "docs" / "README.md").read_text()
+    assert [attack.name for attack in ATTACKS if f"(attacks/{attack.name}.md)" not in contents] == []
+    template = ROOT / "src" / "tacit" / "server" / "console" / "templates" / "lab.html"
+    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), template):
+        assert not re.search(r"\b(\d+|\w+teen|ten|eleven|twelve|twenty(-\w+)?) attacks\b", page.read_text(), re.I), page
 
 
 def test_every_page_is_of_an_attack() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
+from tacit.attack.pixels import dots
 from tacit.attack.population import Array, Chance, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.attack.trained import Trainer, classifier, size_of
@@ -174,27 +175,14 @@ def _fits(network: Weights, gradients: Sequence[Array]) -> None:
 SIDE = 10
 SAME = 0.02  # mean squared error, of pixels in [0, 1], up to which a picture counts as recovered
 SHOWN = 5
-# rows of a letter of five by seven dots, the leftmost dot the highest bit
-GLYPHS = (
-    (14, 17, 19, 21, 25, 17, 14),
-    (4, 12, 4, 4, 4, 4, 14),
-    (14, 17, 1, 2, 4, 8, 31),
-    (31, 2, 4, 2, 1, 17, 14),
-    (2, 6, 10, 18, 31, 2, 2),
-    (31, 16, 30, 1, 1, 17, 14),
-    (6, 8, 16, 30, 17, 17, 14),
-    (31, 1, 2, 4, 8, 8, 8),
-    (14, 17, 17, 14, 17, 17, 14),
-    (14, 17, 17, 15, 1, 2, 12),
-)
+DIGITS = 10
 
 
 def digit(number: int, source: Chance) -> Array:
     """A picture of the digit somewhere on a square of shades, as a vector of brightnesses in [0, 1]."""
-    dots = np.array([[row >> (4 - column) & 1 for column in range(5)] for row in GLYPHS[number]], dtype=float)
     picture = 0.25 * source.random((SIDE, SIDE))
     top, left = source.integers(SIDE - 6), source.integers(SIDE - 4)
-    picture[top : top + 7, left : left + 5] += dots * source.uniform(0.55, 0.75, size=dots.shape)
+    picture[top : top + 7, left : left + 5] += dots(number) * source.uniform(0.55, 0.75, size=(7, 5))
     return picture.ravel()
 
 
@@ -215,12 +203,12 @@ def stage(
     if pictures < 1 or not epsilons or len(set(epsilons)) < len(epsilons):
         raise InputError("the stage needs at least one picture and one epsilon, each epsilon once")
     source = chance(seed)
-    model = classifier(SIDE * SIDE, len(GLYPHS), hidden=(40,), seed=seed)
-    labels = [int(source.integers(len(GLYPHS))) for _ in range(pictures)]
+    model = classifier(SIDE * SIDE, DIGITS, hidden=(40,), seed=seed)
+    labels = [int(source.integers(DIGITS)) for _ in range(pictures)]
     shown = [digit(label, source) for label in labels]
     plans = [
         Training(
-            rows=ArrayRows(np.stack(shown), np.array(labels), classes=len(GLYPHS)),
+            rows=ArrayRows(np.stack(shown), np.array(labels), classes=DIGITS),
             batch=LOUD,
             rate=1,
             steps=1,
@@ -246,7 +234,7 @@ class Phone:
     def __init__(self, model: Any, plan: Training, rng: Rng | None) -> None:
         self._before = weights_of(model)
         descent = partial(need_torch().optim.SGD, lr=LOUD)
-        self._trainer = Trainer(model, classes=len(GLYPHS), steps=1, optimise=descent, plan=plan, rng=rng)
+        self._trainer = Trainer(model, classes=DIGITS, steps=1, optimise=descent, plan=plan, rng=rng)
 
     def send(self, x: Array, label: int) -> list[Array]:
         after = weights_of(self._trainer.fit(x[None, :], np.array([label])).module)

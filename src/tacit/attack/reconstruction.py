@@ -32,6 +32,7 @@ __all__ = [
     "least_absolute",
     "least_largest",
     "least_squares",
+    "noise_for",
     "posterior",
     "private_sums",
     "reconstruct",
@@ -211,14 +212,19 @@ def reconstruct(
     return Reconstruction(bits=(estimate > 0.5).astype(np.int8), estimate=estimate, method=method)
 
 
+def noise_for(answers: int, *, epsilon: float, each: int = 1) -> DiscreteGaussian:
+    """What `private_sums` adds to so many answers."""
+    size = Sensitivity(l1=Fraction(each * answers), l2=round_up(each * sqrt(answers) * (1 + 1e-15)))
+    return DiscreteGaussian.from_loss(Approx(epsilon, DELTA), sensitivity=size)
+
+
 def private_sums(sums: Any, *, epsilon: float, each: int = 1) -> tuple[Array, float]:
     """All answers with tacit's noise, and its standard deviation: together they are (epsilon, 10⁻⁶)-private.
 
     A person adds at most `each` to each of m answers, each·√m in length, which is what the Gaussian noise covers.
     """
     exact = np.asarray(sums, dtype=np.int64)
-    size = Sensitivity(l1=Fraction(each * exact.size), l2=round_up(each * sqrt(exact.size) * (1 + 1e-15)))
-    mechanism = DiscreteGaussian.from_loss(Approx(epsilon, DELTA), sensitivity=size)
+    mechanism = noise_for(exact.size, epsilon=epsilon, each=each)
     return np.asarray(mechanism.sample(exact), dtype=float), float(mechanism.sigma)
 
 

@@ -149,6 +149,12 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradients", "torch"),
     Attack("synthetic", "Synthetic rows are not private because they are synthetic", "tacit.attack.synthetic"),
     Attack("reused-holdout", "A holdout that is asked often says what you want to hear", "tacit.attack.reuse"),
+    Attack("search-logs", "A search log without names is full of names", "tacit.attack.searches"),
+    Attack("movements", "Four places and times are a name", "tacit.attack.movements"),
+    Attack("tracing", "Many averages tell who was asked, however they are rounded", "tacit.attack.tracing"),
+    Attack("networks", "A friendship is hidden, and the friend with all hers is not", "tacit.attack.networks"),
+    Attack("pixels", "Every pixel is randomised, and everybody can read the picture", "tacit.attack.pixels"),
+    Attack("opting-out", "What a study finds out about everybody holds for who opted out", "tacit.attack.opting_out"),
     Attack("risk", "Singling out, linking and inferring from a released table", "tacit.attack.risk"),
 )
 

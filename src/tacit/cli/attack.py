@@ -37,12 +37,14 @@ SLOWEST = (
     "reconstruction",
     "frequencies",
     "microdata",
+    "tracing",
 )  # begun first, so that none is left to last
 LEAD = (
     "Each attack ran twice on data made up for this page: on what is commonly published, and on tacit's release of the "
     "same thing. What counts is how far the second stays from the first, and how near it is to chance.",
-    "Private is not the same as silent: differential privacy limits how much better than chance anybody can do, and "
-    "what is measured here stays within that limit.",
+    "Private is not the same as silent: differential privacy limits how much better than chance anybody can do about "
+    "one unit, and what is measured here stays within that limit. What a release says about everybody it says of each "
+    "of us, whether we took part or not: one section shows that, and there nothing is stopped.",
 )
 
 Name = Annotated[str, argument("NAME", "One of `tacit attack list`.")]

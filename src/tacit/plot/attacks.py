@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 
 import altair as alt
 
@@ -31,10 +32,14 @@ def curves(
     axes: tuple[str, str],
     chance: float | None = None,
     logarithmic: bool = False,
+    upward: bool = False,
     domain: tuple[float, float] | None = (0, 1),
     width: int = WIDTH,
 ) -> Panel:
-    """All lines in one panel, in the order of COLOURS; `chance` is a rule, `domain` the vertical range."""
+    """All lines in one panel, in the order of COLOURS; `chance` is a rule, `domain` the vertical range.
+
+    `logarithmic` is the scale from left to right, `upward` says that the other is so too.
+    """
     rows = [
         {"label": line.label, "x": x, "y": y}
         | ({"low": line.low[i], "high": line.high[i]} if line.low is not None and line.high is not None else {})
@@ -44,8 +49,9 @@ def curves(
     colours = dict(zip((line.label for line in lines), COLOURS, strict=False))
     colour = coloured("label", colours, orient="bottom", columns=2, labelLimit=320, symbolOpacity=1)
     across = alt.X("x:Q", title=axes[0], scale=alt.Scale(type="log" if logarithmic else "linear", nice=False))
-    tall = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale()
-    up, bottom = (alt.Y(f"{name}:Q", title=axes[1], scale=tall) for name in ("y", "low"))
+    tall = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(type="log" if upward else "linear")
+    ticks = alt.Axis(tickCount=5) if upward else alt.Axis()  # powers of ten alone
+    up, bottom = (alt.Y(f"{name}:Q", title=axes[1], scale=tall, axis=ticks) for name in ("y", "low"))
     base = chart(rows)
     layers = [
         base.transform_filter("isValid(datum.low)")
@@ -62,24 +68,33 @@ def curves(
     return whole
 
 
-def pictures(rows: Mapping[str, Sequence[Sequence[Sequence[float]]]], *, title: tuple[str, ...]) -> Panel:
-    """A row of grey pictures for each name; each is a list of lines of brightnesses in [0, 1]."""
-    data = [
-        {"row": name, "column": place, "x": x, "y": y, "shade": round(shade, 3)}
-        for name, row in rows.items()
-        for place, picture in enumerate(row)
-        for y, line in enumerate(picture)
-        for x, shade in enumerate(line)
-    ]
+def pictures(
+    rows: Mapping[str, Sequence[Sequence[Sequence[float]]]], *, title: tuple[str, ...], pixel: int = PIXEL
+) -> Panel:
+    """A row of grey pictures for each name; each is a list of lines of brightnesses in [0, 1].
+
+    Neighbours of one shade on a line are one mark, so that a large picture of few shades is a small file.
+    """
+    data = []
+    for name, row in rows.items():
+        for place, picture in enumerate(row):
+            for y, line in enumerate(picture):
+                at = 0
+                for shade, alike in groupby(round(each, 3) for each in line):
+                    end = at + len(list(alike))
+                    data.append({"row": name, "column": place, "x": at, "x2": end, "y": y, "y2": y + 1, "shade": shade})
+                    at = end
     first = next(iter(rows.values()))[0]  # whole pixels, or hairlines show between them
-    width, height = PIXEL * len(first[0]), PIXEL * len(first)
-    head = alt.Header(labelAngle=0, labelAlign="left", labelColor=INK, labelFontSize=12, labelLimit=260)
+    width, height = pixel * len(first[0]), pixel * len(first)
+    head = alt.Header(labelAngle=0, labelAlign="left", labelColor=INK, labelFontSize=12, labelLimit=320)
     whole: Panel = (
         alt.Chart()
         .mark_rect(aria=False)  # nobody reads out each pixel
         .encode(
-            x=alt.X("x:O", axis=None, scale=alt.Scale(padding=0)),
-            y=alt.Y("y:O", axis=None, scale=alt.Scale(padding=0)),
+            x=alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, len(first[0])], nice=False)),
+            x2="x2:Q",
+            y=alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(first), 0], nice=False)),
+            y2="y2:Q",
             color=alt.Color("shade:Q", scale=alt.Scale(domain=[0, 1], range=["black", "white"]), legend=None),
         )
         .properties(width=width, height=height)
@@ -112,6 +127,7 @@ def shares(bars: Sequence[Share], *, title: tuple[str, ...], axis: str, chance: 
         asdict(bar) | {"role": "private" if bar.defended else "undefended", "text": f"{bar.share:.1%}"} for bar in bars
     ]
     many = len({bar.row for bar in bars}) > 1
+    paired = many and len({bar.row for bar in bars}) < len(bars)  # else each bar is in the middle of its row
     base = chart(rows)
     name = "row" if many else "label"
     labels = list(dict.fromkeys(getattr(bar, name) for bar in bars))
@@ -119,7 +135,7 @@ def shares(bars: Sequence[Share], *, title: tuple[str, ...], axis: str, chance: 
     ticks = alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
     across = alt.X("share:Q", title=axis, scale=alt.Scale(domain=[0, 1.12]), axis=ticks)
     colour = coloured("role", {"undefended": ORANGE, "private": BLUE}, orient="top")
-    beside = {"yOffset": alt.YOffset("role:N", sort=["undefended", "private"])} if many else {}
+    beside = {"yOffset": alt.YOffset("role:N", sort=["undefended", "private"])} if paired else {}
     guess = chart([{"share": chance, "text": "chance"}])
     return alt.layer(
         base.mark_bar(opacity=0.55).encode(x=across, y=down, color=colour, **beside),
@@ -127,4 +143,4 @@ def shares(bars: Sequence[Share], *, title: tuple[str, ...], axis: str, chance: 
         base.mark_text(align="left", dx=6, color=INK).encode(x=alt.X("high:Q"), y=down, text="text:N", **beside),
         guess.mark_rule(color=FAINT, strokeDash=[4, 3]).encode(x=across),
         guess.mark_text(color=FAINT, align="left", dx=4, fontSize=10).encode(x=across, y=alt.value(-6), text="text:N"),
-    ).properties(width=WIDTH, height=alt.Step(24 if many else 40), title=headed(*title))
+    ).properties(width=WIDTH, height=alt.Step(24 if paired else 40), title=headed(*title))
