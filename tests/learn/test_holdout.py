@@ -9,6 +9,7 @@ import pytest
 from support.learning import POLICY, policy_of
 from tacit.base import Denied, InputError
 from tacit.learn import Holdout
+from tacit.learn.thresholdout import FINE
 from tacit.session import Session
 
 
@@ -24,7 +25,8 @@ HELD = (np.arange(400.0) % 10, np.arange(400) % 2)
 
 def opened(session: Session, **changes: Any) -> Holdout:
     given: dict[str, Any] = {"threshold": 0.1, "sigma": 0.002, "budget": 3, "size": 400, "units": np.arange(400)}
-    return Holdout(TRAIN, HELD, session=session, **(given | changes))
+    rows = {"train": TRAIN, "held": HELD}
+    return Holdout(session=session, **(rows | given | changes))
 
 
 def spent(session: Session) -> int:
@@ -53,16 +55,23 @@ def test_a_query_that_fits_the_training_rows_alone_is_found_out(session: Session
     assert hold.left == 2
 
 
-def test_what_fails_on_held_rows_counts_as_nothing(session: Session) -> None:
-    hold = opened(session)
+@pytest.mark.parametrize("bad", ["fails", "text", "many"])
+def test_a_held_row_on_which_a_query_fails_counts_as_nothing_and_moves_no_other(session: Session, bad: str) -> None:
+    """It moves the sum by its own share: had it taken all rows with it, its presence would show at once."""
 
-    def broken(x: Any, y: Any) -> Any:
-        if len(x) > 100:
+    def query(x: Any, y: Any) -> Any:
+        if not (x == 1007).any():
+            return y
+        if bad == "fails":
             raise ValueError(f"held rows: {x}")
-        return y
+        return ["none"] * len(x) if bad == "text" else np.ones((len(x), 2))
 
-    assert abs(hold.ask(broken) - 0.0) < 0.1  # ½ on training rows, 0 on held ones
-    assert hold.left == 2
+    totals = []
+    for rows in (np.arange(8.0) + 1000, np.arange(7.0) + 1000):
+        hold = opened(session, train=(np.arange(8.0), np.ones(8)), held=(rows, np.ones(len(rows))), units=rows)
+        totals.append(hold._held_total(query)())
+    assert totals == [7 * FINE, 7 * FINE]
+    assert hold.left == 3
 
 
 def test_queries_that_are_none_are_refused(session: Session) -> None:

@@ -1,6 +1,7 @@
 """A holdout for a session: charged when it is opened, then asked again and again, by Thresholdout."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -149,16 +150,27 @@ class Holdout:
 
     def _held_total(self, query: Query) -> Callable[[], int]:
         def total() -> int:
-            try:
-                return self._held_sum.of(query(*self._held))
-            except Exception:  # whether it fails is a fact about held rows: it counts as 0 there
-                return 0
+            found = _numbers(query, self._held)
+            if found is None:  # one row must not decide what the others count
+                rows = ([each[at : at + 1] for each in self._held] for at in range(len(self._held[0])))
+                alone = (_numbers(query, row) for row in rows)
+                found = np.array([0.0 if each is None else each[0] for each in alone])
+            return self._held_sum.of(found)
 
         return total
 
     def error(self, queries: Number, confidence: Number = 0.95) -> float:
         """How near every answer is to the mean over the population; see `Thresholdout.error`."""
         return self.settings.error(queries, confidence)
+
+
+def _numbers(query: Query, rows: Any) -> Any:
+    """A number for each row, or nothing where it fails or gives something else: a fact about held rows, told nobody."""
+    with suppress(Exception):
+        found = np.asarray(query(*rows), dtype=np.float64)
+        if found.shape == (len(rows[0]),):
+            return found
+    return None
 
 
 def _arrays(given: Any, name: str) -> tuple[Any, ...]:
