@@ -64,7 +64,7 @@ def plain(clients: int, dimension: int) -> float:
 def main() -> None:
     print("a tenth of the clients drop out after they shared; 16 bits a number; plain: single precision, one message")
     print("clients   numbers    client    server   plain server      sent   × plain      told")
-    for clients, dimension in ((20, 4096), (20, 1 << 20), (100, 4096), (100, 1 << 17)):
+    for clients, dimension in ((20, 4096), (20, 1 << 20), (100, 4096), (100, 1 << 17), (1000, 4096)):
         client, server, sent, told = measured(clients, dimension)
         times = f"{client * 1e3:7.0f} ms{server * 1e3:7.0f} ms{plain(clients, dimension) * 1e3:12.1f} ms"
         bytes_ = f"{sent / 1e3:7.0f} kB{sent / (4 * dimension):9.2f}{told / 1e3:7.0f} kB"

@@ -5,6 +5,7 @@ share x is its value at x. Fewer values than the threshold fit every secret equa
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tacit.base import InputError, whole
 from tacit.noise import Rng
@@ -29,19 +30,26 @@ def join_shares(shares: Mapping[int, int], *, threshold: int, size: int) -> byte
     """The secret of `size` bytes. Shares that do not belong together give another one, or an error."""
     if len(shares) < threshold:
         raise InputError(f"{len(shares)} shares are fewer than the {threshold} that are needed")
-    used = dict(sorted(shares.items())[:threshold])
-    total = 0
-    for place, share in used.items():
-        above = below = 1
-        for other in used:
-            if other != place:
-                above = above * other % PRIME
-                below = below * (other - place) % PRIME
-        total += share * above * pow(below, -1, PRIME)
+    used = sorted(shares)[:threshold]
+    total = sum(shares[place] * weight for place, weight in zip(used, _weights(tuple(used)), strict=True))
     try:
         return (total % PRIME).to_bytes(size, "big")
     except OverflowError:
         raise InputError("these shares do not belong together") from None
+
+
+@lru_cache(maxsize=8)
+def _weights(places: tuple[int, ...]) -> tuple[int, ...]:
+    """What each place's value counts in the constant (Lagrange): the same for all secrets of one sum."""
+    found = []
+    for place in places:
+        above = below = 1
+        for other in places:
+            if other != place:
+                above = above * other % PRIME
+                below = below * (other - place) % PRIME
+        found.append(above * pow(below, -1, PRIME) % PRIME)
+    return tuple(found)
 
 
 def _value(terms: list[int], place: int) -> int:
