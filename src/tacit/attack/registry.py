@@ -147,6 +147,12 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("canary-exposure", "A model learns a secret by heart", "tacit.attack.exposure", "torch"),
     Attack("verbatim-extraction", "A text model says its secrets when it is asked", "tacit.attack.extraction", "torch"),
     Attack("gradient-leakage", "A gradient is a picture of what caused it", "tacit.attack.gradients", "torch"),
+    Attack(
+        "federated-leakage",
+        "The server of a federation sees pictures, or noise, or nothing",
+        "tacit.attack.together",
+        "torch",
+    ),
     Attack("synthetic", "Synthetic rows are not private because they are synthetic", "tacit.attack.synthetic"),
     Attack("reused-holdout", "A holdout that is asked often says what you want to hear", "tacit.attack.reuse"),
     Attack("search-logs", "A search log without names is full of names", "tacit.attack.searches"),
