@@ -6,6 +6,7 @@ Released is y = C·x + z, x being the events of each tick, C the square root of 
 the code enforces. docs/theory/streams.md has the statement.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ __all__ = ["Counter", "CounterJob", "Stream", "Tick"]
 
 FINE = 2**30  # steps of a count
 NORMAL = 1.959963984540054  # 95 % of a normal law
+SHOWN = 500  # ticks of a live chart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,8 +268,18 @@ class Stream:
         noisy = int(mechanism.mechanism.sample(exact, self._rng))
         self._state.release(len(self.ticks), noisy)
         found = self._add(noisy)
-        self._run.save(f"{self.step} ticks".encode(), self.step / self.counter.steps)
+        self._run.save(self._chart(), self.step / self.counter.steps)
         return found
+
+    def _chart(self) -> bytes:
+        """What was released, for whoever watches: at most so many ticks, the last one always."""
+        shown = self.ticks[:: -(-len(self.ticks) // SHOWN)]
+        shown += [self.ticks[-1]] * (shown[-1] is not self.ticks[-1])
+        told = {
+            "ticks": [[tick.step, tick.count, tick.margin] for tick in shown],
+            "tree_margin": NORMAL * self.counter.tree_error,
+        }
+        return json.dumps({"chart": told}).encode()
 
     def _add(self, noisy: int) -> Tick:
         """(C⁻¹·y)_t = y_t − Σ_{j ≥ 1} c_j·(C⁻¹·y)_{t−j}, and the sum so far."""

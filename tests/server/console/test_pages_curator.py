@@ -15,6 +15,7 @@ from support.service import Running, running
 from tacit.base import Sensitivity
 from tacit.desk import Run
 from tacit.engine import Stopped, Watch
+from tacit.learn import Counter, Stream
 from tacit.mechanism import DiscreteLaplace
 from tacit.program import Program, Step
 from tacit.server.auth.people import Identity
@@ -204,6 +205,46 @@ def test_a_long_job_is_seen_and_stopped(clinic: Running, chromium: "Browser") ->
     assert (job["name"], job["analyst"], job["done"], job["running"]) == ("<b>train", "ana", 0.37, False)
     again = clinic.call("cora", "DELETE", f"/v1/datasets/clinic/saved-jobs/{job['entry']}")
     assert again.status_code == 404
+
+
+def test_a_stream_is_drawn_as_it_goes(clinic: Running, chromium: "Browser") -> None:
+    """Its noisy counts, beside what a tree would have: of the ticks that were told, a new one with each."""
+    policy = clinic.service.datasets._opened["clinic"].path
+    counter = Counter(steps=40, sigma=2000, name="arrivals")
+    told, go_on, over = threading.Event(), threading.Event(), threading.Event()
+
+    def loop(stream: Stream) -> None:
+        for step in range(20):
+            stream.tick([f"{step} {each}" for each in range(900)])
+        told.set()
+        assert go_on.wait(120)
+        stream.tick(["late"])
+        over.wait(120)
+
+    def curate() -> None:
+        with Session(policy, "ana") as session:
+            counter.run(session, loop, table="visits", delta="1e-6")
+
+    thread = threading.Thread(target=curate, daemon=True)
+    thread.start()
+    assert told.wait(60)
+    with visit(chromium, clinic, "cora") as page:
+        page.goto(f"{clinic.url}/curator/datasets/clinic")
+        page.get_by_text("arrivals, tick 19:").wait_for()
+        page.get_by_role("img", name="The noisy running count of arrivals").wait_for()
+        page.locator(".stream canvas").wait_for()
+        go_on.set()
+        page.get_by_text("arrivals, tick 20:").wait_for()
+        assert "A binary tree of the same price" in page.locator(".stream figcaption").inner_text()
+        over.set()
+    (job,) = [
+        each
+        for each in clinic.call("cora", "GET", "/v1/datasets/clinic/saved-jobs").json()["items"]
+        if each["name"] == "arrivals"
+    ]
+    assert [tick for tick, _, _ in job["chart"]["ticks"]] == list(range(21))
+    assert "late" not in str(job)
+    thread.join(60)
 
 
 def test_somebody_is_let_in_and_barred(clinic: Running, chromium: "Browser") -> None:

@@ -283,8 +283,10 @@ def stop_running(dataset: str, question: str, who: Governs, service: Serving) ->
 
 @router.get("/datasets/{dataset}/saved-jobs")
 def list_saved_jobs(dataset: str, who: Governs, service: Serving) -> JSONResponse:
-    """Long jobs of the curators' own code, which runs elsewhere: how far each is, and whether it runs."""
-    return JSONResponse({"items": [job.json() for job in _saved(service, who, dataset)]})
+    """Long jobs of the curators' own code, which runs elsewhere: how far each is, whether it runs, and the `chart` of a
+    stream: the noisy counts that it told, with their margins."""
+    found = ((job.json(), job.chart()) for job in _saved(service, who, dataset))
+    return JSONResponse({"items": [job if chart is None else job | {"chart": chart} for job, chart in found]})
 
 
 @router.delete("/datasets/{dataset}/saved-jobs/{entry}")

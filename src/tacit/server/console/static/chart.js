@@ -63,7 +63,8 @@ async function draw(place, specification) {
   return drawn;
 }
 
-/** Draw what `wanted` gives, now and whenever the colours change, as long as `place` is on the page. */
+/** Draw what `wanted` gives, now and whenever the colours change, as long as `place` is on the page. Gives what draws
+    it again. */
 export async function picture(place, wanted) {
   const paint = async () => {
     try {
@@ -75,4 +76,5 @@ export async function picture(place, wanted) {
   await paint();
   const again = () => (place.isConnected ? paint() : document.removeEventListener("theme", again));
   document.addEventListener("theme", again);
+  return paint;
 }

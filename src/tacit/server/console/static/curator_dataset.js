@@ -1,6 +1,7 @@
 // One dataset: its limits, who may ask, its ledger, and what was changed.
 
 import { element, find, get, moment, note, path, post, put, remove, spelled, trouble } from "./api.js";
+import { colour, picture } from "./chart.js";
 import { attempt, confirmed, listed, table } from "./curator_form.js";
 
 // on a phone the parts are folded: the page is then short, and each is one touch away
@@ -239,10 +240,56 @@ async function running() {
     const told = jobs.map((job) => [job.name, job.analyst, share(job), moment(job.saved), job.running ? stopping(place, `Stop the job ${job.name}`, path`/v1/datasets/${name}/saved-jobs/${job.entry}`) : "stopped"]);
     place.replaceChildren(table(["Since", "Who", "Question", ""], rows, "No question runs."));
     if (jobs.length) place.append(table(["Job", "Who", "Done", "Saved", ""], told));
+    for (const job of jobs) if (job.chart) watched(job, place);
     setTimeout(running, items.length || jobs.length ? 2000 : 10000);
   } catch (problem) {
     place.replaceChildren(trouble(problem));
   }
+}
+
+const streams = new Map(); // by entry: where a stream is drawn, and the tick that was drawn last
+
+/** The live chart of a stream: its noisy counts, and where the truth is in 95 %. */
+function watched(job, place) {
+  const seen = streams.get(job.entry) ?? { box: element("figure", { class: "stream" }), drawn: null };
+  streams.set(job.entry, seen);
+  seen.job = job;
+  place.append(seen.box);
+  const [tick, count, margin] = job.chart.ticks.at(-1);
+  if (seen.drawn === tick) return;
+  seen.drawn = tick;
+  const near = (number) => number.toLocaleString("en", { maximumSignificantDigits: 3 });
+  const words = `${job.name}, tick ${spelled(tick)}: ${count.toLocaleString("en", { maximumFractionDigits: 1 })} ± ${near(margin)}. A binary tree of the same price has ± ${near(job.chart.tree_margin)} or more (dashed). Noise only.`;
+  if (seen.chart) {
+    seen.said.textContent = words;
+    seen.again?.();
+    return;
+  }
+  seen.chart = element("div", { class: "chart" });
+  seen.said = element("figcaption", { class: "soft" }, words);
+  seen.box.replaceChildren(seen.chart, seen.said);
+  picture(seen.chart, () => drawn(seen.job, seen.chart)).then((again) => { seen.again = again; });
+}
+
+function drawn(job, place) {
+  const tree = job.chart.tree_margin;
+  const values = job.chart.ticks.map(([tick, count, margin]) => ({ tick, count, low: count - margin, high: count + margin, less: count - tree, more: count + tree }));
+  const x = { field: "tick", type: "quantitative", title: "tick", axis: { tickMinStep: 1, grid: false } };
+  const y = (field) => ({ field, type: "quantitative", title: "events so far", scale: { zero: false } });
+  const own = `#${colour("accent")}`;
+  const dashed = (field) => ({ mark: { type: "line", strokeDash: [4, 4], color: `#${colour("soft")}` }, encoding: { x, y: y(field) } });
+  return {
+    description: `The noisy running count of ${job.name}, with its margin`,
+    width: Math.min(900, place.clientWidth - 70),
+    height: 240,
+    data: { values },
+    layer: [
+      dashed("less"),
+      dashed("more"),
+      { mark: { type: "area", opacity: 0.3, color: own }, encoding: { x, y: y("low"), y2: { field: "high" } } },
+      { mark: { type: "line", color: own, point: values.length < 40 ? { color: own } : false }, encoding: { x, y: y("count") } },
+    ],
+  };
 }
 
 const share = (job) => job.done === null ? "–" : element("div", { class: "row" }, element("progress", { max: 1, value: job.done, "aria-label": `How far ${job.name} is` }), `${Math.round(100 * job.done)}\u00a0%`);
