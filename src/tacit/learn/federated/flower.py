@@ -129,6 +129,7 @@ class PrivateAverage:
 
         def loop(run: FederatedRun) -> None:
             weights = run.weights.get("weights", _flat(initial_arrays))
+            run.keep(weights=weights)  # every round may break off
             for each in run:
                 arrays = _shaped(weights, names, shapes)
                 with suppress(Aborted):

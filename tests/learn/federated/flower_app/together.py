@@ -56,7 +56,7 @@ def main(grid: Grid, context: Context) -> None:
         time.sleep(0.2)
     with Session(folder / "tacit.toml", "cora") as session:
         before = session.left().rho or 0
-        strategy = PrivateAverage(PLAN, session, timeout=120)
+        strategy = PrivateAverage(PLAN, session, timeout=600)
         arrays = strategy.start(grid, ArrayRecord([np.zeros(SIZE)]))
         paid = float(before - (session.left().rho or 0))
     found = {
