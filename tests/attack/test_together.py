@@ -12,7 +12,7 @@ def test_pictures_arrive_where_the_server_is_trusted_and_nowhere_else() -> None:
     assert told[-1] == 1
     assert found.undefended.success == 1
     recovered, errors = found.facts["recovered"], found.facts["mean squared error"]
-    assert recovered[SETTINGS["central"]] == 1, "central noise is no protection from the server, and is not shown as one"
+    assert recovered[SETTINGS["central"]] == 1, "noise that a server adds is no protection from it"
     grey = found.facts["mean squared error of grey"]
     for words in (SETTINGS["local"], SETTINGS["distributed"], SUM):
         assert recovered[words] == 0
