@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.auditor import Verdict, audit
+from tacit.base import Relation
 from tacit.learn import Counter, GNMax, IndividualDescent, Panel, PanelSums, Stream, Teachers, Thresholdout
 from tacit.learn.federated import Client, Cohort, Federation
 from tacit.learn.federated.federation import FederatedRound
@@ -91,7 +92,9 @@ def labels() -> Case:
     said = [int((part_of(unit, 5) - home) % 5 > 2) for unit in units]
     with_it = ([1] * 50 + said, [0] * 50 + units)
     limit = 2 * rule.answer_rho(1)
-    program = Program(steps=(Adaptive(name="labels", limit=limit),), tables=("t",), relation="add_remove", unit="row")
+    program = Program(
+        steps=(Adaptive(name="labels", limit=limit),), tables=("t",), relation=Relation.ADD_REMOVE, unit="row"
+    )
 
     def run(rows: tuple[list[int], list[int]]) -> Any:
         data = np.zeros((len(rows[0]), 1)), np.array(rows[0])
@@ -224,7 +227,7 @@ def descent() -> Case:
 
 def stream() -> Case:
     counter = Counter(steps=8, sigma=1, times=1)
-    program = Program(steps=(counter.step(),), tables=("t",), relation="add_remove", unit="row")
+    program = Program(steps=(counter.step(),), tables=("t",), relation=Relation.ADD_REMOVE, unit="row")
 
     def run(present: bool) -> Any:
         stub: Any = SimpleNamespace(program=program, save=lambda *told: None)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.attack.gradients import GLYPHS, SAME, SHOWN, SIDE, Weights, digit, from_bias, gradient, weights_of
+from tacit.attack.gradients import SAME, SHOWN, SIDE, Weights, digit, from_bias, gradient, weights_of
+from tacit.attack.pixels import GLYPHS
 from tacit.attack.population import Array, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
 from tacit.attack.trained import classifier
@@ -79,7 +80,7 @@ def _round(plan: Federation, vectors: list[Array]) -> tuple[list[Array], Array]:
         for place, answer in answers.items():
             if "vector" in answer:
                 words = np.frombuffer(answer["vector"], dtype=cohort.letters)
-                turned = centred(words, bits=cohort.bits) * step
+                turned = centred(words, bits=cohort.bits).astype(np.float64) * step
                 arrived[place] = rotated_back(turned, name=name, size=cohort.dimension)
         return answers
 

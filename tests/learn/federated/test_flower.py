@@ -135,8 +135,8 @@ def test_a_superlink_and_supernodes(tmp_path: Path) -> None:
         for place, port in zip(PLACES, ports, strict=True):
             more = ("--superlink", f"127.0.0.1:{link}", "--port", str(port), "--node-config", f"place={place}")
             start(f"flower-supernode {place}", *more)
-        told = ["run", app, "here", "--run-config", f'folder="{tmp_path}"']
-        done = subprocess.run([programs / "flwr", *told], env=around, capture_output=True, text=True, check=False)
+        told = ["run", str(app), "here", "--run-config", f'folder="{tmp_path}"']
+        done = subprocess.run([str(programs / "flwr"), *told], env=around, capture_output=True, text=True, check=False)
         assert not done.returncode, done.stderr
         waited_for((tmp_path / "result.json").exists)
     found = json.loads((tmp_path / "result.json").read_text())
