@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from math import expm1
+from math import exp, expm1
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 
 from support.channel import p_value
 from tacit.base import InputError
-from tacit.market import Choosing, ImposingGap, Truthful, choose, choose_several, line_costs
+from tacit.market import Choosing, ImposingGap, Truthful, choose, line_costs
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1, 2])
@@ -29,13 +29,34 @@ def test_what_is_drawn_has_the_law() -> None:
     assert p_value(law, [plan.draw(costs) for _ in range(4000)]) > 1e-6
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 3])
+def test_the_best_lie_is_the_best_of_all(epsilon: float) -> None:
+    """Every lie on a grid, of every small market: none saves more, and what it saves is within the bound."""
+    plan, grid = Choosing(options=3, largest=1, epsilon=epsilon), (0.0, 0.5, 1.0)
+    for true, other in product(product(grid, repeat=3), repeat=2):
+        honest = float(plan.law([true, other]) @ np.array(true))
+        lies = [float(plan.law([lie, other]) @ np.array(true)) for lie in product(grid, repeat=3)]
+        gain = plan.largest_gain([true, other], 0)
+        assert gain == pytest.approx(honest - min(lies), abs=1e-9)
+        assert 1 - honest >= exp(-epsilon) * (1 - min(lies)) - 1e-12
+
+
+def test_a_referendum() -> None:
+    """A street chooses among three plans. One household shouts as loud as it can; it gains next to nothing."""
+    costs = np.random.default_rng(8).uniform(size=(200, 3))
+    costs[0] = [0.4, 0.5, 0.6]
+    plan = Choosing(options=3, largest=1, epsilon="0.5")
+    assert 0 <= plan.largest_gain(costs, 0) < 0.01
+    assert plan.truth.startswith("whoever reports the truth expects at least 60.7 %")
+
+
 def test_places_on_a_line() -> None:
     """With many people the chosen place is near the median, and two places are one in each half."""
     people = np.random.default_rng(3).uniform(size=3000)
     places = np.arange(11) / 10
     costs = line_costs(people.tolist(), places.tolist())
     assert abs(places[choose(costs, largest=1, epsilon=1).outcome["option"]] - 0.5) <= 0.1
-    low, high = choose_several(costs, count=2, largest=1, epsilon=1).outcome["options"]
+    low, high = choose(costs, count=2, largest=1, epsilon=1).outcome["options"]
     assert abs(places[low] - 0.25) <= 0.15
     assert abs(places[high] - 0.75) <= 0.15
 
@@ -85,7 +106,7 @@ def test_what_cannot_be_is_refused() -> None:
         with pytest.raises(InputError, match=r"costs must be|options to choose"):
             choose(costs, largest=1, epsilon=1)
     with pytest.raises(InputError, match="sets of options"):
-        choose_several(np.zeros((2, 60)), count=20, largest=1, epsilon=1)
+        choose(np.zeros((2, 60)), count=20, largest=1, epsilon=1)
     with pytest.raises(InputError, match="react alike"):
         _ = ImposingGap(utility=np.ones((2, 3, 2))).gap
     with pytest.raises(InputError, match="from 0 to 1"):

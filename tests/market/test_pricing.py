@@ -140,7 +140,7 @@ def test_a_sale_is_charged_once(tmp_path: Path) -> None:
             price([0.2], grid=GRID, epsilon=1, session=session, table="bids", unit="buyer")
         with pytest.raises(Exception, match="left"):
             price([0.2], grid=GRID, epsilon=1, session=session, table="bids")
-    assert "% of what any lie earns" in sale.truth
+    assert "% of what any lie earns" in sale.billboard.truth
 
 
 def test_what_is_no_market_is_refused() -> None:

@@ -5,7 +5,7 @@ Mixed with an option at random whose use is imposed, nobody gains by a false rep
 Tennenholtz 2012). Statement and proofs: docs/theory/market.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import comb, exp, expm1, log1p
@@ -16,11 +16,11 @@ import numpy as np
 from tacit.base import InputError, Relation, Sensitivity, between, cached_property, positive
 from tacit.base.number import Number, Ratio, default, frozen
 from tacit.loss import Pure
-from tacit.market.sale import Sale, sold
+from tacit.market.sale import Sale, Tell, sold
 from tacit.mechanism import Exponential
 from tacit.program import Program, Step, Task
 
-__all__ = ["Choosing", "ImposingGap", "Truthful", "choose", "choose_several", "line_costs"]
+__all__ = ["Choosing", "ImposingGap", "Truthful", "choose", "line_costs"]
 
 MOST_OPTIONS = 100_000
 FINE = 1 << 20  # steps of the largest cost
@@ -28,18 +28,26 @@ FINE = 1 << 20  # steps of the largest cost
 
 @frozen
 class Choosing:
-    """A plan: one of `options`, of which each person reports a cost from 0 to `largest`."""
+    """A plan: `count` of the `options`, of which each person reports a cost from 0 to `largest` and uses the best."""
 
     options: int
     largest: Ratio
     epsilon: Ratio
+    count: int = 1
     unit: str = "agent"
 
     def __post_init__(self) -> None:
         if not 2 <= self.options <= MOST_OPTIONS:
             raise InputError(f"there must be 2 to {MOST_OPTIONS:,} options to choose from, not {self.options:,}")
+        if not 1 <= self.count < self.options or comb(self.options, self.count) > MOST_OPTIONS:
+            raise InputError(f"choose from at most {MOST_OPTIONS:,} sets of options: fewer options, or a smaller count")
         object.__setattr__(self, "largest", positive(self.largest, "largest"))
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", toward="decimal"))
+
+    @cached_property
+    def sets(self) -> list[tuple[int, ...]]:
+        """Every choice there is: sets of options, each person using the best of the set."""
+        return list(combinations(range(self.options), self.count))
 
     @cached_property
     def mechanism(self) -> Exponential:
@@ -54,69 +62,92 @@ class Choosing:
         step = Step(
             name="choice", mechanism=self.mechanism, sensitivity=Sensitivity(linf=FINE), task=Task(kind="decide")
         )
+        about = {"options": self.options, "count": self.count, "largest": str(Fraction(self.largest))}
         return Program(
             steps=(step,),
             tables=() if table is None else (table,),
             relation=Relation.REPLACE,
             unit=self.unit,
-            query={"market": "choose", "options": self.options, "largest": str(Fraction(self.largest))},
+            query={"market": "choose", **about},
         )
 
-    def scores(self, costs: Any) -> Any:
-        """Minus the sum of everybody's costs, in steps. A cost above the largest counts as that."""
-        given = np.asarray(costs, dtype=np.float64)
+    def read(self, reports: Any) -> Any:
+        """Costs of each option, a row for each person. A cost above the largest counts as that."""
+        given = np.asarray(reports, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] != self.options or not np.isfinite(given).all() or (given < 0).any():
             raise InputError(f"costs must be a row for each person with {self.options} numbers of at least 0")
-        steps = np.floor(np.minimum(given / float(self.largest), 1.0) * FINE).astype(np.int64)
-        return -steps.sum(axis=0)
+        return np.minimum(given, float(self.largest))
+
+    @property
+    def absent(self) -> Any:
+        return [0] * self.options
+
+    def scores(self, costs: Any) -> Any:
+        """Of each choice, minus the sum of everybody's costs, in steps."""
+        steps = np.floor(self.read(costs) / float(self.largest) * FINE).astype(np.int64)
+        return np.array([-steps[:, list(some)].min(axis=1).sum() for some in self.sets])
 
     def draw(self, costs: Any) -> int:
+        """The place of a choice among `sets`."""
         return int(self.mechanism.sample(self.scores(costs)))
 
+    def play(self, reports: Any, tell: Tell) -> dict[str, Any]:
+        chosen = self.sets[self.draw(reports)]
+        return {"options": list(chosen)} | ({"option": chosen[0]} if self.count == 1 else {})
+
+    def advice(self, outcome: Mapping[str, Any], report: Any, agent: int) -> dict[str, Any]:
+        """The best of what was chosen, for this person."""
+        return {"option": min(outcome["options"], key=lambda option: float(report[option]))}
+
     def law(self, costs: Any) -> Any:
-        """The chance of each option. For the eyes of whoever holds the reports."""
+        """The chance of each choice. For the eyes of whoever holds the reports."""
         scores = self.scores(costs) / float(self.mechanism.scale)
         weights = np.exp(scores - scores.max())
         return weights / weights.sum()
 
     def shortfall(self, confidence: Number = 0.95) -> float:
-        """With this confidence everybody's costs together are at most so much above the best option's."""
-        return self.mechanism.error(confidence, candidates=self.options) * float(self.largest) / FINE
+        """With this confidence everybody's costs together are at most so much above the best choice's."""
+        return self.mechanism.error(confidence, candidates=len(self.sets)) * float(self.largest) / FINE
 
     @property
     def truth(self) -> str:
-        return f"a false report changes the chance of no outcome by more than a factor {exp(float(self.epsilon)):.3g}"
+        kept = 100 * exp(-float(self.epsilon))
+        return f"whoever reports the truth expects at least {kept:.3g} % of what any lie saves of the largest cost"
+
+    def largest_gain(self, costs: Any, person: int) -> float:
+        """The most that a person to whom its reported costs are true expects to save by any lie, the others' reports
+        being these. Exact, where one option is chosen.
+
+        The expected cost is a ratio of sums that are linear in exp(−ε·report/2·largest), so some best lie says 0 of the
+        options below a line and the largest cost of all others.
+        """
+        if self.count != 1:
+            raise InputError("the best lie is worked out where one option is chosen: count=1")
+        told = self.read(costs).copy()
+        true = told[person].copy()
+        least = honest = float(self.law(told) @ true)
+        for line in np.unique(true):
+            told[person] = np.where(true <= line, 0.0, float(self.largest))
+            least = min(least, float(self.law(told) @ true))
+        return honest - least
 
 
 def choose(
-    costs: Any, *, largest: Number, epsilon: Number, session: Any = None, table: str | None = None, unit: str = "agent"
-) -> Sale:
-    """One option for all: `costs` has a row for each person, a column for each option."""
-    given = np.asarray(costs, dtype=np.float64)
-    plan = Choosing(options=given.shape[1] if given.ndim == 2 else 0, largest=largest, epsilon=epsilon, unit=unit)
-    plan.scores(given)
-    return sold(plan, lambda: {"option": plan.draw(given)}, session=session, table=table)
-
-
-def choose_several(
     costs: Any,
     *,
-    count: int,
     largest: Number,
     epsilon: Number,
+    count: int = 1,
     session: Any = None,
     table: str | None = None,
     unit: str = "agent",
 ) -> Sale:
-    """`count` of the options at once, where each person uses the best of them: k-median."""
+    """One option for all, or `count` of them, of which each person uses the best (k-median): `costs` has a row for each
+    person, a column for each option."""
     given = np.asarray(costs, dtype=np.float64)
-    if given.ndim != 2 or not 1 <= count <= given.shape[1] or comb(given.shape[1], count) > MOST_OPTIONS:
-        raise InputError(f"choose from at most {MOST_OPTIONS:,} sets of options: fewer options, or a smaller count")
-    sets = list(combinations(range(given.shape[1]), count))
-    each = np.stack([given[:, list(some)].min(axis=1) for some in sets], axis=1)
-    plan = Choosing(options=max(len(sets), 2), largest=largest, epsilon=epsilon, unit=unit)
-    plan.scores(each)
-    return sold(plan, lambda: {"options": list(sets[plan.draw(each)])}, session=session, table=table)
+    many = given.shape[1] if given.ndim == 2 else 0
+    plan = Choosing(options=many, largest=largest, epsilon=epsilon, count=count, unit=unit)
+    return sold(plan, given, session=session, table=table)
 
 
 def line_costs(positions: Sequence[Number], places: Sequence[Number]) -> Any:

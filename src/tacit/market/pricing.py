@@ -5,7 +5,7 @@ in the place of another moves all scores the same way, by at most the largest pr
 replace too, and ε = Δ/scale. Proof and figures: docs/theory/market.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import expm1, gcd, lcm
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from tacit.base import InputError, Relation, Sensitivity, cached_property, exact, positive
 from tacit.base.number import Number, Ratio, Ratios, frozen
 from tacit.loss import Pure
-from tacit.market.sale import Sale, sold
+from tacit.market.sale import Sale, Tell, sold
 from tacit.mechanism import Exponential
 from tacit.program import Program, Step, Task
 
@@ -77,11 +77,20 @@ class Pricing:
             query={"market": "price", "grid": prices},
         )
 
-    def counts(self, bids: Any) -> Any:
-        """How many would buy at each price."""
-        given = np.asarray(bids, dtype=np.float64)
+    def read(self, reports: Any) -> Any:
+        """Bids, one of each buyer."""
+        given = np.asarray(reports, dtype=np.float64)
         if given.ndim != 1 or not np.isfinite(given).all() or (given < 0).any():
             raise InputError("bids must be a list of numbers of at least 0")
+        return given
+
+    @property
+    def absent(self) -> Any:
+        return 0
+
+    def counts(self, bids: Any) -> Any:
+        """How many would buy at each price."""
+        given = self.read(bids)
         return len(given) - np.searchsorted(np.sort(given), [float(p) for p in self.grid], side="left")
 
     def revenues(self, bids: Any) -> list[Fraction]:
@@ -91,6 +100,13 @@ class Pricing:
     def draw(self, bids: Any) -> Fraction:
         """A price."""
         return self.grid[self.mechanism.sample(np.array(self.revenues(bids), dtype=object))]
+
+    def play(self, reports: Any, tell: Tell) -> dict[str, Any]:
+        return {"price": str(self.draw(reports))}
+
+    def advice(self, outcome: Mapping[str, Any], report: Any, agent: int) -> dict[str, Any]:
+        """Whether this buyer buys: whoever bids the price or more does."""
+        return {"price": outcome["price"], "buys": float(Fraction(outcome["price"])) <= float(report)}
 
     # --- what it is worth
 
@@ -146,8 +162,7 @@ def price(
     session: Any = None,
     table: str | None = None,
     unit: str = "bidder",
-) -> "Sale":
+) -> Sale:
     """A price for all, from everybody's sealed bid. With a `session` it is charged, to the people of `table`."""
     plan = Pricing(grid=tuple(grid), epsilon=epsilon, unit=unit)
-    plan.counts(bids)  # what is wrong with bids is told before anything is charged
-    return sold(plan, lambda: {"price": str(plan.draw(bids))}, session=session, table=table)
+    return sold(plan, bids, session=session, table=table)
