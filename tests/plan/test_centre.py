@@ -91,16 +91,27 @@ def test_units_above_its_bound_go_by_a_root_of_their_number() -> None:
         total, task = planned(sql.replace("AVG", "SUM")).steps[0][0], planned(sql).steps[1][0]
         beside = planned(sql.replace("AVG(cost)", "AVG(cost), COUNT(cost)")).steps[1][0]
         assert task.kind == total.kind == beside.kind == "choose"
-        assert (total.root, beside.root) == (None, None)
+        assert (task.target, total.root, beside.root) == (None, None, None)
         assert task.root is not None
-        assert task.target is not None
+        assert task.most is not None
         assert total.target is not None
         assert beside.target is not None
         assert total.target <= beside.target <= 1.5 * total.target
         assert units_above(task, 20_000) > 4 * total.target
-        assert units_above(task, 10**9) == task.target < 16 * total.target  # or it would lean beyond its noise
+        assert units_above(task, 10**9) == task.most < 16 * total.target  # or it would lean beyond its noise
     one, many = planned("SELECT AVG(cost) FROM visits").steps[1][0], planned(BY_WARD).steps[1][0]
     assert units_above(one, 20_000) < units_above(many, 20_000)
+
+
+def test_units_above_the_bound_of_a_quantile_do_not_go_on_growing() -> None:
+    """Half of all, until what that takes from weights moves a quantile farther than noise does."""
+    for budget, most in ((PURE, 50 * 4), (RHO, 50 * 4 / 4)):  # of 4 wards, over ε² or 8ρ of the quantile alone
+        task = planned(BY_WARD.replace("AVG", "MEDIAN"), budget=budget).steps[0][0]
+        assert (task.kind, task.target, task.root) == ("choose", None, None)
+        assert task.most is not None
+        assert most < task.most < 2 * most
+        assert units_above(task, 100) == 50
+        assert units_above(task, 10**6) == task.most
 
 
 def test_rows_count_twice_as_much_where_few_numbers_are_told() -> None:

@@ -296,7 +296,7 @@ def test_one_unit_moves_all_scores_of_bounds_one_way_and_by_one_at_most(
         exponents = scores / scale
         return exponents - np.logaddexp.reduce(exponents)
 
-    few = [choose.task.target or 0, 4 * (choose.task.root or 0) // 10_000]
+    few = [choose.task.target or 0, 4 * (choose.task.root or 0) // 10_000, 2 * (choose.task.most or 0)]
     for units in (0, 1, 2, 7, *few, *(n + 1 for n in few), 5_000):
         between = rng.multinomial(units, np.ones(cells) / cells)
         drawn_edge(choose, part, between)

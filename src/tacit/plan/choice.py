@@ -24,6 +24,7 @@ KEYED = {"l1": 500, "l2": 150}  # units above the best bound, times √ε, where
 PARTS = 10_000  # of one, that a task's root is counted in
 ROOT = 0.04  # times the units, over ε, of which an average of one group leaves the root above its bound,
 LEAN = {"l1": 5 * sqrt(2), "l2": 2.4 / sqrt(2)}  # and no more than so many for each group, over ε or √ρ
+MOVED = 50  # units for each group, over ε² or 8ρ, whose weights move a quantile about as far as noise does
 FEW = 50  # groups that are taken to be shown, where keys are not listed
 SHOWN = {"l1": 80, "l2": 70}  # the same where other noise decides on keys
 
@@ -45,16 +46,17 @@ def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
 
     Totals aim at few units, and averages and quantiles, which lose little when units weigh less than their rows, at
     more: at a root of their number from a private centre, where whoever has unusual values is above the bound first,
-    but no more of them than lean about as far as the noise goes, however many units there are; and at half of them
-    elsewhere. Rows that are left out of a quantile over everything move it as rows do that were never drawn: there
-    `target` is for each row of the bound.
+    and at half of them elsewhere; but at no more than lean about as far as the noise goes, however many units there
+    are. Rows that are left out of a quantile over everything move it as rows do that were never drawn: there `target`
+    is for each row of the bound.
     """
     part, clip = bounded.parts[task.part], bounded.clip_of(task)
     moved, noise = Sensitivity.scalar(1), share / choice_share(bounded, task)
     loss = ZCDP(share) if bounded.norm == "l2" else Pure(share)
     mechanism = Exponential.from_loss(loss, sensitivity=moved, monotone=True)
+    square = float(noise**2 if bounded.norm == "l1" else 8 * noise)
     if per_row_target(part, clip):
-        task = replace(task, target=ceil(LEFT_OUT / (noise**2 if bounded.norm == "l1" else 8 * noise)))
+        task = replace(task, target=ceil(LEFT_OUT / square))
     elif not _relative(bounded, task):
         wanted = _left_out(bounded, task, float(noise))
         task = replace(task, target=ceil(max(wanted, float(mechanism.scale) / 2)))
@@ -62,7 +64,9 @@ def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
         groups, size = _groups(part), float(noise)
         root = ROOT * groups**1.8 / _epsilon(size, bounded.norm)
         most = LEAN[bounded.norm] * max(groups, 2) / (size if bounded.norm == "l1" else sqrt(size))
-        task = replace(task, root=ceil(root * PARTS), target=ceil(most))
+        task = replace(task, root=ceil(root * PARTS), most=ceil(most))
+    else:
+        task = replace(task, most=ceil(max(MOVED * _groups(part) / square, float(mechanism.scale) / 2)))
     return Step(
         name="how much one unit may count",
         mechanism=mechanism,
@@ -75,10 +79,10 @@ def choose_step(bounded: BoundedQuestion, task: Task, share: Fraction) -> Step:
 def units_above(task: Task, units: int) -> int:
     """How many of so many units may be above a bound, before there are too many. With one unit more it grows by 0 or 1,
     as the units above a bound do: so no score rises, or none falls, whatever the target goes by."""
-    if task.root is None:
-        return units // 2 if task.target is None else task.target
-    found = min(units // 2, isqrt(task.root * units // PARTS))
-    return found if task.target is None else min(found, task.target)
+    if task.target is not None:
+        return task.target
+    root = units if task.root is None else isqrt(task.root * units // PARTS)
+    return min(units // 2, root, units if task.most is None else task.most)
 
 
 def _epsilon(amount: float, norm: Norm) -> float:

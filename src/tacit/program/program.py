@@ -46,11 +46,11 @@ class Task:
     """What a step is for, as data; sentences about it are written from this.
 
     `kind` is a word of the trade whose program it is. In SQL: choose (the bound of a clip, with about `target` units
-    above it, or of n units √(`root`·n/10,000) of them and at most half or `target`, or half if neither is given),
-    centre (the number that an average is measured from), select (the keys to show), noise (on the measures of a clip,
-    which may also decide on keys), quantiles (of the value whose ranks a clip is for) and ends (of intervals round
-    those). `part` and `clip` say which part of the question and which of its clips; `measures` are the names of what is
-    released; `scaled` says that sizes are in units of a bound that an earlier step chooses.
+    above it, or of n units half of them, at most √(`root`·n/10,000) and at most `most`), centre (the number that an
+    average is measured from), select (the keys to show), noise (on the measures of a clip, which may also decide on
+    keys), quantiles (of the value whose ranks a clip is for) and ends (of intervals round those). `part` and `clip` say
+    which part of the question and which of its clips; `measures` are the names of what is released; `scaled` says that
+    sizes are in units of a bound that an earlier step chooses.
     """
 
     kind: str
@@ -60,6 +60,7 @@ class Task:
     target: int | None = None
     scaled: bool = False
     root: int | None = None
+    most: int | None = None
 
     def __post_init__(self) -> None:
         named(self.kind, "kind of a task")
@@ -74,18 +75,19 @@ class Task:
             "measures": list(self.measures),
             "target": self.target,
             "scaled": self.scaled,
-            **({} if self.root is None else {"root": self.root}),  # which tasks once did without
+            # which tasks once did without:
+            **{name: given for name in ("root", "most") if (given := getattr(self, name)) is not None},
         }
 
     @classmethod
     def from_json(cls, data: Any) -> "Task":
         """The inverse of `json`."""
-        later = ("root",) if isinstance(data, dict) and data.get("root") is not None else ()
+        later = tuple(name for name in ("root", "most") if isinstance(data, dict) and data.get(name) is not None)
         only_fields(data, "a stored task", ("kind", "part", "clip", "measures", "target", "scaled", *later))
         numbers = [data["part"], *(data[name] for name in ("clip", "target", *later) if data[name] is not None)]
         if not all(type(number) is int for number in numbers) or type(data["scaled"]) is not bool:
             raise InputError(
-                "a stored task has whole numbers for part, clip, target and root, and true or false for scaled"
+                "a stored task has whole numbers for part, clip, target, root and most, and true or false for scaled"
             )
         measures = tuple(listed(data["measures"], "measures of a task"))
         return cls(**{**data, "measures": measures})
