@@ -85,7 +85,7 @@ def plain_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
 def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     from tacit.learn.gradient import Flat, Gradients, InputShape
     from tacit.learn.noise import GradientNoise
-    from tacit.learn.rounding import cell_count
+    from tacit.learn.rounding import GROUP, cell_count
     from tacit.noise import rng_or_default
 
     real = x.is_floating_point()
@@ -95,21 +95,25 @@ def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     optimiser = torch.optim.SGD(model.parameters(), 0.01)
 
     count = cell_count(Fraction(len(x)))
-    cells = [(size, size) for size in (len(x[start::count]) for start in range(count))]
-    shapes = [each.shape for each in model.parameters()]
-    vector = torch.zeros(sum(each.numel() for each in shapes), dtype=torch.float64)
-    flat = vector.split([each.numel() for each in shapes])
-    views = [part.view(shape) for part, shape in zip(flat, shapes, strict=True)]
-    noise = GradientNoise(sigma=Fraction(1), dimension=len(vector))
+    single, double = gradients.sums(), gradients.sums(double=True)
+    noise = GradientNoise(sigma=Fraction(1), dimension=single.flat.numel())
 
     def step() -> None:
         """As `TrainingRun` takes one, with noise."""
-        vector.zero_()
-        gradients.clipped_sum(x, y, cells=cells, into=views)
-        noisy = torch.from_numpy(noise.add([vector.numpy()], rng_or_default(None))[0])
-        noisy /= len(x)
-        for parameter, part in zip(model.parameters(), noisy.split([each.numel() for each in shapes]), strict=True):
-            parameter.grad = part.view(parameter.shape).to(parameter.dtype)
+        single.clear()
+        double.clear()
+        for group in range(0, count, GROUP):
+            for cell in range(group, min(group + GROUP, count)):
+                rows = x[cell::count], y[cell::count]
+                gradients.clipped_sum(*rows, cell=len(rows[0]), into=single)
+            if count > GROUP:
+                double.take(single)
+        vector = (double if count > GROUP else single).vector().numpy()
+        noisy = torch.from_numpy(noise.add(vector, rng_or_default(None), factor=1 / len(x)))
+        place = 0
+        for each in model.parameters():
+            each.grad = noisy[place : place + each.numel()].view(each.shape).to(each.dtype)
+            place += each.numel()
         optimiser.step()
 
     return step

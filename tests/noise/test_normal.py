@@ -20,10 +20,10 @@ RARE = 1e-7
 def test_the_constants_are_those_of_the_proof() -> None:
     theta = 2.01 * exp(-2 * pi**2 * DIGIT / (1 + BASE**2))
     assert 9 * theta < float(DISTANCE)
-    for digits, bits in ((3, 20), (4, 26.4)):
+    for digits, bits in ((2, 13.7), (3, 20)):
         steps = wide_steps(digits)
         assert steps**2 <= wide_variance(digits) < (steps + 1) ** 2
-        assert 2 ** (bits - 0.1) < steps < 2**bits
+        assert 2 ** (bits - 0.2) < steps < 2**bits
 
 
 def ratio(z: int, variance: int, base: int) -> mpf:
@@ -53,7 +53,8 @@ def test_two_digits_are_a_discrete_gaussian_up_to_theta(variance: int, base: int
 
 def test_digits_are_drawn_as_the_exact_table_draws() -> None:
     table = gaussian_cells(Fraction(DIGIT), 0)
-    drawn = DigitTable(table).digits(400_000, FixedRng(5))
+    rows = np.empty((4, 100_000), dtype=np.int16)
+    drawn = DigitTable(table).drawn(rows, np.empty(100_000, dtype=np.uint16), FixedRng(5)).ravel()
     sigma = sqrt(DIGIT)
     edges = np.arange(-400, 401, 20)
     z = np.arange(-3000, 3001)
@@ -65,7 +66,7 @@ def test_digits_are_drawn_as_the_exact_table_draws() -> None:
     assert abs(drawn.std() / sigma - 1) < 6 / sqrt(2 * len(drawn))
 
 
-@pytest.mark.parametrize(("scale", "digits"), [(1.0, 3), (1.0, 4), (0.95, 3)])
+@pytest.mark.parametrize(("scale", "digits"), [(1.0, 2), (1.0, 3), (0.95, 2)])
 def test_the_noise_has_its_law(scale: float, digits: int) -> None:
     """A chi-square over 64 equal cells; noise 5 % too small fails it."""
     count = 200_000
@@ -84,6 +85,6 @@ def test_low_digits_are_uniform() -> None:
 
 
 def test_sizes() -> None:
-    for size in (0, 1, 3, 40_000):
+    for size in (0, 1, 3, 140_000):
         assert wide_gaussians(size, FixedRng(1)).shape == (size,)
     assert wide_gaussians(5, FixedRng(1)).tolist() != wide_gaussians(5, FixedRng(2)).tolist()

@@ -28,7 +28,7 @@ from support.statistics import ALARM
 from tacit import noise
 from tacit.base import InputError, RandomnessError
 from tacit.noise import Rng, SecureRng, rng_or_default, uniform
-from tacit.noise.rng import BLOCK, KEY, _alive
+from tacit.noise.rng import BLOCK, KEY, PIECE, _alive
 
 
 def aes(key: bytes, count: int) -> bytes:
@@ -69,6 +69,17 @@ def test_a_read_that_does_not_fit_the_buffer_starts_a_new_block(fixed_key: bytes
     rng.read(BLOCK - 8)
     second = aes(aes(fixed_key, KEY), KEY + 16)
     assert bytes(rng.read(16)) == second[KEY:]
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, 2 * PIECE, 5 * PIECE + 7])
+def test_what_fills_a_room_is_keystream_behind_the_next_key(fixed_key: bytes, size: int) -> None:
+    rng, room = SecureRng(), np.zeros(size, dtype=np.uint8)
+    rng.fill(room)
+    stream = aes(fixed_key, KEY + size)
+    assert room.tobytes() == stream[KEY:]
+    again = np.zeros(8, dtype=np.uint16)
+    rng.fill(again)
+    assert again.tobytes() == aes(stream[:KEY], KEY + 16)[KEY:], "under the key that was drawn"
 
 
 def test_each_block_erases_its_key(fixed_key: bytes) -> None:

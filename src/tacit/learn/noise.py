@@ -1,19 +1,20 @@
-"""The noise of a gradient step: on a lattice of about a millionth of σ, from cryptographic bits.
+"""The noise of a gradient step: whole numbers on a fine lattice, from cryptographic bits.
 
-Sums are rounded to the lattice, and integer noise is added to integers: nothing of a true sum is left in low bits. What
-rounding adds to the sensitivity is in the mechanism's own loss, through its `dimension`. Two forms are on the same
-lattice at the same price. The fast one is within a factor 1 ± DISTANCE of the discrete Gaussian at each integer; the
-exact one is that law, about five times slower. docs/theory/training-noise.md has the proof.
+Sums are rounded to the fine lattice, and integer noise is added to integers: nothing of a true sum is left in low bits.
+The noise is a discrete Gaussian on a coarser lattice, with a uniform number that fills its steps. Together that is a
+Gaussian after the sum was rounded to the coarse lattice at random; `moved` says what that adds to the sensitivity. The
+fast form is within a factor 1 ± DISTANCE of the discrete Gaussian at each integer; the exact form is that law, some ten
+times slower. docs/theory/training-noise.md has the proof.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import Any, Literal
 
 import numpy as np
 
-from tacit.base import InputError
+from tacit.base import InputError, cached_property
 from tacit.mechanism import Gaussian
 from tacit.noise import Rng, discrete_gaussians, wide_gaussians
 from tacit.noise.normal import DISTANCE, wide_steps
@@ -21,10 +22,13 @@ from tacit.noise.normal import DISTANCE, wide_steps
 __all__ = ["Form", "GradientNoise"]
 
 Form = Literal["fast", "exact"]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-MOST = 2.0**50  # steps that a sum may be long: below, doubles hold it and the noise exactly
-LARGE = 2**22  # coordinates from which on rounding to a millionth of sigma would add 0.2 % of it to the sensitivity
-PART = 1 << 16  # coordinates at a time
+Floats = np.ndarray[Any, np.dtype[Any]]
+FILLED = {2: 256, 3: 16}  # steps of the fine lattice in one of the coarse, by the digits of the Gaussian
+ENOUGH = Fraction(1, 200)  # of the sensitivity, that rounding may add before a third digit is taken
+UNLIKELY = Fraction(11, 2)  # √(log(1/DISTANCE)/2) is below: how far rounding at random strays but once in 1/DISTANCE
+SMALL, MOST = 2.0**29, 2.0**50  # steps that a sum may be long in 32-bit integers, and in doubles
+PART = 1 << 17  # coordinates at a time
+ROOT = 10**9  # parts in which a square root is rounded up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,49 +39,83 @@ class GradientNoise:
     dimension: int
     form: Form = "fast"
 
-    @property
+    @cached_property
     def _digits(self) -> int:
-        return 3 if self.dimension <= LARGE else 4
+        return 2 if self.form == "fast" and self._moved(Fraction(1), 2) <= 1 + ENOUGH else 3
+
+    @cached_property
+    def granularity(self) -> Fraction:
+        """The fine lattice, on which answers lie."""
+        return self.coarse / FILLED[self._digits]
 
     @property
-    def granularity(self) -> Fraction:
-        """A millionth of sigma; for a vector so long that rounding to it would be noticed, 83 times finer."""
+    def coarse(self) -> Fraction:
+        """The lattice of the Gaussian: 12,450 steps a sigma, or a million where that would be noticed."""
         return self.sigma / wide_steps(self._digits)
 
     @property
     def mechanism(self) -> Gaussian:
-        """What is priced: never more noise than is drawn, since the steps of a sigma are rounded down."""
-        return Gaussian(sigma=self.sigma, granularity=self.granularity, dimension=self.dimension)
+        """What is priced, at the sensitivity that `moved` gives: never more noise than is drawn, since the steps of a
+        sigma are rounded down."""
+        return Gaussian(sigma=self.sigma, granularity=self.coarse)
+
+    def moved(self, distance: Fraction) -> Fraction:
+        """How far apart, in clips, two sums at this distance are for the Gaussian; for the fast form up to a
+        probability of DISTANCE, in which rounding strays further."""
+        return self._moved(distance, self._digits)
+
+    def _moved(self, distance: Fraction, digits: int) -> Fraction:
+        coarse = self.sigma / wide_steps(digits)
+        spread = _root(Fraction(self.dimension)) * coarse
+        fine = distance + spread / FILLED[digits]
+        surely = fine + spread
+        if self.form == "exact":
+            return surely
+        return min(surely, _root(fine**2 + spread**2 / 4 + coarse * (2 * fine + spread) * UNLIKELY))
 
     def distance(self, draws: int) -> Fraction:
-        """The δ that the fast form costs beside the exact law in so many numbers drawn: one less than all of what is
-        drawn is that law, up to this probability, whatever ε is (docs/theory/training-noise.md)."""
-        return Fraction(0) if self.form == "exact" else draws * DISTANCE
+        """The δ that the fast form costs beside the exact one in so many numbers drawn, whatever ε is: for its law, and
+        for how far rounding strays, at most once in each (docs/theory/training-noise.md)."""
+        return Fraction(0) if self.form == "exact" else 2 * draws * DISTANCE
 
-    def add(self, sums: Sequence[Floats], rng: Rng) -> list[Floats]:
-        """Noisy copies of the parts of one vector, in units of the clip: one release. Each is a lattice point, as the
-        double nearest to it."""
-        size = sum(part.size for part in sums)
-        if size > self.dimension:
-            raise InputError(f"a vector of {size} numbers was priced as one of {self.dimension}: say parameters={size}")
-        return [self._noisy(part, rng) for part in sums]
-
-    def _noisy(self, exact: Floats, rng: Rng) -> Floats:
-        flat = np.ascontiguousarray(exact, dtype=np.float64).reshape(-1)
-        out = np.empty(flat.size)
-        scale, step = float(1 / self.granularity), float(self.granularity)
+    def add(self, sums: Floats, rng: Rng, *, unit: float = 1.0, factor: float = 1.0) -> Floats:
+        """A noisy copy of one vector, where a clip is `unit` long: one release. Each number is a lattice point, in
+        clips, times `factor`, in the precision of `sums`."""
+        if sums.size > self.dimension:
+            raise InputError(
+                f"a vector of {sums.size} numbers was priced as one of {self.dimension}: say parameters={sums.size}"
+            )
+        kind = sums.dtype if sums.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        flat, out = np.ascontiguousarray(sums, dtype=kind).reshape(-1), np.empty(sums.size, dtype=kind)
+        scale, step = kind.type(1 / (float(self.granularity) * unit)), kind.type(float(self.granularity) * factor)
         for start in range(0, flat.size, PART):
-            part = out[start : start + PART]
-            np.multiply(flat[start : start + PART], scale, out=part)
-            if not (np.abs(part) < MOST).all():  # NaN too
+            part = flat[start : start + PART] * scale
+            np.rint(part, out=part)
+            longest = max(-float(part.min()), float(part.max()))
+            if not longest < MOST:  # NaN too
                 raise InputError("a clipped sum is not finite, or is too long: nothing is released of this step")
-            part += 0.5
-            np.floor(part, out=part)  # halves upward everywhere, as Lattice.nearest
-            part += self._draw(part.size, rng)
-            part *= step
-        return out.reshape(exact.shape)
+            drawn = self._draw(part.size, rng)
+            if longest < SMALL:  # else sums of 32-bit integers could overflow
+                drawn += part.astype(np.int32)
+                np.multiply(drawn, step, out=out[start : start + PART], casting="same_kind", dtype=kind)
+            else:
+                np.multiply(part.astype(np.float64) + drawn, step, out=out[start : start + PART], casting="same_kind")
+        return out.reshape(sums.shape)
 
     def _draw(self, size: int, rng: Rng) -> Any:
+        """Gaussians in steps of the coarse lattice, each of which is filled up evenly."""
+        digits = self._digits
+        filled = FILLED[digits]
         if self.form == "fast":
-            return wide_gaussians(size, rng, self._digits)
-        return discrete_gaussians(Fraction(wide_steps(self._digits)) ** 2, size, rng)
+            drawn = wide_gaussians(size, rng, digits)
+        else:
+            drawn = discrete_gaussians(Fraction(wide_steps(digits)) ** 2, size, rng).astype(np.int32)
+        drawn *= np.int32(filled)
+        low = rng.words(size, np.uint8)
+        drawn += low if filled == 256 else low & np.uint8(filled - 1)
+        return drawn
+
+
+def _root(square: Fraction) -> Fraction:
+    """A square root, rounded up."""
+    return Fraction(isqrt(int(square * ROOT**2)) + 1, ROOT)

@@ -50,12 +50,12 @@ class Ranks:
 
     def add_up(self, vector: Any) -> Any:
         """The sum over all ranks, on rank 0; what others are left with is theirs."""
-        total = need_torch().from_numpy(np.ascontiguousarray(vector).copy())
+        total = need_torch().from_numpy(np.array(vector, dtype=np.float64))  # one may have added up in single precision
         self._dist.reduce(total, 0)
         return total.numpy()
 
     def share(self, noisy: Any) -> Any:
         """Rank 0's noisy vector, for all."""
-        told = need_torch().from_numpy(np.ascontiguousarray(noisy).copy())
+        told = need_torch().from_numpy(np.array(noisy, dtype=np.float64))
         self._dist.broadcast(told, 0)
         return told.numpy()

@@ -1,19 +1,25 @@
 """What rounding may add to one unit's part of a sum, and how sums are formed so that it is no more.
 
-The units of a step are put into cells, each by a draw of its own, so that one unit changes its own cell alone. Within a
-cell, rows are added in blocks that are short enough; blocks and cells are added in double precision. Proof:
-docs/theory/clipped-gradients.md.
+The units of a step are put into cells, each by a draw of its own. A cell is walked and added up by itself, so one unit
+changes the sum of its own cell alone. Within a cell, rows are added in blocks that are short enough; the sums of cells
+are added in groups that are fixed beforehand, and groups in double precision. Proof: docs/theory/clipped-gradients.md.
 """
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-__all__ = ["CELL", "DOUBLE", "SLACK", "block_rows", "cell_count", "gamma"]
+from tacit.base import InputError
+
+__all__ = ["CELL", "DOUBLE", "GROUP", "SINGLE", "SLACK", "block_rows", "blocks", "cell_count", "gamma", "in_single"]
 
 SLACK = Fraction(1, 250)  # of the clip
-SHARE = 0.45  # of SLACK, for one neighbour's cell
-MINOR = 0.045  # the same where parts of an example may cancel: √(SHARE² + MINOR²) < 0.453
-CELL = 144  # units of a cell on average: cells of up to 172 are one block in single precision
-DOUBLE = 2.0**-53  # unit roundoff
+SHARE = 0.38  # of SLACK, for one neighbour's cell
+MINOR = 0.045  # the same where parts of an example may cancel: √(SHARE² + MINOR²) < 0.383
+ACROSS = 0.11  # the same for adding up cells, and for bringing the sum to the lattice of the noise
+CELL = 128  # units of a cell on average: cells of up to 158 are one block in single precision
+GROUP = 4  # cells whose sums are added in single precision
+SINGLE = 2.0**-24  # unit roundoff
+DOUBLE = 2.0**-53
 
 
 def gamma(count: int, unit: float) -> float:
@@ -28,6 +34,12 @@ def cell_count(batch: Fraction) -> int:
     return max(1, round(batch / CELL))
 
 
+def in_single(cells: Sequence[int], pieces: int) -> bool:
+    """Whether the sums of a group of cells of these sizes, which come in so many pieces, may be added in single
+    precision. It follows from the group alone, so it is the same for all groups in which a unit is not."""
+    return gamma(pieces + 2, SINGLE) * sum(cells) <= ACROSS * float(SLACK)
+
+
 def block_rows(cell: int, terms: int, ratio: float, unit: float) -> int:
     """How many rows may be added in one go in arithmetic of this unit roundoff, if a cell has so many, each row brings
     `terms` products, and the products' lengths add up to at most `ratio` clips a row. 0: not even one.
@@ -38,3 +50,15 @@ def block_rows(cell: int, terms: int, ratio: float, unit: float) -> int:
     allowed = (SHARE if ratio == 1 else MINOR) * float(SLACK) / (max(cell, 1) * ratio)
     most = allowed / (1 + allowed) / (unit * (1 + 1e-6)) - 2
     return min(max(cell, 1), max(0, int(most / terms)))
+
+
+def blocks(rows: int, cell: int, terms: int, ratio: float, unit: float) -> Iterator[slice]:
+    """So many rows of a cell of that size, cut into what may be added in one go; an error where not even one may."""
+    step = block_rows(cell, terms, ratio, unit)
+    if step < 1:
+        raise InputError(
+            f"the rounding errors of {terms:,} positions of one example are more than the clip allows for: "
+            "take shorter examples"
+        )
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.base import InputError, SourceError
 from tacit.learn.checkpoint import Checkpoint
 from tacit.learn.need import need_torch
-from tacit.learn.rounding import cell_count
+from tacit.learn.rounding import GROUP, cell_count, in_single
 from tacit.learn.rows import CHANGED, ExampleBatch, Examples
 from tacit.learn.sampling import GroupSampler, Indices, PoissonSampler
 from tacit.learn.work import Work
@@ -80,10 +80,7 @@ class TrainingRun:
         self.done = 0 if self._last is None else self._last.done
         self.clip = float(gradients.clipping.length()) if self._last is None else self._last.clip
         self._noise = plan.noise()
-        shapes = [each.shape for each in work.trainable.values()]
-        self._vector = need_torch().zeros(sum(each.numel() for each in shapes), dtype=need_torch().float64)
-        flat = self._vector.split([each.numel() for each in shapes])
-        self._views = [part.view(shape) for part, shape in zip(flat, shapes, strict=True)]
+        self._single, self._double = gradients.sums(), gradients.sums(double=True)
         self._stream = None if plan.correlated is None else plan.correlated.stream()
         self._sampler = self._sampled()
         self._used = self.clip
@@ -169,52 +166,61 @@ class TrainingRun:
         vector = self._sum(step)
         if self._ranks is not None:
             vector = self._ranks.add_up(vector)
-        noisy = self._noisy(vector) if self._ranks is None or self._ranks.first else vector
+        # noise is in clips, released is a share of the declared batch
+        clip, batch = self.clip, float(self.plan.batch)
+        if self._ranks is None or self._ranks.first:
+            vector = self._noisy(vector, clip, batch)
         if self._ranks is not None:
-            noisy = self._ranks.share(noisy)
-        used, beside, batch = self.clip, iter(noisy[len(self._vector) :]), float(self.plan.batch)
+            vector = self._ranks.share(vector)
+        size = self._single.flat.numel()
+        beside = iter(vector[size:] * (batch / clip))
         if self.plan.adaptive is not None:
-            self.clip = self.plan.adaptive.next_clip(used, float(next(beside)), batch)
+            self.clip = self.plan.adaptive.next_clip(clip, float(next(beside)), batch)
         if self.plan.loss_report is not None:
             self.losses.append(self.plan.loss_report.mean(float(next(beside)), batch))
-        self._used = used
-        noisy = noisy * (used / float(self.plan.batch))
-        place = 0
+        self._used = clip
+        released, place = torch.from_numpy(vector), 0
         for each in self._work.trainable.values():
             size = each.numel()
-            part = torch.from_numpy(noisy[place : place + size]).reshape(each.shape)
-            each.grad = part.to(dtype=each.dtype, device=each.device, copy=True)
+            part = released[place : place + size].view(each.shape)
+            each.grad = part.to(dtype=each.dtype, device=each.device)  # of this step's own vector
             place += size
 
-    def _noisy(self, vector: Any) -> Any:
-        """One draw of noise for the whole batch, however many chunks and processes it came from."""
+    def _noisy(self, vector: Any, clip: float, batch: float) -> Any:
+        """One draw of noise for the whole batch, however many chunks and processes it came from; over the batch."""
         if self._stream is None:
-            return self._noise.add([vector], self._rng)[0]
-        return self._stream.undo(self._noise.add([self._stream.spread(vector)], self._rng)[0])
+            return self._noise.add(vector, self._rng, unit=clip, factor=clip / batch)
+        noisy = self._noise.add(self._stream.spread(vector.astype(np.float64) / clip), self._rng)
+        return self._stream.undo(noisy) * (clip / batch)
 
     def _sum(self, step: int) -> Any:
-        """The sum of clipped gradients of a fresh batch, in clips, as one vector."""
+        """The sum of clipped gradients of a fresh batch as one vector."""
         places = self._sampler.batch(step, self._rng)
         adaptive, report, reported = self.plan.adaptive, self.plan.loss_report, 0
         if adaptive is not None:
             self._gradients.clipping.set(self.clip)  # type: ignore[attr-defined]  # a CountedFlat, by the job
-        self._vector.zero_()
-        for batch, cells in self._batches(places):
-            if report is not None:
-                reported += report.steps(self._losses(batch))
-            self._gradients.clipped_sum(*batch.inputs, unit=batch.unit, cells=cells, into=self._views)
+        self._single.clear()
+        self._double.clear()
+        groups = self._cells(places)
+        for group in groups:
+            reported += self._group(group)
+            if len(groups) > 1:
+                self._double.take(self._single)
         if [each._version for each in self._unlearned()] != self._fixed:
             raise InputError(
                 "a buffer or a frozen parameter of the model changed while it looked at rows: it would be released "
                 "without noise. Use layers that keep nothing of their inputs (GroupNorm in place of BatchNorm)"
             )
-        beside = []
+        if self._double.used:
+            self._double.take(self._single)
+        vector = (self._double if self._double.used else self._single).vector().numpy()
+        beside: list[float] = []
         if adaptive is not None:
             shorter = self._gradients.clipping.counted()  # type: ignore[attr-defined]  # as above
-            beside.append(adaptive.coordinate(shorter, len(places)))
+            beside.append(adaptive.coordinate(shorter, len(places)) * self.clip)
         if report is not None:
-            beside.append(report.coordinate(reported))
-        return np.append(self._vector.numpy() / self.clip, beside)
+            beside.append(report.coordinate(reported) * self.clip)
+        return np.append(vector, beside) if beside else vector
 
     def _losses(self, batch: ExampleBatch) -> Any:
         """The loss of each unit, the mean over its rows; NaN where something is out of its declared range."""
@@ -229,25 +235,29 @@ class TrainingRun:
         unit = batch.unit.numpy()
         return np.bincount(unit, weights=found) / np.bincount(unit)
 
-    def _batches(self, places: Indices) -> Iterator[tuple[ExampleBatch, list[tuple[int, int]]]]:
-        """The rows of a batch, some at a time, in cells: each unit is put into one by a draw of its own, so that it
-        moves the rounding of that cell alone. How many cells there are is declared."""
-        count, chunk = cell_count(self.plan.batch), self._work.chunk
+    def _cells(self, places: Indices) -> list[list[Indices]]:
+        """The units of a batch in groups of cells: each is put into one by a draw of its own, so that it moves the
+        rounding of that cell alone. How many cells there are is declared."""
+        count = cell_count(self.plan.batch)
         drawn = uniform(count, len(places), self._rng)
-        ordered, sizes = places[np.argsort(drawn, kind="stable")], np.bincount(drawn, minlength=count)
-        ends = np.cumsum(sizes)
-        starts = range(0, len(places), chunk)
-        spans = [(start, min(start + chunk, len(places))) for start in starts]
-        if self._examples.grouped:  # a unit's rows are put together, which leaves no order to tell cells by
-            spans = [
-                (start, min(start + chunk, int(end)))
-                for end, size in zip(ends, sizes, strict=True)
-                for start in range(int(end - size), int(end), chunk)
-            ]
-        for start, stop in spans:
-            shares = np.minimum(ends, stop) - np.maximum(ends - sizes, start)
-            cells = [(int(rows), int(size)) for rows, size in zip(shares, sizes, strict=True) if rows > 0]
-            yield self._examples.take(ordered[start:stop]), cells
+        ordered, ends = places[np.argsort(drawn, kind="stable")], np.cumsum(np.bincount(drawn, minlength=count))
+        cells = np.split(ordered, ends[:-1])
+        return [cells[start : start + GROUP] for start in range(0, count, GROUP)]
+
+    def _group(self, cells: list[Indices]) -> int:
+        """Each cell is walked by itself, some of its units at a time, so that no other is computed otherwise. What the
+        losses come to, if they are reported."""
+        sizes, chunk = [len(cell) for cell in cells], self._work.chunk
+        pieces = sum(self._gradients.pieces(min(size, chunk)) * -(-size // chunk) for size in sizes)
+        short = not self._examples.grouped and in_single(sizes, pieces)
+        into, reported = self._single if short else self._double, 0
+        for cell, size in zip(cells, sizes, strict=True):
+            for start in range(0, size, chunk):
+                batch = self._examples.take(cell[start : start + chunk])
+                if self.plan.loss_report is not None:
+                    reported += self.plan.loss_report.steps(self._losses(batch))
+                self._gradients.clipped_sum(*batch.inputs, unit=batch.unit, cell=size, into=into)
+        return reported
 
     def _unlearned(self) -> list[Any]:
         """What a model holds beside what it learns."""

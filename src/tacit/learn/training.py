@@ -159,10 +159,11 @@ class Training:
 
     def _step(self, sigma: Fraction) -> Step:
         times = self.steps if self.correlated is None else self.correlated.times(self.steps)
+        noise = self.noise(sigma)
         return Step(
             name=self.name,
-            mechanism=self.noise(sigma).mechanism,
-            sensitivity=Sensitivity(l2=self.reach),
+            mechanism=noise.mechanism,
+            sensitivity=Sensitivity(l2=noise.moved(self.reach)),
             times=times,
             rate=None if self.rate is None or self.rate == 1 else self.rate,
             task=Task(kind="train"),

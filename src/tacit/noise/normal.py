@@ -1,9 +1,9 @@
-"""Gaussian noise on a fine lattice at the price of a table: exact discrete Gaussians, one a digit.
+"""Gaussian noise on a lattice at the price of table look-ups: exact discrete Gaussians, one a digit.
 
-z = k²·x₁ + k·x₂ + x₃ with independent x of variance V is, by completing the square and Poisson summation, a discrete
-Gaussian of variance V(k⁴ + k² + 1) up to a factor within 1 ± DISTANCE at every integer: docs/theory/training-noise.md.
-The x are exact, so this is all there is between the law that is drawn and the one that is priced. A fourth digit makes
-the lattice k times finer.
+z = k·x₁ + x₂ with independent x of variance V is, by completing the square and Poisson summation, a discrete Gaussian
+of variance V(k² + 1) up to a factor within 1 ± DISTANCE at every integer: docs/theory/training-noise.md. The x are
+exact, so this is all there is between the law that is drawn and the one that is priced. A third digit makes the lattice
+k times finer.
 """
 
 from fractions import Fraction
@@ -24,32 +24,34 @@ Ints = np.ndarray[Any, np.dtype[Any]]
 DIGIT = 150**2  # V, the variance of one digit
 BASE = 83  # k: digits overlap, so that their sum is smooth: V/(1 + k²) ≥ 1.8²
 DISTANCE = Fraction(1, 10**26)  # more than 9θ, θ = 2.01·exp(−2π²·V/(1 + k²)) < 1e-27
-CHUNK = 1 << 15  # draws that stay in the cache
-WANTING = np.int32(2**30)  # in place of a value that the first bits do not decide
+CHUNK = 1 << 17  # draws whose arrays stay in the cache
+DOUBTFUL = 2**14  # from here on, not a value but a row of the next table
 
 
-def wide_variance(digits: int = 3) -> int:
+def wide_variance(digits: int = 2) -> int:
     """σ² of the law, in squared steps."""
     squares: list[int] = [BASE ** (2 * place) for place in range(digits)]
     return DIGIT * sum(squares)
 
 
-def wide_steps(digits: int = 3) -> int:
-    """σ in steps, rounded down: just below 2^20 for three digits, 2^26 for four."""
+def wide_steps(digits: int = 2) -> int:
+    """σ in steps, rounded down: 12,450 for two digits, just below 2^20 for three."""
     return isqrt(wide_variance(digits))
 
 
-def wide_gaussians(size: int, rng: Rng, digits: int = 3) -> Ints:
-    """`size` independent draws of the law of this file, in steps of its lattice."""
-    table = _digits()
-    out: Ints = np.empty(size, dtype=np.int32 if digits <= 3 else np.int64)
+def wide_gaussians(size: int, rng: Rng, digits: int = 2) -> Ints:
+    """`size` independent draws of the law of this file, in steps of its lattice, as 32-bit integers."""
+    table, out = _digits(), np.empty(size, dtype=np.int32)
+    words = np.empty(min(size, CHUNK), dtype=np.uint16)
+    room = np.empty((digits, len(words)), dtype=np.int16)
     for start in range(0, size, CHUNK):
-        part: Any = out[start : start + CHUNK]
-        drawn = table.digits(digits * len(part), rng).reshape(digits, len(part))
-        part[:] = drawn[0]
-        for digit in drawn[1:]:
-            part *= BASE
+        part: Ints = out[start : start + CHUNK]
+        first, *more = table.drawn(room[:, : len(part)], words[: len(part)], rng)
+        np.multiply(first, np.int32(BASE), out=part)
+        for digit in more[:-1]:
             part += digit
+            part *= np.int32(BASE)
+        part += more[-1]
     return out
 
 
@@ -61,24 +63,38 @@ class DigitTable:
         first = table.decided(np.arange(1 << 16, dtype=np.uint64) << np.uint64(48), 16)
         doubtful = np.flatnonzero(first == UNDECIDED)
         starts = doubtful.astype(np.uint64)[:, None] << np.uint64(8) | np.arange(256, dtype=np.uint64)
-        self._second = table.decided(starts.ravel() << np.uint64(40), 24)
-        self._row = np.zeros(1 << 16, dtype=np.int64)
-        self._row[doubtful] = np.arange(len(doubtful)) * 256
-        self._first = np.where(first == UNDECIDED, WANTING, first).astype(np.int32)
+        second = table.decided(starts.ravel() << np.uint64(40), 24)
+        wanting = np.flatnonzero(second == UNDECIDED)
+        self._third = (starts.ravel()[wanting] << np.uint64(40)).astype(np.uint64)
+        second[wanting] = DOUBTFUL + np.arange(len(wanting))
+        first[doubtful] = DOUBTFUL + np.arange(len(doubtful))
+        assert max(len(doubtful), len(wanting)) < DOUBTFUL, "rows of the next table are 15 bits"
+        self._first, self._second = first.astype(np.int16), second.astype(np.int16)
 
-    def digits(self, size: int, rng: Rng) -> Ints:
-        """`size` independent samples, as 32-bit integers."""
-        prefix = rng.words(size, np.uint16)
-        out: Ints = np.take(self._first, prefix, mode="wrap")
-        doubtful = np.flatnonzero(out == WANTING)
+    def drawn(self, rows: Ints, words: Ints, rng: Rng) -> Ints:
+        """Independent samples in place of all of `rows`, 16-bit integers; `words` is room for as many as one has."""
+        for row in rows:
+            rng.fill(words)
+            np.take(self._first, words, mode="wrap", out=row)
+        worst = rows[0]
+        for row in rows[1:]:
+            worst = np.maximum(worst, row)
+        doubtful = np.flatnonzero(worst >= DOUBTFUL)
         if len(doubtful):
-            more = rng.words(len(doubtful), np.uint8)
-            found = self._second[self._row[prefix[doubtful]] + more]
-            deep = np.flatnonzero(found == UNDECIDED)
-            known = (prefix[doubtful[deep]].astype(np.uint64) << np.uint64(8) | more[deep]) << np.uint64(40)
-            found[deep] = self._table.searched(known | rng.words(len(deep)) >> np.uint64(24), rng)
-            out[doubtful] = found
-        return out
+            rows[:, doubtful] = self._settled(rows[:, doubtful].ravel(), rng).reshape(len(rows), -1)
+        return rows
+
+    def _settled(self, found: Ints, rng: Rng) -> Ints:
+        """The same with samples in place of rows of the second table."""
+        doubtful = np.flatnonzero(found >= DOUBTFUL)
+        rows = found[doubtful].astype(np.int32) - DOUBTFUL
+        second = self._second[256 * rows + rng.words(len(rows), np.uint8)]
+        deep = np.flatnonzero(second >= DOUBTFUL)
+        if len(deep):
+            words = self._third[second[deep] - DOUBTFUL] | rng.words(len(deep)) >> np.uint64(24)
+            second[deep] = self._table.searched(words, rng)
+        found[doubtful] = second
+        return found
 
 
 @lru_cache(maxsize=1)

@@ -11,10 +11,12 @@ from tacit.learn.gradient.check import Method, choose
 from tacit.learn.gradient.clipping import DOWN, Clipping
 from tacit.learn.gradient.each import LossOf, by_vmap
 from tacit.learn.gradient.layout import UnplacedError
-from tacit.learn.gradient.part import Cells, Dense, Part, summed
+from tacit.learn.gradient.part import Dense, Part
 from tacit.learn.gradient.shapes import InputShape
+from tacit.learn.gradient.sums import Sums
 from tacit.learn.gradient.tape import Tape, UntapedError
 from tacit.learn.gradient.units import chunks
+from tacit.learn.rounding import in_single
 
 __all__ = ["Gradients"]
 
@@ -72,49 +74,50 @@ class Gradients:
         *inputs: Tensor,
         weights: Tensor | None = None,
         unit: Tensor | None = None,
-        cells: Sequence[tuple[int, int]] | None = None,
-        into: Sequence[Tensor] | None = None,
+        cell: int | None = None,
+        into: Sums | None = None,
     ) -> tuple[Tensor, ...]:
         """Σ_i w_i · g_i · min(1, C/‖g_i‖) for each trainable parameter, in as much precision as the bound on rounding
-        needs. No example: zeros. `into` are tensors in double precision that the sums are added to.
+        needs. No example: zeros. The sums are added to those of `into`.
 
         An example whose gradient is NaN or infinite adds nothing, nor does one with a number out of its declared range.
         `weights` are between 0 and 1. With `unit`, a whole number for each example, the examples of one unit are added
-        up and clipped once. `cells` says that these are so many rows of a cell of that size, then so many of the next;
-        without it, or with `unit`, they are of one cell.
+        up and clipped once. All are of one cell, of which `cell` says how many units it has; the rest of them come in
+        other calls.
         """
         if torch.get_float32_matmul_precision() != "highest":
             raise InputError(
                 "torch is told to multiply matrices in less than single precision, which the bound on rounding does "
                 "not cover: call torch.set_float32_matmul_precision('highest'); torch.autocast is allowed"
             )
-        whole = [(len(inputs[0]) if inputs else 0, 0)] if cells is None else cells
-        found: dict[int, list[Tensor]] = {number: [] for number in range(len(self.parameters))}
-        for parts, squares, weight, here in self._batches(inputs, unit, weights, whole):
+        rows = len(inputs[0]) if inputs else 0
+        size = max(rows, cell or 0)
+        if into is None:
+            short = unit is None and in_single([size], self.pieces(rows))
+            into = self.sums(double=not short)
+        for parts, squares, weight in self._batches(inputs, unit, weights):
             factors = self.clipping.scale(squares, self.layers)
             bad = (factors == 0).any(0)
             if weight is not None:
                 factors = factors * weight * DOWN
             spoilt = bool(bad.any())
             for number, part in parts.items():
-                total = (part.without(bad) if spoilt else part).total(factors[self._layer_of[number]], here)
-                if into is not None:
-                    into[number].add_(total.view(into[number].shape))
-                else:
-                    found[number] = [summed([*found[number], total])]
-        if into is not None:
-            return tuple(into)
-        shapes = [(each.shape, _wide(each), each.device) for each in self.parameters.values()]
-        return tuple(
-            found[number][0].view(shape) if found[number] else torch.zeros(shape, dtype=dtype, device=device)
-            for number, (shape, dtype, device) in enumerate(shapes)
-        )
+                kept, own = part.without(bad) if spoilt else part, factors[self._layer_of[number]]
+                into.put(number, lambda out, kept=kept, own=own: kept.total(own, size, out))  # type: ignore[misc]
+        return tuple(into.views)
+
+    def sums(self, *, double: bool = False) -> Sums:
+        """Room for the sums of a step."""
+        return Sums(self.parameters.values(), torch.float64 if double else torch.float32)
+
+    def pieces(self, rows: int) -> int:
+        """In how many pieces so many examples of one cell are walked."""
+        return max(1, -(-rows // (self.chunk or self.method.chunk)))
 
     @torch.no_grad()
     def norms(self, *inputs: Tensor, unit: Tensor | None = None) -> Tensor:
         """The length of each example's gradient, before clipping. Private: for tests, never to be shown."""
-        whole = [(len(inputs[0]) if inputs else 0, 0)]
-        found = [squares.sum(0).sqrt() for _, squares, _, _ in self._batches(inputs, unit, None, whole)]
+        found = [squares.sum(0).sqrt() for _, squares, _ in self._batches(inputs, unit, None)]
         return torch.cat(found) if found else torch.zeros(0)
 
     def _batches(
@@ -122,9 +125,8 @@ class Gradients:
         inputs: tuple[Tensor, ...],
         unit: Tensor | None,
         weights: Tensor | None,
-        cells: Sequence[tuple[int, int]],
-    ) -> Iterator[tuple[dict[int, Part], Tensor, Tensor | None, Cells]]:
-        """A chunk at a time: gradients by parameter, squared lengths (layer, example), weights, and its cells."""
+    ) -> Iterator[tuple[dict[int, Part], Tensor, Tensor | None]]:
+        """A chunk at a time: gradients by parameter, squared lengths (layer, example), and weights."""
         if len(inputs) != len(self.shapes):
             raise InputError(f"{len(inputs)} inputs were given, but {len(self.shapes)} shapes were declared")
         for number, (each, shape) in enumerate(zip(inputs, self.shapes, strict=True)):
@@ -146,11 +148,7 @@ class Gradients:
             if index is not None:
                 parts = {number: each.grouped(index) for number, each in parts.items()}
             count = len(part[0]) if index is None else len(index)
-            if isinstance(rows, slice):
-                here = Cells.of(cells, rows.start, rows.stop)
-            else:
-                here = Cells(((0, count, max(len(inputs[0]), max(size for _, size in cells))),))
-            yield parts, self._squares(parts, count), None if weights is None else weights[rows], here
+            yield parts, self._squares(parts, count), None if weights is None else weights[rows]
 
     def _parts(self, inputs: tuple[Tensor, ...]) -> dict[int, Part]:
         layouts = self.method.layouts

@@ -5,20 +5,19 @@ where that is cheaper, and the sum of the gradients times a factor for each exam
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from tacit.base import InputError
 from tacit.learn.gradient.clipping import rounded_down
-from tacit.learn.rounding import DOUBLE, block_rows, gamma
+from tacit.learn.rounding import DOUBLE, block_rows, blocks, gamma
 
-__all__ = ["Cells", "Dense", "Lookup", "Outer", "Part", "floor", "merge", "roundoff", "summed", "wide"]
+__all__ = ["Dense", "Lookup", "Outer", "Part", "floor", "merge", "roundoff", "summed", "wide"]
 
-WIDTH = 128  # squares that are added in single precision, before the rest is added in double
-DIRECT = 1024  # numbers up to which it is quicker to add all of them in double
+LONG = 2048  # squares that are added in single precision: a length is raised by a 16,000th for it
+WIDTH = 128  # the same of longer rows, before the rest is added in double
 UP = 1 + 2.0**-45  # more than a few operations in double precision may lose
 LOST = 1e-150
 ROOM = 2**21  # numbers that a slice of a product may take: about what a core's cache holds
@@ -29,46 +28,6 @@ def wide(tensor: Tensor) -> Tensor:
     return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Where rows are added, which bounds what rounding may do: `spans` of rows, each with the size of its cell. The
-    rest of a cell may be in other chunks."""
-
-    spans: tuple[tuple[int, int, int], ...]
-
-    @classmethod
-    def of(cls, cells: Sequence[tuple[int, int]], start: int, stop: int) -> "Cells":
-        """Of the rows from `start` to `stop`, where cells follow one another as (rows, size of the whole cell)."""
-        spans, first = [], 0
-        for rows, size in cells:
-            low, high = max(first, start), min(first + rows, stop)
-            if low < high:
-                spans.append((low - start, high - start, max(size, rows)))
-            first += rows
-        return cls(tuple(spans))
-
-    @property
-    def doubled(self) -> "Cells":
-        """For two sums, each of which may be off by half as much."""
-        return Cells(tuple((first, end, 2 * size) for first, end, size in self.spans))
-
-    def blocks(self, terms: int, ratio: float, unit: float) -> Iterator[slice]:
-        """Rows that may be added in one go; an error where not even one row may."""
-        for first, end, size in self.spans:
-            step = block_rows(size, terms, ratio, unit)
-            if step < 1:
-                raise InputError(
-                    f"the rounding errors of {terms:,} positions of one example are more than the clip allows for: "
-                    "take shorter examples"
-                )
-            for start in range(first, end, step):
-                yield slice(start, min(start + step, end))
-
-    def enough(self, unit: float) -> bool:
-        """Whether rows that are one vector each may be added in this precision."""
-        return all(block_rows(size, 1, 1.0, unit) >= 1 for _, _, size in self.spans)
-
-
 class Part(ABC):
     """The gradients of one parameter, one for each example: exactly what the numbers that are kept multiply out to."""
 
@@ -77,9 +36,10 @@ class Part(ABC):
         """The squared length of each gradient in double precision: never less than the exact one."""
 
     @abstractmethod
-    def total(self, factors: Tensor, cells: Cells) -> Tensor:
-        """Σ_i factors_i · gradient_i for factors in double precision, off by no more than `cells` allow: in the
-        precision of the gradients where that is enough, else in double."""
+    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
+        """Σ_i factors_i · gradient_i for factors in double precision, off by no more than a cell of this size allows:
+        in the precision of the gradients where that is enough, else in double. It may be written to `out`, a matrix of
+        the parameter's shape."""
 
     @abstractmethod
     def dense(self) -> Tensor:
@@ -103,12 +63,12 @@ class Dense(Part):
     def squares(self) -> Tensor:
         return lengths(self.value).square()
 
-    def total(self, factors: Tensor, cells: Cells) -> Tensor:
+    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
         value = self.value
-        if not cells.enough(roundoff(value)):
+        if not enough(cell, roundoff(value)):
             value = value.double()
         factors = rounded_down(factors, value.dtype)
-        return summed(factors[rows] @ value[rows] for rows in cells.blocks(1, 1.0, roundoff(value)))
+        return summed(factors[rows] @ value[rows] for rows in blocks(len(value), cell, 1, 1.0, roundoff(value)))
 
     def dense(self) -> Tensor:
         return self.value
@@ -153,22 +113,24 @@ class Outer(Part):
         found: Tensor = terms.sum(2).sum(1).double().clamp(min=0.0) + lost * self.reach().square()
         return found * UP
 
-    def total(self, factors: Tensor, cells: Cells) -> Tensor:
-        return self.add_up(factors, cells, cancels=self.left.shape[1] > 1)
+    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
+        return self.add_up(factors, cell, cancels=self.left.shape[1] > 1, out=out)
 
-    def add_up(self, factors: Tensor, cells: Cells, *, cancels: bool) -> Tensor:
+    def add_up(self, factors: Tensor, cell: int, *, cancels: bool, out: Tensor | None = None) -> Tensor:
         """In the precision of the gradients; what may cancel, with other positions or other uses, in double."""
         left, right, positions = self.left, self.right, self.left.shape[1]
         ratio = floor(roundoff(left)) ** -0.5 if cancels else 1.0
-        if cancels or not cells.enough(roundoff(left)):
+        if cancels or not enough(cell, roundoff(left)):
             left, right = left.double(), right.double()
         factors = rounded_down(factors, left.dtype)
         if left.shape[2] < right.shape[2]:
             left = left * factors[:, None, None]
         else:
             right = right * factors[:, None, None]
-        blocks = cells.blocks(positions, ratio, roundoff(left))
-        return summed(left[rows].flatten(0, 1).t() @ right[rows].flatten(0, 1) for rows in blocks)
+        cuts = list(blocks(len(left), cell, positions, ratio, roundoff(left)))
+        if len(cuts) > 1 or out is None or out.dtype != left.dtype:
+            return summed(left[rows].flatten(0, 1).t() @ right[rows].flatten(0, 1) for rows in cuts)
+        return torch.mm(left.flatten(0, 1).t(), right.flatten(0, 1), out=out)
 
     def dense(self) -> Tensor:
         return _products(self.left, self.right)
@@ -211,11 +173,11 @@ class Lookup(Part):
             return torch.zeros(len(self.rows), dtype=torch.float64, device=self.rows.device)
         return lengths(self.value.flatten(0, 1)).view(self.rows.shape).sum(1) * UP
 
-    def total(self, factors: Tensor, cells: Cells) -> Tensor:
+    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
         scaled = self.value.double() * factors[:, None, None]
-        blocks = cells.blocks(self.rows.shape[1], floor(roundoff(self.value)) ** -0.5, DOUBLE)
+        cuts = blocks(len(scaled), cell, self.rows.shape[1], floor(roundoff(self.value)) ** -0.5, DOUBLE)
         add = torch.ops.aten.embedding_dense_backward
-        return summed(add(scaled[rows], self.rows[rows], self.size, -1, False) for rows in blocks)
+        return summed(add(scaled[rows], self.rows[rows], self.size, -1, False) for rows in cuts)
 
     def dense(self) -> Tensor:
         example, row, values = self._compact()
@@ -249,9 +211,9 @@ class Tied(Part):
         found: Tensor = both.clamp(min=0.0) + max(gamma(count, unit), floor(unit)) * most.square()
         return found * UP
 
-    def total(self, factors: Tensor, cells: Cells) -> Tensor:
-        half = cells.doubled
-        return self.matrix.add_up(factors, half, cancels=True) + self.table.total(factors, half)
+    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
+        """Two sums, each of which may be off by half as much."""
+        return self.matrix.add_up(factors, 2 * cell, cancels=True) + self.table.total(factors, 2 * cell)
 
     def dense(self) -> Tensor:
         return self.matrix.dense() + self.table.dense()
@@ -283,9 +245,14 @@ def _stack(outers: Sequence[Outer]) -> Outer:
     return Outer(torch.cat([each.left for each in outers], 1), torch.cat([each.right for each in outers], 1))
 
 
-def summed(blocks: Iterable[Tensor]) -> Tensor:
+def enough(cell: int, unit: float) -> bool:
+    """Whether rows of such a cell that are one vector each may be added in this precision."""
+    return block_rows(cell, 1, 1.0, unit) >= 1
+
+
+def summed(terms: Iterable[Tensor]) -> Tensor:
     """One as it is; several in double precision."""
-    first, *rest = blocks
+    first, *rest = terms
     if not rest:
         return first
     total = first.double()
@@ -308,23 +275,22 @@ def floor(unit: float) -> float:
 def lengths(vectors: Tensor) -> Tensor:
     """The length of each row, in double precision and rounded up.
 
-    Up to WIDTH squares are added in the precision they have, the rest in double. In single precision a square below
-    1.2e-38 may be lost; in double precision what is lost is below 1e-150 and of no account.
+    Up to LONG squares are added in the precision they have; of more, groups of WIDTH, and the groups in double. In
+    single precision a square below 1.2e-38 may be lost; in double precision what is lost is below 1e-150 and of no
+    account.
     """
-    size, width = vectors.shape[1], WIDTH if vectors.shape[1] > DIRECT else 1
-    if width == 1:
-        found: Tensor = torch.linalg.vector_norm(vectors, dim=1, dtype=torch.float64)
-        return found * (1 + gamma(size + 8, DOUBLE)) + LOST
-    whole = size // width * width
-    parts = torch.linalg.vector_norm(vectors[:, :whole].unflatten(1, (-1, width)), dim=2)
-    found = torch.linalg.vector_norm(parts, dim=1, dtype=torch.float64)
-    found *= 1 + gamma(width + 4, roundoff(vectors))
-    if whole < size:
-        found = torch.hypot(found, torch.linalg.vector_norm(vectors[:, whole:], dim=1, dtype=torch.float64))
-    found *= 1 + gamma(size // width + width + 8, DOUBLE)
-    if roundoff(vectors) > DOUBLE:
-        found += (size * 1.2e-38) ** 0.5
-    return found
+    size, unit = vectors.shape[1], roundoff(vectors)
+    if size <= LONG:
+        found: Tensor = torch.linalg.vector_norm(vectors, dim=1).double()
+        raised = 1 + gamma(size + 10, unit) / 2  # of a root half, and a little for the root itself
+    else:
+        whole = size // WIDTH * WIDTH
+        parts = torch.linalg.vector_norm(vectors[:, :whole].unflatten(1, (-1, WIDTH)), dim=2)
+        found = torch.linalg.vector_norm(parts, dim=1, dtype=torch.float64)
+        if whole < size:
+            found = torch.hypot(found, torch.linalg.vector_norm(vectors[:, whole:], dim=1).double())
+        raised = (1 + gamma(WIDTH + 4, unit)) * (1 + gamma(size // WIDTH + 8, DOUBLE))
+    return (found * (raised * UP)).add_(LOST if unit <= DOUBLE else (size * 1.2e-38) ** 0.5)
 
 
 def _products(left: Tensor, right: Tensor) -> Tensor:
