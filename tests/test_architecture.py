@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support.tree import ROOT, SOURCE, project_files
-from tacit.mechanism import MECHANISMS, Mechanism
+from tacit.mechanism import MECHANISMS, UNLISTED, Mechanism
 from tacit.place import GeoLaplace
 from tacit.survey.registry import PROTOCOLS
 
@@ -184,13 +184,13 @@ def concrete(kind: type[Mechanism]) -> Iterator[type[Mechanism]]:
 def test_every_mechanism_is_registered_once() -> None:
     for path in PYTHON:
         module(path)
-    every = (*MECHANISMS, *PROTOCOLS, GeoLaplace)  # a place on Earth has no list of reports: its lattice noise has
+    every = (*MECHANISMS, *UNLISTED, *PROTOCOLS, GeoLaplace)  # a place on Earth has no list: its lattice noise has
     assert set(every) == set(concrete(ROOT_CLASS))
     assert len(set(every)) == len(every)
 
 
 def test_every_mechanism_is_documented() -> None:
-    every: tuple[type[Mechanism], ...] = (*MECHANISMS, *PROTOCOLS, GeoLaplace)
+    every: tuple[type[Mechanism], ...] = (*MECHANISMS, *UNLISTED, *PROTOCOLS, GeoLaplace)
     pages = {kind.__name__: ROOT / "docs" / "theory" / f"{kind.theory}.md" for kind in every}
     assert not {name: page for name, page in pages.items() if not page.is_file()}
     # a description of its own, not the dataclass's

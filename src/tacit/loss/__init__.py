@@ -11,6 +11,7 @@ from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.iteration import iterated, noisy_contractions
 from tacit.loss.loss import Interval, Loss
 from tacit.loss.meaning import Meaning, explain, power
+from tacit.loss.minimiser import MinimiserPart
 from tacit.loss.part import (
     DiscreteLaplacePart,
     DiscreteNormal,
@@ -41,6 +42,7 @@ __all__ = [
     "Loss",
     "MeanConcentrated",
     "Meaning",
+    "MinimiserPart",
     "Normal",
     "Odometer",
     "Part",

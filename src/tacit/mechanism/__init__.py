@@ -9,12 +9,13 @@ from tacit.mechanism.keyed_counts import KeyedCounts
 from tacit.mechanism.laplace import DiscreteLaplace, Laplace
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.mechanism.partition_selection import PartitionSelection
+from tacit.mechanism.perturbed_objective import PerturbedObjective
 from tacit.mechanism.planar import PlanarLaplace
 from tacit.mechanism.propose_test_release import ProposeTestRelease
 from tacit.mechanism.quantile import Quantile
 from tacit.mechanism.quantiles import Quantiles
 from tacit.mechanism.randomized_response import CoinFlipSurvey, KaryResponse, RandomizedResponse
-from tacit.mechanism.registry import MECHANISMS, mechanism_from_json, mechanism_to_json
+from tacit.mechanism.registry import MECHANISMS, UNLISTED, mechanism_from_json, mechanism_to_json
 from tacit.mechanism.response import Estimate
 from tacit.mechanism.selection import Exponential, NoisyMax, PermuteAndFlip
 from tacit.mechanism.smooth_median import SmoothMedian
@@ -25,6 +26,7 @@ from tacit.mechanism.vote import NoisyVote
 
 __all__ = [
     "MECHANISMS",
+    "UNLISTED",
     "BinnedQuantiles",
     "BoundedMean",
     "BoundedVariance",
@@ -45,6 +47,7 @@ __all__ = [
     "NoisyVote",
     "PartitionSelection",
     "PermuteAndFlip",
+    "PerturbedObjective",
     "PlanarLaplace",
     "Pmf",
     "ProposeTestRelease",

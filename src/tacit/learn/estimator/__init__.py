@@ -8,6 +8,7 @@ from tacit.learn.estimator.groups import GroupReport, by_group, group_shares, gr
 from tacit.learn.estimator.kmeans import KMeans
 from tacit.learn.estimator.linear import LinearRegression, Ridge
 from tacit.learn.estimator.logistic import LogisticRegression
+from tacit.learn.estimator.objective import PerturbedLogisticRegression
 from tacit.learn.estimator.pca import PCA
 from tacit.learn.estimator.scaler import StandardScaler
 
@@ -21,6 +22,7 @@ __all__ = [
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
+    "PerturbedLogisticRegression",
     "Ridge",
     "StandardScaler",
     "best_of",

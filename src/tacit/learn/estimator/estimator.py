@@ -20,7 +20,7 @@ from tacit.desk import Quote, Release
 from tacit.learn.estimator.bounds import Array, ColumnRange, declared_range
 from tacit.learn.estimator.examples import Examples, codes_of, column_names, matrix, numbers
 from tacit.learn.estimator.job import FitJob, TableSpender, read_rows, stored_state, table_of
-from tacit.learn.estimator.sums import NoisySums, SumStep, priced
+from tacit.learn.estimator.sums import FitStep, NoisySums, priced
 from tacit.loss import Loss
 from tacit.program import Program
 
@@ -39,7 +39,7 @@ class FitPlan:
     within: ColumnRange
     classes: tuple[Any, ...]
     target: ColumnRange | None
-    steps: tuple[SumStep, ...]
+    steps: tuple[FitStep, ...]
     program: Program
 
     @property
@@ -66,7 +66,7 @@ class Estimator(ABC):
     # --- what a model brings
 
     @abstractmethod
-    def _steps(self, columns: int, classes: int) -> Sequence[SumStep]:
+    def _steps(self, columns: int, classes: int) -> Sequence[FitStep]:
         """The sums it will ask for."""
 
     @abstractmethod

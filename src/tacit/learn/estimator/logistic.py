@@ -15,7 +15,7 @@ from tacit.learn.estimator.estimator import FitPlan
 from tacit.learn.estimator.examples import Examples
 from tacit.learn.estimator.look import first_look, look_step
 from tacit.learn.estimator.outer import STEPS, SumBlock, SumVector, exact_product, in_ball, one_hot
-from tacit.learn.estimator.sums import NoisySums, SumStep
+from tacit.learn.estimator.sums import FitStep, NoisySums, SumStep
 
 __all__ = ["LogisticRegression", "steps_for", "with_constant"]
 
@@ -70,7 +70,7 @@ class LogisticRegression(LabelModel):
     def _times(self) -> int:
         return steps_for(float(self.epsilon)) if self.max_iter is None else whole(self.max_iter, "max_iter", least=1)
 
-    def _steps(self, columns: int, classes: int) -> Sequence[SumStep]:
+    def _steps(self, columns: int, classes: int) -> Sequence[FitStep]:
         gradient = SumVector((SumBlock(left=columns + 1, right=classes),))
         return (
             look_step(columns, LOOK),
