@@ -40,7 +40,7 @@ __all__ = ["COUNT", "Plan", "run"]
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 TRIALS, OURS = 20, 40  # of a peer; of tacit, where they are cheap
-WAYS = ("default", "declared", "profile")
+WAYS = ("default", "declared", "profile", "shared")
 AT_ONCE = 2  # peers that are run side by side: processor time is what is told
 COUNT = len(QUESTIONS) * (1 + 2 * len(PEERS))
 

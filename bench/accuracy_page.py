@@ -28,19 +28,20 @@ def markdown(found: Sequence[AccuracyResult], about: Mapping[str, Any]) -> str:
     lines = [
         f"Measured on {about['measured']}: {versions}; {about['people']:,} people, ε = {about['epsilon']:g}, "
         f"δ = {about['delta']:g}; trials of each answer: {trials_of(found)}. "
-        "*Default* and *profile* are errors of tacit, in ε or ρ as is better, with the processor time of an answer. "
+        "*Default*, *profile* and *shared profile* are errors of tacit, in ε or ρ as is better, with the processor "
+        "time of an answer. "
         "Under each peer: its error ÷ that of tacit's default, as a user sets it / at its best by the truth, and its "
         "processor time.",
         "",
-        f"| data | question | default | profile | {' | '.join(systems)} |",
-        f"|---|---|--:|--:|{'--:|' * len(systems)}",
+        f"| data | question | default | profile | shared profile | {' | '.join(systems)} |",
+        f"|---|---|--:|--:|--:|{'--:|' * len(systems)}",
     ]
     behind: list[str] = []
     for shape, question, ones in questions(found):
         ours = _least(ones, "default")
         if ours is None or not ours.error:
             continue
-        cells = [_own(ours), _own(_least(ones, "profile"))]
+        cells = [_own(ours), *(_own(_least(ones, way)) for way in ("profile", "shared"))]
         for system in systems:
             theirs = {one.way: one for one in ones if one.system == system}
             cells.append(_peer(theirs, ours.error))

@@ -28,7 +28,8 @@ __all__ = ["CURRENCIES", "Measured", "Way", "doubt_of", "error_of", "measure", "
 
 CURRENCIES = ("epsilon", "rho")
 QUESTIONS = 1000  # that the policy has budget for, so that each has a thousandth of its δ
-PROFILE = Fraction(1, 10)  # of the price of a question
+PROFILE = Fraction(1, 10)  # of the price of a question that is asked alone
+SHARED = 20  # questions that share a profile, for a twentieth of the price of each
 CLIP_ROWS, CLIP, TYPICAL = Fraction(50), Fraction(2000), Fraction(30)  # as one would say who has not looked
 GRID_ROWS, GRID_SUMS, SEARCH = (3, 5, 10, 20, 50, 100, 200), (500, 1000, 2000, 5000, 10000), 4
 
@@ -42,13 +43,15 @@ class Way:
     clip_rows: Fraction | None = None
     clip: Fraction | None = None
     typical: Fraction | None = None
-    profile: bool = False
+    profile: Fraction = Fraction(0)  # of the price of a question
+    questions: int = 1  # that share the profile
 
     @property
     def told(self) -> str:
-        if self.clip_rows is None:
-            return f"profile for {PROFILE} of the price" if self.profile else "nothing declared"
-        return f"clip_rows = {self.clip_rows}, clip = {self.clip}"
+        if self.clip_rows is not None:
+            return f"clip_rows = {self.clip_rows}, clip = {self.clip}"
+        shared = f", shared by {self.questions} questions" if self.questions > 1 else ""
+        return f"profile for {self.profile} of the price{shared}" if self.profile else "nothing declared"
 
 
 @dataclass
@@ -65,7 +68,8 @@ def ways(question: SalesQuestion) -> Iterator[Way]:
         yield Way("default", currency)
         if question.shape != "single":
             yield Way("declared", currency, CLIP_ROWS, CLIP, TYPICAL)
-            yield Way("profile", currency, profile=True)
+            yield Way("profile", currency, profile=PROFILE)
+            yield Way("shared", currency, profile=Fraction(1, SHARED), questions=SHARED)
 
 
 def amount_of(question: SalesQuestion, currency: str, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -98,7 +102,7 @@ def policy(question: SalesQuestion, way: Way, data: Path, ledger: Path, price: F
         "clip_rows": "private" if way.clip_rows is None else way.clip_rows,
     }
     if way.profile:
-        whose["profile"] = price * PROFILE
+        whose["profile"] = price * way.profile * way.questions
     table = Table(source=str(data), columns=columns, **({"each_row_is_a_unit": True} if single else whose))
     return Policy(
         dataset=Dataset(name="sales", source=str(data), ledger=str(ledger)),
@@ -144,7 +148,7 @@ def releases(
         for turn in range(trials):
             with asking(question, way, data, engine, price, delta) as opened:
                 opened.profile("sales")
-                yield _ask(opened, question, way, price * (1 - PROFILE), turn)
+                yield _ask(opened, question, way, price * (1 - way.profile), turn)
         return
     with asking(question, way, data, engine, price, delta) as opened:
         for turn in range(trials):

@@ -37,7 +37,7 @@ SLACK = 3.0  # standard deviations of chance, of trials that are all alike insid
 ASKED = tuple(question for question in QUESTIONS if question.shape in SHAPES)
 COUNT = len(ASKED)
 SAID = {"truth": "the truth", "least": "at least", "noise": "noise only"}
-CLIPS = {"default": "found", "declared": "declared", "profile": "by a profile"}
+CLIPS = {"default": "found", "declared": "declared", "profile": "by a profile", "shared": "by a shared profile"}
 
 
 @dataclass(frozen=True)
