@@ -22,7 +22,7 @@ from tacit.policy.read import read_part
 if TYPE_CHECKING:
     from tacit.desk.certificate.certificate import Certificate
 
-__all__ = ["JobKind", "JobSettings", "job_setting"]
+__all__ = ["JobKind", "JobSettings", "described", "job_setting"]
 
 WIDTH = 100  # of a comment
 
@@ -126,8 +126,8 @@ class JobKind:
 
     def json(self) -> dict[str, Any]:
         """Everything that a form is made of; keys that no service takes are left out."""
-        shown = [_key(item) for item in keys(self.settings) if not item.metadata["local"]]
-        return {"kind": self.name, "title": self.title, "words": self.words, "makes": self.makes, "keys": shown}
+        about = {"kind": self.name, "title": self.title, "words": self.words, "makes": self.makes}
+        return about | {"keys": described(self.settings)}
 
     def template(self) -> str:
         """A file of settings with every key explained; those that may be left out are behind a #."""
@@ -142,6 +142,11 @@ class JobKind:
             off = "" if required(item) or meta["shown"] else "# "
             lines += ["", *_comment(words), f"{off}{item.name} = {meta['example']}"]
         return "\n".join(lines) + "\n"
+
+
+def described(settings: type[JobSettings]) -> list[dict[str, Any]]:
+    """The keys that a form is made of."""
+    return [_key(item) for item in keys(settings) if not item.metadata["local"]]
 
 
 def _comment(words: str) -> list[str]:

@@ -14,11 +14,12 @@ from typing import Any, Protocol
 from tacit.base import InputError, positive, whole
 from tacit.base.number import Number
 from tacit.desk import Release, Spender
-from tacit.loss import ZCDP, Approx, Loss
+from tacit.desk.show import digits
+from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.noise import rng_or_default
 from tacit.program import Program
 
-__all__ = ["Billboard", "MarketPlan", "Sale", "Tell", "charged_program", "sold"]
+__all__ = ["Billboard", "MarketPlan", "Sale", "Tell", "charged_program", "promise", "sold"]
 
 Tell = Callable[[float], None]  # how far a run is, from 0 to 1
 
@@ -57,6 +58,15 @@ class MarketPlan(Protocol):
     def advice(self, outcome: Mapping[str, Any], report: Any, agent: int) -> dict[str, Any]:
         """What the outcome means for whoever made this report, as plain data. It depends on no other report."""
         ...
+
+
+def promise(loss: Loss) -> str:
+    """What everybody else's view tells of one report, in words; where there is a δ, at twice that of the overflow."""
+    slack = getattr(loss, "slack", Fraction(0))
+    delta = 0 if isinstance(loss, Pure) else float(max(2 * slack, Fraction(1, 10**6)))
+    bound = loss.bound if isinstance(loss, Pure) else Fraction(loss.epsilon(delta).upper)
+    told = f" at δ = {delta:.3g}" if delta else ""
+    return f"ε = {digits(bound)}{told} for one report in the place of another"
 
 
 @dataclass(frozen=True, kw_only=True)

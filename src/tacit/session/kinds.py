@@ -17,6 +17,7 @@ JOB_KINDS = {
     "train": "tacit.learn.config.train:TRAIN",
     "census": "tacit.census.settings:CENSUS",
     "synth": "tacit.synth.config:SYNTH",
+    "market": "tacit.market.job:MARKET",
 }
 
 

@@ -18,7 +18,7 @@ from tacit.policy import DATASET
 from tacit.server.auth.identify import Serving, Watches
 from tacit.server.console import lab, pages
 from tacit.server.console.pages import problem_page, wants_page
-from tacit.server.http import ask, curate, data, jobs, people, profile, release, survey
+from tacit.server.http import ask, curate, data, jobs, market, people, profile, release, survey
 from tacit.server.http.guard import Guard
 from tacit.server.ops.listen import secured
 from tacit.server.ops.log import event
@@ -47,6 +47,7 @@ ROUTERS = (
     data.router,
     ask.router,
     jobs.router,
+    market.router,
     release.router,
     profile.router,
     people.router,
