@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.stamp
 # for two cores: some tests wait. Bytecode is written, since the tests start the program dozens of times
 TEST   := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
-.PHONY: run serve test test-all check bench docs lock torch flwr clean help
+.PHONY: run serve test test-all check bench docs lock torch flwr dist clean help
 .DEFAULT_GOAL := run
 
 run: $(STAMP)-run        ## a short tour on data it generates
@@ -53,6 +53,10 @@ lock: $(STAMP)-test      ## rewrite the pinned, hashed requirement files
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--custom-compile-command "make lock" $$in -o $$set.txt || exit 1; \
 	done
+
+dist: $(STAMP)-test      ## the wheel and the archive of the source, from what is committed
+	@rm -rf build/dist && mkdir -p build/dist && git archive HEAD | tar -x -C build/dist
+	@cd build/dist && ../../$(BIN)/python -c "from setuptools.build_meta import build_sdist as s, build_wheel as w; print(s('../../dist')); print(w('../../dist'))" | tail -n 1
 
 help:                    ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)

@@ -17,7 +17,7 @@ from tacit.cli.account import as_markdown
 
 PAGES = [path for path in project_files() if path.suffix == ".md"]
 README = ROOT / "README.md"
-OFFERED = {"run", "test", "check", "bench", "test-all", "docs", "lock", "clean"}
+OFFERED = {"run", "test", "check", "bench", "test-all", "docs", "dist", "lock", "clean"}
 
 
 def name(path: Path) -> str:

@@ -1,6 +1,7 @@
 """The sums of the code that ships, against the definition: one example, one backward, at a time."""
 
 import copy
+import gc
 from itertools import pairwise
 
 import pytest
@@ -14,6 +15,7 @@ from tacit.base import InputError
 from tacit.learn.gradient import Clipping, Flat, Gradients, InputShape, Normalised, PerLayer
 from tacit.learn.gradient.each import by_definition
 from tacit.learn.gradient.made_up import Stillness, still
+from tacit.learn.gradient.part import Part
 from tacit.learn.rounding import SLACK
 
 MLP, ROWS, CLIP = ZOO[0], 7, 0.5
@@ -42,6 +44,19 @@ def rows_of(made: Gradients, batch: tuple[Tensor, ...]) -> Tensor:
 
 def flat(parts: tuple[Tensor, ...]) -> Tensor:
     return torch.cat([each.flatten() for each in parts])
+
+
+@pytest.mark.parametrize("made", ZOO, ids=lambda made: made.name)
+def test_no_batch_is_held_when_its_sum_is_taken(made: Case) -> None:
+    """A tape is part of autograd's graph: what it kept of the rows would stay for as long as the process lives."""
+    found, batch = gradients(made), made.batch(ROWS)
+    found.clipped_sum(*batch)  # the model is checked, too
+    gc.collect()
+    before = sum(issubclass(type(each), Part) for each in gc.get_objects())
+    for _ in range(3):
+        found.clipped_sum(*batch)
+    gc.collect()
+    assert sum(issubclass(type(each), Part) for each in gc.get_objects()) == before
 
 
 @pytest.mark.parametrize("made", ZOO, ids=lambda made: made.name)

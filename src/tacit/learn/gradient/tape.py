@@ -84,18 +84,25 @@ class Tape(TorchFunctionMode):
 
     def read(self, losses: Tensor, *, only: int | None = None) -> dict[int, Part]:
         """Walk back from the losses, or from one of them, and return the gradients of each parameter that had any."""
-        if losses.requires_grad:
-            self._reading = True
-            wanted = (self.anchor, *self.parameters)
-            asked = torch.ones_like(losses)
-            if only is not None:
-                asked[torch.arange(len(losses)) != only] = 0.0
-            with self:  # a checkpoint runs its part of the model again
-                found = GRAD(losses, wanted, asked, allow_unused=True)
-            self._reading = False
-            if any(each is not None for each in found[1:]):
-                raise UntapedError
-        return {number: merge(parts) for number, parts in self._parts.items()}
+        try:
+            if losses.requires_grad:
+                self._walk(losses, only)
+            return {number: merge(parts) for number, parts in self._parts.items()}
+        finally:
+            # autograd's graph knows the tape and the parts know the graph: a ring that Python cannot see to free
+            self._parts = defaultdict(list)
+
+    def _walk(self, losses: Tensor, only: int | None) -> None:
+        self._reading = True
+        wanted = (self.anchor, *self.parameters)
+        asked = torch.ones_like(losses)
+        if only is not None:
+            asked[torch.arange(len(losses)) != only] = 0.0
+        with self:  # a checkpoint runs its part of the model again
+            found = GRAD(losses, wanted, asked, allow_unused=True)
+        self._reading = False
+        if any(each is not None for each in found[1:]):
+            raise UntapedError
 
     def keep(self, number: int, kind: str, back: Tensor, make: Callable[[Layout], Part]) -> None:
         """A use of a parameter was walked: `back` is the gradient at its output, `make` what the parameter gets."""
