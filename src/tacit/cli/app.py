@@ -41,6 +41,7 @@ COMMANDS = {
     "quote": ("ask:quote", "See what a question would cost, for free"),
     "ask": ("ask:ask", "Ask a question in SQL"),
     "budget": ("budget:budget", "See what was spent and what is left"),
+    "report": ("report:report", "Say on one page what is promised and what was spent"),
     "verify": ("verify:verify", "Check the certificate of an answer or a survey"),
     "audit": ("audit:audit", "Measure how much a mechanism gives away"),
     "serve": ("service:serve", "Serve datasets and surveys to many people"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, inf
+from math import ceil
 from typing import Annotated, Any
 
 from rich.table import Column
@@ -14,7 +14,6 @@ from tacit.base import InputError
 from tacit.cli.options import Json, LedgerOptions, People, one_of, option
 from tacit.cli.screen import WIDTH, bar, bullets, days, down, facts, line, output, table, up, when
 from tacit.ledger import Balance, Standing
-from tacit.loss import Odometer
 from tacit.policy import DATASET, Amount, Currency, Policy
 from tacit.policy.account import analyst_holder, group_holder
 
@@ -102,34 +101,6 @@ class _Account:
                 listed = ", ".join(sorted(names)[:10]) or "none yet"
                 raise InputError(f'"{analyst}" has no line in this ledger: analysts with one are {listed}')
 
-    # --- what the numbers mean
-
-    def promise(self, limit: Amount) -> float | None:
-        """The ε, at the account's δ, that a limit stands for: it was set in advance, so it converts as it is."""
-        standing = self.standing
-        spend = Fraction(limit.spend, 10**standing.currency.decimals)
-        if standing.currency is Currency.EPSILON:
-            return float(spend)
-        near: dict[str, Any] = {"relation": standing.relation, "unit": standing.unit}
-        loss = standing.currency.loss(spend, Fraction(limit.delta, 10**30), **near)
-        found = loss.epsilon(standing.delta).upper
-        return None if found == inf else found
-
-    def reading(self, spent: Amount) -> tuple[float, float] | None:
-        """(ε, δ) spent so far. Somebody chose this moment after seeing answers, so ρ is read uniformly in time,
-        and μ² as the ρ that it implies."""
-        standing = self.standing
-        meter = Odometer(
-            delta=standing.delta if standing.currency.concentrated and standing.delta else None,
-            relation=standing.relation,
-            unit=standing.unit,
-        )
-        if standing.currency.concentrated and meter.delta is None:
-            return None
-        meter.spend(spent.cost(standing.currency, relation=standing.relation, unit=standing.unit))
-        found = meter.reading
-        return found.epsilon, float(found.delta)
-
     def more(self, gauge: Gauge) -> int | None:
         """How many more programs like the last one fit everything that binds this holder."""
         last = gauge.balance.last
@@ -184,7 +155,7 @@ class _Account:
         }
 
     def _json(self, gauge: Gauge) -> dict[str, Any]:
-        currency, balance, read = self.standing.currency, gauge.balance, self.reading(gauge.balance.spent)
+        currency, balance, read = self.standing.currency, gauge.balance, self.standing.reading(gauge.balance.spent)
         return {
             "holder": gauge.holder,
             "limit": gauge.limit.json(currency),
@@ -193,7 +164,7 @@ class _Account:
             "spent": balance.window_spent.json(currency),
             "left": gauge.left.json(currency),
             "spent_ever": balance.spent.json(currency),
-            "limit_epsilon": self.promise(gauge.limit),
+            "limit_epsilon": self.standing.promise(gauge.limit),
             "spent_ever_epsilon": None if read is None else {"epsilon": read[0], "delta": read[1]},
             "last": None if balance.last is None else balance.last.json(currency),
             "more_like_the_last": self.more(gauge),
@@ -228,12 +199,12 @@ class _Account:
         if whole.limit.delta:
             used, most = whole.balance.window_spent.delta / 1e30, whole.limit.delta / 1e30
             lines["own δ"] = f"{used:.3g} of {most:.3g} spent by mechanisms that have one"
-        promise = self.promise(whole.limit)
+        promise = standing.promise(whole.limit)
         if promise is not None:
             at = delta if currency is Currency.RHO else f"{whole.limit.delta / 1e30:.3g}"
             span = "a window" if standing.period is not None else "all of it"
             lines["the limit means"] = f"ε = {up(promise, 4)} with δ = {at}, once {span} is spent"
-        read = self.reading(whole.balance.spent)
+        read = standing.reading(whole.balance.spent)
         if read is not None:
             over = promise is not None and standing.period is None and read[0] >= promise
             text = "no more than that yet" if over else f"ε = {up(read[0], 4)} with δ = {read[1]:.3g}"

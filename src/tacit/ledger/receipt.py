@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
+from typing import Any
 
 from tacit.base import Relation
 from tacit.base.number import short
-from tacit.loss import Cost
+from tacit.loss import Cost, Odometer
 from tacit.policy.account import Amount, Currency
 from tacit.policy.source import Claim
 
@@ -85,6 +87,26 @@ class Standing:
 
     def balance(self, holder: str) -> Balance | None:
         return next((balance for balance in self.balances if balance.holder == holder), None)
+
+    def promise(self, limit: Amount) -> float | None:
+        """The ε, at the account's δ, that a limit stands for: it was set in advance, so it converts as it is. None if
+        there is none."""
+        spend = Fraction(limit.spend, 10**self.currency.decimals)
+        if self.currency is Currency.EPSILON:
+            return float(spend)
+        loss = self.currency.loss(spend, Fraction(limit.delta, 10**30), relation=self.relation, unit=self.unit)
+        found = loss.epsilon(self.delta).upper
+        return None if found == inf else found
+
+    def reading(self, spent: Amount) -> tuple[float, float] | None:
+        """(ε, δ) spent so far. Somebody chose this moment after seeing answers, so ρ is read uniformly in time,
+        and μ² as the ρ that it implies."""
+        if self.currency.concentrated and not self.delta:
+            return None
+        near: dict[str, Any] = {"relation": self.relation, "unit": self.unit}
+        meter = Odometer(delta=self.delta if self.currency.concentrated else None, **near)
+        meter.spend(spent.cost(self.currency, **near))
+        return meter.reading.epsilon, float(meter.reading.delta)
 
 
 def spelled(amount: Amount, currency: Currency, *, up: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from tacit.base import InputError
 from tacit.ledger.checkpoint import fingerprint
 
-__all__ = ["CONTENT_POLICY", "STYLE", "page_of"]
+__all__ = ["CONTENT_POLICY", "STYLE", "Html", "bullets", "document", "facts", "grid", "page_of", "text_of"]
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --line: #dfe4ea; --page: #f6f7f9; --card: #fff;
@@ -75,37 +75,43 @@ def page_of(content: Mapping[str, Any], public_key: str | None, signature: str |
     data, sql, signer = told["data"], told["release"]["sql"], None
     if signature is not None and public_key is not None:
         signer = _fingerprint(public_key)
-    title = _text(f"Certificate of a private answer: {data['dataset']}")
-    asked = "<p>What was asked is not in it.</p>" if sql is None else f"<pre>{_text(sql)}</pre>"
-    bounds = [Html(f"{_text(b['words'])} <small>({_text(', '.join(b['measures']))})</small>") for b in told["bounds"]]
+    asked = "<p>What was asked is not in it.</p>" if sql is None else f"<pre>{text_of(sql)}</pre>"
+    bounds = [
+        Html(f"{text_of(b['words'])} <small>({text_of(', '.join(b['measures']))})</small>") for b in told["bounds"]
+    ]
     keys = {f"group by {name}": how for name, how in told["keys"].items()}
     sections = {
-        "What was asked": asked + _facts(_asked(told)),
-        "What is hidden": _facts(_hidden(told)),
-        "The guarantee": _facts(_guarantee(told)) + _odds(told["meaning"]),
+        "What was asked": asked + facts(_asked(told)),
+        "What is hidden": facts(_hidden(told)),
+        "The guarantee": facts(_guarantee(told)) + _odds(told["meaning"]),
         "Noise": _steps(told["steps"]),
-        "How much one counts": _list(bounds) + (_facts(keys) if keys else "<p>There are no groups.</p>"),
-        "After the noise": _list(told["postprocessing"]),
+        "How much one counts": bullets(bounds) + (facts(keys) if keys else "<p>There are no groups.</p>"),
+        "After the noise": bullets(told["postprocessing"]),
         "The answer": _answer(told),
-        "In the ledger": _facts(_ledger(told["ledger"])),
-        "Made by": _facts(_software(told)),
+        "In the ledger": facts(_ledger(told["ledger"])),
+        "Made by": facts(_software(told)),
         "Signature": _signed(signer, public_key, signature),
     }
     off, badge = (" off", "Not signed: nobody vouches for it") if signer is None else ("", f"Signed · key {signer}")
+    lead = f'<p class=lead>{text_of(told["meaning"]["sentence"])}</p><p class="badge{off}">{text_of(badge)}</p>'
+    return document("Certificate of a private answer", data["dataset"], lead, sections)
+
+
+def document(kind: str, name: str, lead: str, sections: Mapping[str, str]) -> str:
+    """A whole page: a kind of paper, what it is about, and sections, whose bodies are HTML as the lead is."""
+    title = text_of(f"{kind}: {name}")
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{STYLE}</style></head><body><main>"
-        f"<header><p class=kind>Certificate of a private answer</p><h1>{_text(data['dataset'])}</h1>"
-        f"<p class=lead>{_text(told['meaning']['sentence'])}</p>"
-        f'<p class="badge{off}">{_text(badge)}</p></header>'
-        + "".join(f"<section><h2>{head}</h2>{body}</section>" for head, body in sections.items())
+        f"<header><p class=kind>{text_of(kind)}</p><h1>{text_of(name)}</h1>{lead}</header>"
+        + "".join(f"<section><h2>{text_of(head)}</h2>{body}</section>" for head, body in sections.items())
         + "</main></body></html>"
     )
 
 
-def _text(value: Any) -> Html:
+def text_of(value: Any) -> Html:
     """Anything as text that a browser takes for text; what is not there is a dash."""
     if isinstance(value, Html):
         return value
@@ -113,25 +119,25 @@ def _text(value: Any) -> Html:
     return Html(escape("".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text)))
 
 
-def _facts(lines: Mapping[str, Any]) -> str:
-    rows = "".join(f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>" for name, value in lines.items())
+def facts(lines: Mapping[str, Any]) -> str:
+    rows = "".join(f"<div><dt>{text_of(name)}</dt><dd>{text_of(value)}</dd></div>" for name, value in lines.items())
     return f"<dl>{rows}</dl>"
 
 
-def _list(items: Iterable[Any]) -> str:
-    found = "".join(f"<li>{_text(item)}</li>" for item in items)
+def bullets(items: Iterable[Any]) -> str:
+    found = "".join(f"<li>{text_of(item)}</li>" for item in items)
     return f"<ul>{found}</ul>" if found else ""
 
 
-def _table(heads: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+def grid(heads: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     top = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f"<td>{text_of(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     kind = ' class="many"' if len(heads) > 2 else ""
     return f'<div class="wide"><table{kind}><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _code(value: Any, before: str = "") -> Html:
-    return Html(f"{_text(before)}<code>{_text(value)}</code>")
+def code_of(value: Any, before: str = "") -> Html:
+    return Html(f"{text_of(before)}<code>{text_of(value)}</code>")
 
 
 def _fingerprint(public_key: str) -> str:
@@ -144,15 +150,15 @@ def _fingerprint(public_key: str) -> str:
 def _asked(told: Any) -> dict[str, Any]:
     release, data = told["release"], told["data"]
     about = data["people"] if data["population"] is None else f"{data['people']}, about {data['population']:,}"
-    known = {} if release["id"] is None else {"release": _code(release["id"])}
+    known = {} if release["id"] is None else {"release": code_of(release["id"])}
     return {
         "by": release["analyst"],
         "on": _day(release["time"]),
         "about": about,
         "tables": ", ".join(data["tables"]),
         **known,
-        "key of the charge": _code(release["key"]),
-        "policy": _code(data["policy"]),
+        "key of the charge": code_of(release["key"]),
+        "policy": code_of(data["policy"]),
     }
 
 
@@ -172,7 +178,7 @@ def _hidden(told: Any) -> dict[str, Any]:
 def _guarantee(told: Any) -> dict[str, Any]:
     said, accountant = told["guarantee"], told["accountant"]
     return {
-        "in all": Html(f"<strong>{_text(said['words'])}</strong>"),
+        "in all": Html(f"<strong>{text_of(said['words'])}</strong>"),
         "charged": f"{said['currency']} {said[said['currency']]}, delta {said['delta']}",
         "within the answer": accountant["within"],
         "with other answers": accountant["across"],
@@ -190,9 +196,9 @@ def _odds(said: Any) -> str:
     for line in said["membership_power"]:
         test = f"A test for membership with {_percent(line['false_positives'])} false alarms finds at most"
         rows.append((test, _percent(line["at_most"])))
-    note = f"<p class=note>Stated at δ = {_text(said['delta'])}: except with that probability.</p>"
+    note = f"<p class=note>Stated at δ = {text_of(said['delta'])}: except with that probability.</p>"
     exact = said["delta"] in ("0", "0.0")
-    return _table(["In odds, whatever else somebody knows", ""], rows) + ("" if exact else note)
+    return grid(["In odds, whatever else somebody knows", ""], rows) + ("" if exact else note)
 
 
 def _number(text: str | None) -> str:
@@ -213,9 +219,9 @@ def _steps(steps: Any) -> str:
     rows = []
     for step in steps:
         costs = [f"{name} {float(value):.4g}" for name, value in step["costs"].items() if value not in (None, "0")]
-        mechanism = _code(step["mechanism"]["name"]) if "mechanism" in step else "adaptive"
+        mechanism = code_of(step["mechanism"]["name"]) if "mechanism" in step else "adaptive"
         rows.append((step["name"], step["words"], " · ".join(costs), mechanism))
-    return _table(["step", "noise", "costs, in each currency", "mechanism"], rows)
+    return grid(["step", "noise", "costs, in each currency", "mechanism"], rows)
 
 
 COVERED = {"truth": "the truth", "least": "the noise; the truth is at least the lower end", "noise": "the noise"}
@@ -223,31 +229,31 @@ COVERED = {"truth": "the truth", "least": "the noise; the truth is at least the 
 
 def _answer(told: Any) -> str:
     answer, utility = told["answer"], told["utility"]
-    known = f"<h3>What intervals cover, and what not</h3>{_list(utility['biases'])}" if utility["biases"] else ""
+    known = f"<h3>What intervals cover, and what not</h3>{bullets(utility['biases'])}" if utility["biases"] else ""
     if "csv_sha256" not in answer:
         size = f"{answer['bytes']:,} bytes of {answer['media']}"
-        return _facts({"kind": answer["kind"], "size": size, "hash": _code(answer["sha256"])}) + known
+        return facts({"kind": answer["kind"], "size": size, "hash": code_of(answer["sha256"])}) + known
     rows = []
     for line in utility["intervals"]:
         sizes = line["half_widths"]
         ends = ["–"] * 3 if sizes is None else [f"± {_number(sizes[name])}" for name in ("least", "median", "most")]
         covers = line["covers"]["of"] if "covers" in line else "noise"
         rows.append([line["column"], *ends, COVERED.get(covers, covers)])
-    table = _table(["noisy column", "narrowest", "median", "widest", "covers"], rows) if rows else ""
-    facts = {
+    table = grid(["noisy column", "narrowest", "median", "widest", "covers"], rows) if rows else ""
+    lines = {
         "rows": f"{answer['rows']:,}",
         "columns": ", ".join(f"{column['name']} ({column['type']})" for column in answer["columns"]),
-        "hash of the CSV": _code(answer["csv_sha256"]),
+        "hash of the CSV": code_of(answer["csv_sha256"]),
         "intervals hold with": _percent(utility["confidence"], ROUND_FLOOR),
     }
-    return _facts(facts) + table + known
+    return facts(lines) + table + known
 
 
 def _ledger(place: Any) -> dict[str, Any]:
     def entry(which: str) -> Html:
-        return _code(place[which]["digest"], f"entry {place[which]['seq']}, ")
+        return code_of(place[which]["digest"], f"entry {place[which]['seq']}, ")
 
-    found = {"ledger": _code(place["id"]), "account": place["people"]}
+    found = {"ledger": code_of(place["id"]), "account": place["people"]}
     if "entry" in place:
         return found | {"before it": entry("before"), "the charge": entry("after")}
     return found | {"the charge": entry("after"), "proof": "not in it: it was made without the ledger at hand"}
@@ -257,7 +263,7 @@ def _software(told: Any) -> dict[str, Any]:
     made = told["software"]
     if made is None:
         return {"software": "was not recorded"}
-    hashes = {"hash of its source": _code(made["source"]), "hash of the program": _code(told["program"]["hash"])}
+    hashes = {"hash of its source": code_of(made["source"]), "hash of the program": code_of(told["program"]["hash"])}
     return {"software": f"{made['name']} {made['version']}", **hashes}
 
 
@@ -268,7 +274,7 @@ def _signed(signer: str | None, public_key: str | None, signature: str | None) -
     )
     if signer is None:
         return "<p>There is none: no key was set where it was made.</p>" + how
-    lines = {"key": _code(signer), "signature": _code(signature), "public key": _code(public_key)}
+    lines = {"key": code_of(signer), "signature": code_of(signature), "public key": code_of(public_key)}
     return (
-        _facts(lines) + "<p class=note>A key that comes with a certificate proves nothing: get it elsewhere.</p>" + how
+        facts(lines) + "<p class=note>A key that comes with a certificate proves nothing: get it elsewhere.</p>" + how
     )
