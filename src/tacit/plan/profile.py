@@ -36,7 +36,7 @@ STRICT = (0.01, 2.5)  # the same where nothing is said about widths
 FURTHER = Fraction(3, 2)  # times the best bound that is paid for an interval of the truth
 USUAL = (0.05, 1.0)  # the same when a bound is chosen
 GAUSSIAN, LAPLACE = 1.96, 2.12  # standard deviations in the half of a 95 % interval
-DOUBT = 1.3  # by how much a square of a loss counts more than a square of noise
+DOUBT = 3  # times the square of an equal share of a loss counts: the busy may be in few of the groups
 
 Kind = Literal["gaussian", "laplace"]
 Shape = Literal["exact", "part", "either"]
