@@ -68,6 +68,13 @@ def test_a_seed_is_a_whole_number(seed: object) -> None:
         staged("homogeneity", seed=seed)  # type: ignore[arg-type]  # the mistake is the point
 
 
+@pytest.mark.parametrize("name", ["networks", "opting-out", "pixels", "search-logs", "tracing"])
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan")])
+def test_an_epsilon_that_is_none_is_named(name: str, epsilon: float) -> None:
+    with pytest.raises(InputError, match="epsilon"):
+        staged(name, epsilon=epsilon)
+
+
 def test_the_list_imports_no_attack() -> None:
     code = "import sys, tacit.attack; print([name for name in sys.modules if name.startswith('tacit.attack.')])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.attack.population import Chance, Integers, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, bars, silent
-from tacit.base import InputError, whole
+from tacit.base import InputError, between, whole
 from tacit.loss import Pure
 from tacit.mechanism import DiscreteLaplace
 
@@ -87,6 +87,7 @@ def stage(
 ) -> Outcome:
     """Is Ann in the network, and does she know Bob? From its degree histogram: exact, edge-private, node-private."""
     count, many = whole(people, "people", least=200), whole(rounds, "rounds", least=1)
+    epsilon = float(between(epsilon, "epsilon", 0, 100))
     dice, everybody = chance(seed), range(count)
     edges = friends(count, dice)
     of = degrees(everybody, edges)

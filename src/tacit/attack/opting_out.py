@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from tacit.attack.population import Floats, Integers, chance
 from tacit.attack.registry import Attempt, Outcome, bars
-from tacit.base import InputError, whole
+from tacit.base import between, whole
 from tacit.mechanism import DiscreteLaplace
 
 __all__ = ["FairQuestion", "Guesses", "all_or_none", "dalenius", "private", "stage"]
@@ -91,9 +91,8 @@ def private(law: Floats, scale: Fraction) -> Floats:
 def stage(*, seed: int = 1, smokers: int = 400, rounds: int = 2_000, epsilon: float = 1.0) -> Outcome:
     """Questions about Ann from one count: exact, and with tacit's noise at `epsilon` for one person."""
     count, many = whole(smokers, "smokers", least=2), whole(rounds, "rounds", least=1)
-    if not 0 < epsilon <= 50:
-        raise InputError("epsilon must be above 0 and at most 50")
-    one = 1 / Fraction(epsilon)
+    budget = between(epsilon, "epsilon", 0, 50)
+    epsilon, one = float(budget), 1 / budget
 
     def study(people: int) -> tuple[Floats, Floats]:
         ill = np.arange(people + 1)

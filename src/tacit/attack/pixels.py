@@ -4,7 +4,6 @@ Each pixel keeps its promise of ε. They all say the same thing, so what they sa
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from math import exp
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from tacit.attack.population import Array, Chance, Floats, Integers, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
-from tacit.base import InputError, whole
+from tacit.base import InputError, positive, whole
 from tacit.mechanism import RandomizedResponse
 
 __all__ = ["dots", "drawn", "recognised", "stage", "templates"]
@@ -87,7 +86,7 @@ def stage(
     if not epsilons:
         raise InputError("the stage needs at least one epsilon for a pixel")
     truth, digits = drawn(many, chance(seed))
-    rates = [*map(Fraction, epsilons), Fraction(epsilon) / pixels]
+    rates = [*(positive(each, "epsilons") for each in epsilons), positive(epsilon, "epsilon") / pixels]
     shown, right = [truth], []
     for number, rate in enumerate(rates):
         shown.append(RandomizedResponse(epsilon=rate).sample(truth))

@@ -16,7 +16,7 @@ from tacit.attack.opting_out import FairQuestion, all_or_none
 from tacit.attack.population import Array, Chance, Floats, chance
 from tacit.attack.reconstruction import DELTA, noise_for
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
-from tacit.base import InputError, whole
+from tacit.base import InputError, between, whole
 from tacit.mechanism import DiscreteLaplace
 
 __all__ = ["RULES", "fewest", "needed", "shared", "stage", "trace", "traceable"]
@@ -91,6 +91,7 @@ def stage(
 ) -> Outcome:
     """Who was among `people` whose averages of many attributes are published, by several rules and by tacit."""
     count, many = whole(people, "people", least=1), whole(attributes, "attributes", least=10)
+    epsilon = float(between(epsilon, "epsilon", 0, 100))
     dice = chance(seed)
     rules: dict[str, Rule] = RULES | {f"tacit, ε = {epsilon:g} for all": _private(many, epsilon)}
     lines: dict[str, list[float]] = {name: [] for name in rules}
@@ -100,7 +101,7 @@ def stage(
         for name, line in lines.items():
             line.append(found[name] / of)
         progress((number + 1) / len(PEOPLE))
-    ceiling = exp(min(epsilon, 700)) * ALARMS + float(DELTA)
+    ceiling = exp(epsilon) * ALARMS + float(DELTA)
     tiny = {size: FairQuestion("", all_or_none(size), Fraction(size)).best_private for size in (10, 1_000)}
     sizes = _sizes(epsilon)
     rough, ours = "off by 0.1", f"tacit, ε = {epsilon:g} for all"
@@ -132,7 +133,7 @@ def traceable(attributes: int, *, epsilon: float, error: float = USEFUL) -> floa
 
     A member scores √attributes/(π·people·error) more than an outsider, in standard deviations.
     """
-    ceiling = exp(min(epsilon, 700)) * ALARMS + float(DELTA)
+    ceiling = exp(epsilon) * ALARMS + float(DELTA)
     return float("inf") if ceiling >= 1 else sqrt(attributes) / (pi * error * float(ndtri(ceiling) - ndtri(ALARMS)))
 
 
