@@ -18,7 +18,7 @@ from torch import Tensor
 from support.fixed_rng import FixedRng
 from support.networks import cross_entropy
 from tacit.learn.gradient import Gradients, InputShape
-from tacit.learn.gradient.clipping import Flat, rounded_down
+from tacit.learn.gradient.clipping import Factors, Flat, rounded_down
 from tacit.learn.gradient.part import LONG, Dense, Lookup, Outer, Part, Tied, lengths
 from tacit.learn.gradient.sums import Sums
 from tacit.learn.rounding import (
@@ -148,7 +148,7 @@ def test_no_part_is_longer_than_its_length_and_no_sum_further_off_than_its_share
     factors = Flat(1).factors(found[None], ["w"])[0]
     scaled = [rounded_down(factors, torch.float32), factors]
     assert all(Fraction(float(each[i])) ** 2 * square(row) <= 1 for each in scaled for i, row in enumerate(true))
-    total = part.total(factors, 300).flatten()
+    total = part.total(Factors(factors), 300).flatten()
     best = min(
         root(square([each - got for each, got in zip(_summed(true, kind), exactly(total), strict=True)]))
         for kind in scaled
@@ -184,7 +184,7 @@ def test_many_alike_add_up_within_their_share(rows: int, wrong: bool) -> None:
     if wrong:
         total = torch.from_numpy(np.cumsum(value.numpy(), axis=0, dtype=np.float32)[-1])  # one after the other
     else:
-        total = Dense(value).total(ones, rows)
+        total = Dense(value).total(Factors(ones), rows)
     off = (total.double() - value.double().sum(0)).norm()
     assert (off <= SHARE * float(SLACK)) != wrong
 

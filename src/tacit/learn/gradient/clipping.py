@@ -16,7 +16,7 @@ from torch import Tensor
 from tacit.base import InputError, Number, positive
 from tacit.learn.rounding import SLACK
 
-__all__ = ["Clipping", "Flat", "Normalised", "PerLayer", "rounded_down"]
+__all__ = ["Clipping", "Factors", "Flat", "Normalised", "PerLayer", "rounded_down"]
 
 DOWN = 1 - 2.0**-50  # more than the rounding of a root, a quotient and a sum of layers in double precision
 FINE = 10**12  # steps in which a square root is rounded up
@@ -45,8 +45,9 @@ class Clipping(ABC):
     def scale(self, squares: Tensor, layers: Sequence[str]) -> Tensor:
         """The factors, zero for an example one of whose lengths is NaN or infinite."""
         finite = torch.isfinite(squares).all(0)
-        kept = torch.where(finite, squares, torch.zeros_like(squares)).double()
-        return self.factors(kept, layers) * finite
+        if finite.all():
+            return self.factors(squares, layers)
+        return self.factors(torch.where(finite, squares, 0.0), layers) * finite
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,26 @@ class Normalised(Clipping):
 def _limited(squares: Tensor, clip: Fraction) -> Tensor:
     """min(1, C/‖g‖), rounded down; no gradient at all has factor 1."""
     return (float(clip) * DOWN / squares.sqrt()).clamp(max=1.0)
+
+
+class Factors:
+    """What each gradient of a layer is multiplied by: in double precision, and rounded down to others when wanted."""
+
+    def __init__(self, exact: Tensor) -> None:
+        self.exact = exact
+        self._rounded: dict[torch.dtype, Tensor] = {exact.dtype: exact}
+
+    def to(self, dtype: torch.dtype) -> Tensor:
+        if dtype not in self._rounded:
+            self._rounded[dtype] = rounded_down(self.exact, dtype)
+        return self._rounded[dtype]
+
+    @classmethod
+    def rows(cls, factors: Tensor) -> list["Factors"]:
+        """Of factors (layer, example); layers that share theirs share what is rounded."""
+        if len(factors) and factors.stride(0) == 0:
+            return [cls(factors[0])] * len(factors)
+        return [cls(row) for row in factors]
 
 
 def rounded_down(factors: Tensor, dtype: torch.dtype) -> Tensor:

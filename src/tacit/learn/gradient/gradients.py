@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from tacit.base import InputError
 from tacit.learn.gradient import rules
 from tacit.learn.gradient.check import Method, choose
-from tacit.learn.gradient.clipping import DOWN, Clipping
+from tacit.learn.gradient.clipping import DOWN, Clipping, Factors
 from tacit.learn.gradient.each import LossOf, by_vmap
 from tacit.learn.gradient.layout import UnplacedError
 from tacit.learn.gradient.part import Dense, Part
@@ -100,10 +100,12 @@ class Gradients:
             bad = (factors == 0).any(0)
             if weight is not None:
                 factors = factors * weight * DOWN
-            spoilt = bool(bad.any())
+            if bad.any():
+                parts = {number: part.without(bad) for number, part in parts.items()}
+            layers = Factors.rows(factors)
             for number, part in parts.items():
-                kept, own = part.without(bad) if spoilt else part, factors[self._layer_of[number]]
-                into.put(number, lambda out, kept=kept, own=own: kept.total(own, size, out))  # type: ignore[misc]
+                own = layers[self._layer_of[number]]
+                into.put(number, lambda out, part=part, own=own: part.total(own, size, out))  # type: ignore[misc]
         return tuple(into.views)
 
     def sums(self, *, double: bool = False) -> Sums:
@@ -139,12 +141,13 @@ class Gradients:
             raise InputError("weights must be between 0 and 1: a larger one would pass the clip")
         for rows, index in chunks(len(inputs[0]), unit, self.chunk or self.method.chunk):
             part = tuple(each[rows] for each in inputs)
-            outside = torch.stack([shape.outside(each) for shape, each in zip(self.shapes, part, strict=True)]).any(0)
-            if outside.any():
+            pairs = list(zip(self.shapes, part, strict=True))
+            if all(shape.holds(each) for shape, each in pairs):
+                parts = self._parts(part)
+            else:
+                outside = torch.stack([shape.outside(each) for shape, each in pairs]).any(0)
                 part = tuple(each.masked_fill(outside.view(-1, *[1] * (each.dim() - 1)), 0) for each in part)
-            parts = self._parts(part)
-            if outside.any():
-                parts = {number: each.without(outside) for number, each in parts.items()}
+                parts = {number: each.without(outside) for number, each in self._parts(part).items()}
             if index is not None:
                 parts = {number: each.grouped(index) for number, each in parts.items()}
             count = len(part[0]) if index is None else len(index)
@@ -170,10 +173,10 @@ class Gradients:
 
     def _squares(self, parts: dict[int, Part], count: int) -> Tensor:
         first = next(iter(self.parameters.values()))
-        squares = torch.zeros(len(self.layers), count, dtype=torch.float64, device=first.device)
+        found = [torch.zeros(count, dtype=torch.float64, device=first.device) for _ in self.layers]
         for number, part in parts.items():
-            squares[self._layer_of[number]] += part.squares()
-        return squares * RAISED
+            found[self._layer_of[number]] += part.squares()
+        return torch.stack(found).mul_(RAISED)
 
 
 def _wide(tensor: Tensor) -> torch.dtype:

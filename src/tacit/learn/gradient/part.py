@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tacit.learn.gradient.clipping import rounded_down
+from tacit.learn.gradient.clipping import Factors
 from tacit.learn.rounding import DOUBLE, block_rows, blocks, gamma
 
 __all__ = ["Dense", "Lookup", "Outer", "Part", "floor", "merge", "roundoff", "summed", "wide"]
@@ -36,8 +36,8 @@ class Part(ABC):
         """The squared length of each gradient in double precision: never less than the exact one."""
 
     @abstractmethod
-    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
-        """Σ_i factors_i · gradient_i for factors in double precision, off by no more than a cell of this size allows:
+    def total(self, factors: Factors, cell: int, out: Tensor | None = None) -> Tensor:
+        """Σ_i factors_i · gradient_i, off by no more than a cell of this size allows:
         in the precision of the gradients where that is enough, else in double. It may be written to `out`, a matrix of
         the parameter's shape."""
 
@@ -61,14 +61,14 @@ class Dense(Part):
     value: Tensor
 
     def squares(self) -> Tensor:
-        return lengths(self.value).square()
+        return lengths(self.value).square_()
 
-    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
+    def total(self, factors: Factors, cell: int, out: Tensor | None = None) -> Tensor:
         value = self.value
         if not enough(cell, roundoff(value)):
             value = value.double()
-        factors = rounded_down(factors, value.dtype)
-        return summed(factors[rows] @ value[rows] for rows in blocks(len(value), cell, 1, 1.0, roundoff(value)))
+        own = factors.to(value.dtype)
+        return summed(own[rows] @ value[rows] for rows in blocks(len(value), cell, 1, 1.0, roundoff(value)))
 
     def dense(self) -> Tensor:
         return self.value
@@ -90,7 +90,7 @@ class Outer(Part):
     def squares(self) -> Tensor:
         positions, rows, columns = self.left.shape[1], self.left.shape[2], self.right.shape[2]
         if positions == 1:
-            return (lengths(self.left[:, 0]) * lengths(self.right[:, 0])).square() * UP
+            return lengths(self.left[:, 0]).mul_(lengths(self.right[:, 0])).square_().mul_(UP)
         if positions * (rows + columns) < rows * columns:
             return self._by_gram()
         step = max(1, ROOM // (rows * columns))
@@ -113,20 +113,20 @@ class Outer(Part):
         found: Tensor = terms.sum(2).sum(1).double().clamp(min=0.0) + lost * self.reach().square()
         return found * UP
 
-    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
+    def total(self, factors: Factors, cell: int, out: Tensor | None = None) -> Tensor:
         return self.add_up(factors, cell, cancels=self.left.shape[1] > 1, out=out)
 
-    def add_up(self, factors: Tensor, cell: int, *, cancels: bool, out: Tensor | None = None) -> Tensor:
+    def add_up(self, factors: Factors, cell: int, *, cancels: bool, out: Tensor | None = None) -> Tensor:
         """In the precision of the gradients; what may cancel, with other positions or other uses, in double."""
         left, right, positions = self.left, self.right, self.left.shape[1]
         ratio = floor(roundoff(left)) ** -0.5 if cancels else 1.0
         if cancels or not enough(cell, roundoff(left)):
             left, right = left.double(), right.double()
-        factors = rounded_down(factors, left.dtype)
+        own = factors.to(left.dtype)[:, None, None]
         if left.shape[2] < right.shape[2]:
-            left = left * factors[:, None, None]
+            left = left * own
         else:
-            right = right * factors[:, None, None]
+            right = right * own
         cuts = list(blocks(len(left), cell, positions, ratio, roundoff(left)))
         if len(cuts) > 1 or out is None or out.dtype != left.dtype:
             return summed(left[rows].flatten(0, 1).t() @ right[rows].flatten(0, 1) for rows in cuts)
@@ -173,8 +173,8 @@ class Lookup(Part):
             return torch.zeros(len(self.rows), dtype=torch.float64, device=self.rows.device)
         return lengths(self.value.flatten(0, 1)).view(self.rows.shape).sum(1) * UP
 
-    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
-        scaled = self.value.double() * factors[:, None, None]
+    def total(self, factors: Factors, cell: int, out: Tensor | None = None) -> Tensor:
+        scaled = self.value.double() * factors.exact[:, None, None]
         cuts = blocks(len(scaled), cell, self.rows.shape[1], floor(roundoff(self.value)) ** -0.5, DOUBLE)
         add = torch.ops.aten.embedding_dense_backward
         return summed(add(scaled[rows], self.rows[rows], self.size, -1, False) for rows in cuts)
@@ -211,7 +211,7 @@ class Tied(Part):
         found: Tensor = both.clamp(min=0.0) + max(gamma(count, unit), floor(unit)) * most.square()
         return found * UP
 
-    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
+    def total(self, factors: Factors, cell: int, out: Tensor | None = None) -> Tensor:
         """Two sums, each of which may be off by half as much."""
         return self.matrix.add_up(factors, 2 * cell, cancels=True) + self.table.total(factors, 2 * cell)
 
@@ -290,7 +290,7 @@ def lengths(vectors: Tensor) -> Tensor:
         if whole < size:
             found = torch.hypot(found, torch.linalg.vector_norm(vectors[:, whole:], dim=1).double())
         raised = (1 + gamma(WIDTH + 4, unit)) * (1 + gamma(size // WIDTH + 8, DOUBLE))
-    return (found * (raised * UP)).add_(LOST if unit <= DOUBLE else (size * 1.2e-38) ** 0.5)
+    return found.mul(raised * UP).add_(LOST if unit <= DOUBLE else (size * 1.2e-38) ** 0.5)
 
 
 def _products(left: Tensor, right: Tensor) -> Tensor:

@@ -49,6 +49,13 @@ class InputShape:
                 f"{name} is of {tensor.dtype}, but {kind} were declared: convert it, or mend its InputShape"
             )
 
+    def holds(self, batch: Tensor) -> bool:
+        """Whether all whole numbers are in the declared range; False may be told of some that are `ignored`."""
+        if self.below is None or not batch.numel():
+            return True
+        least, most = torch.aminmax(batch)
+        return 0 <= int(least) and int(most) < self.below
+
     def outside(self, batch: Tensor) -> Tensor:
         """The examples that hold a whole number out of the declared range: they count as if they were not there."""
         if self.below is None:

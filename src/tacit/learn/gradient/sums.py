@@ -19,6 +19,8 @@ class Sums:
         self.flat = torch.zeros(sum(sizes), dtype=dtype, device=own[0].device)
         self.views = [part.view(each.shape) for part, each in zip(self.flat.split(sizes), own, strict=True)]
         self._matrices = [each if each.dim() == 2 else None for each in self.views]
+        largest = max((each.numel() for each in self._matrices if each is not None), default=0)
+        self._room = torch.empty(largest, dtype=dtype, device=own[0].device)
         self.clear()
 
     def clear(self) -> None:
@@ -32,12 +34,13 @@ class Sums:
 
     def put(self, number: int, form: Callable[[Tensor | None], Tensor]) -> None:
         """Add what `form` makes to one parameter's sum. It may be made in place, in a matrix that `form` is given."""
-        view = self.views[number]
+        view, matrix = self.views[number], self._matrices[number]
         if self._filled[number]:
-            view.add_(form(None).view(view.shape))
+            room = None if matrix is None else self._room[: view.numel()].view(view.shape)
+            view.add_(form(room).view(view.shape))
             return
-        made = form(self._matrices[number])
-        if made is not self._matrices[number]:
+        made = form(matrix)
+        if made is not matrix:
             view.copy_(made.view(view.shape))
         self._filled[number] = True
 

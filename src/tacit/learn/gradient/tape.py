@@ -114,4 +114,5 @@ class Tape(TorchFunctionMode):
         elif (layout := self.layouts.get(key)) is None:
             raise UnplacedError("a use that the check did not see")
         else:
-            self._parts[number].append(make(layout))
+            with torch._C.DisableTorchFunction():  # what a rule does itself is nobody's use of a parameter
+                self._parts[number].append(make(layout))

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 from torch import Tensor
 
+from tacit.learn.gradient.clipping import Factors
 from tacit.learn.gradient.layout import Layout, UnplacedError
 from tacit.learn.gradient.part import ROOM, Dense, Outer, Part, floor, roundoff, summed, wide
 from tacit.learn.gradient.tape import Tape, rule, taped
@@ -73,10 +74,10 @@ class Patches(Part):
             found.append(outer.squares().view(-1, groups).sum(1))
         return torch.cat(found)
 
-    def total(self, factors: Tensor, cell: int, out: Tensor | None = None) -> Tensor:
+    def total(self, factors: Factors, cell: int, out: Tensor | None = None) -> Tensor:
         """In double precision: the positions of one example may cancel."""
         unit, places = roundoff(self.x), prod(self.back.shape[2:])
-        scaled = self.back.double() * factors.view(-1, *[1] * (self.back.dim() - 1))
+        scaled = self.back.double() * factors.exact.view(-1, *[1] * (self.back.dim() - 1))
         x, weight = self.x.double(), self.weight.double()
         cuts = blocks(len(x), cell, places, floor(unit) ** -0.5, DOUBLE)
         return summed(self.window.back(scaled[rows], x[rows], weight, [False, True, False])[1] for rows in cuts)

@@ -61,7 +61,8 @@ class LinearUse:
             return _matrix(right, left) if self.transposed else _matrix(left, right)
 
         def shift(layout: Layout) -> Part:
-            return Dense(_positions(back, layout, rows).sum(1))
+            each = _positions(back, layout, rows)
+            return Dense(each.sum(1) if each.shape[1] > 1 else each[:, 0])
 
         if self.weight is not None:
             self.tape.keep(self.weight, "linear", back, matrix)
