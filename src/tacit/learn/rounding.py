@@ -16,8 +16,8 @@ SLACK = Fraction(1, 250)  # of the clip
 SHARE = 0.38  # of SLACK, for one neighbour's cell
 MINOR = 0.045  # the same where parts of an example may cancel: √(SHARE² + MINOR²) < 0.383
 ACROSS = 0.11  # the same for adding up cells, and for bringing the sum to the lattice of the noise
-CELL = 128  # units of a cell on average: cells of up to 158 are one block in single precision
-GROUP = 4  # cells whose sums are added in single precision
+CELL = 256  # units of a cell on average: in single precision three blocks of rows, and one of cells of up to 155
+GROUP = 2  # cells whose sums are added in single precision
 SINGLE = 2.0**-24  # unit roundoff
 DOUBLE = 2.0**-53
 
@@ -44,12 +44,18 @@ def block_rows(cell: int, terms: int, ratio: float, unit: float) -> int:
     """How many rows may be added in one go in arithmetic of this unit roundoff, if a cell has so many, each row brings
     `terms` products, and the products' lengths add up to at most `ratio` clips a row. 0: not even one.
 
-    A block of L rows is off by at most γ(L·terms + 2) times what its lengths add up to, so all blocks of the cell by
-    γ · cell · ratio clips, which is to be at most SHARE · SLACK, or MINOR · SLACK where `ratio` is not 1.
+    A block of L rows is off by at most γ(L·terms + 2) times what its lengths add up to, and adding up b blocks by γ(b)
+    times that of all of them: γ(L·terms + 2 + b) · cell · ratio clips, which is to be at most SHARE · SLACK, or
+    MINOR · SLACK where `ratio` is not 1.
     """
     allowed = (SHARE if ratio == 1 else MINOR) * float(SLACK) / (max(cell, 1) * ratio)
     most = allowed / (1 + allowed) / (unit * (1 + 1e-6)) - 2
-    return min(max(cell, 1), max(0, int(most / terms)))
+    whole = int((most - 1) / terms)
+    if whole >= cell:
+        return max(cell, 1)
+    half = most // (2 * terms)  # if blocks are at least so long, there are at most cell / half + 1
+    rest = most - cell / half - 1 if half > 0 else 0.0
+    return int(rest // terms) if rest >= half * terms else 0
 
 
 def blocks(rows: int, cell: int, terms: int, ratio: float, unit: float) -> Iterator[slice]:

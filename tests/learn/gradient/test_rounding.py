@@ -172,7 +172,10 @@ def test_one_position_is_the_product_of_its_lengths() -> None:
     assert true <= Fraction(float(found[0])) <= true * Fraction(1001, 1000)
 
 
-@pytest.mark.parametrize(("rows", "wrong"), [(158, False), (1000, False), (6000, False), (30_000, False), (6000, True)])
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [(155, False), (300, False), (500, False), (1000, False), (6000, False), (30_000, False), (6000, True)],
+)
 def test_many_alike_add_up_within_their_share(rows: int, wrong: bool) -> None:
     """All point one way, which is the worst: each rounding may go the same way. One block of all is caught."""
     torch.manual_seed(3)
@@ -190,23 +193,30 @@ def test_many_alike_add_up_within_their_share(rows: int, wrong: bool) -> None:
 
 
 def test_blocks_keep_to_their_share_for_every_cell() -> None:
+    found = 0
     for unit in (SINGLE, DOUBLE):
         for terms, ratio in ((1, 1.0), (64, 1024.0), (4096, 2.0**20)):
-            for cell in (1, 30, 158, 159, 5000, 10**6):
+            for cell in (1, 30, 155, 156, 157, 300, 500, 5000, 10**6):
                 rows = block_rows(cell, terms, ratio, unit)
-                assert rows <= cell
+                assert 0 <= rows <= cell
                 if rows:
-                    assert gamma(rows * terms + 2, unit) * cell * ratio <= SHARE * float(SLACK)
-    assert block_rows(CELL, 1, 1.0, SINGLE) == CELL, "an average cell is one block"
+                    found += 1
+                    lost = gamma(rows * terms + 2 + -(-cell // rows), unit) * cell * ratio
+                    assert lost <= (SHARE if ratio == 1 else MINOR) * float(SLACK)
+    assert found > 25
+    assert block_rows(155, 1, 1.0, SINGLE) == 155, "one block"
+    assert 2 * block_rows(CELL, 1, 1.0, SINGLE) < CELL <= 3 * block_rows(CELL, 1, 1.0, SINGLE)
+    assert block_rows(CELL, 64, 1024.0, DOUBLE) == CELL
+    assert block_rows(2 * CELL, 1, 1.0, SINGLE) > 0
     assert block_rows(10**6, 1, 1.0, SINGLE) == 0, "then double precision"
     assert cell_count(Fraction(64)) == 1
-    assert cell_count(Fraction(4096)) == 32
-    assert block_rows(158, 1, 1.0, SINGLE) == 158
+    assert cell_count(Fraction(4096)) == 16
 
 
 def test_blocks_cut_all_rows_of_a_piece_by_the_size_of_its_cell() -> None:
     assert list(blocks(3, 10**6, 1, 1.0, DOUBLE)) == [slice(0, 3)]
-    assert [each.stop - each.start for each in blocks(597, 597, 1, 1.0, SINGLE)] == [40] * 14 + [37]
+    assert [each.stop - each.start for each in blocks(256, 256, 1, 1.0, SINGLE)] == [91, 91, 74]
+    assert [each.stop - each.start for each in blocks(100, 256, 1, 1.0, SINGLE)] == [91, 9]
 
 
 def test_the_shares_of_both_neighbours_are_below_the_slack() -> None:
@@ -214,8 +224,8 @@ def test_the_shares_of_both_neighbours_are_below_the_slack() -> None:
 
 
 def test_groups_are_added_in_single_precision_only_where_that_is_proven() -> None:
-    assert in_single([CELL] * GROUP, 2 * GROUP)
-    assert not in_single([CELL] * GROUP, 6 * GROUP)
+    assert in_single([CELL] * GROUP, 5 * GROUP)
+    assert not in_single([CELL] * GROUP, 12 * GROUP)
     assert not in_single([1000] * GROUP, GROUP)
 
 
@@ -261,7 +271,7 @@ def test_one_unit_moves_the_sum_of_its_own_cell_and_no_bit_of_the_others() -> No
     """Cells are walked in pieces, which must not depend on how many units are in the cells before."""
     for seed in range(3):
         with_it, without = Loop(seed).sums(700), Loop(seed).sums(699)
-        assert len(with_it) == len(without) == cell_count(Fraction(700)) == 5
+        assert len(with_it) == len(without) == cell_count(Fraction(700)) == 3
         differ = [not torch.equal(one, two) for one, two in zip(with_it, without, strict=True)]
         assert sum(differ) == 1
         moved = (torch.stack(with_it).sum(0) - torch.stack(without).sum(0)).norm()

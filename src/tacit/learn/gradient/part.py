@@ -127,10 +127,12 @@ class Outer(Part):
             left = left * own
         else:
             right = right * own
-        cuts = list(blocks(len(left), cell, positions, ratio, roundoff(left)))
-        if len(cuts) > 1 or out is None or out.dtype != left.dtype:
-            return summed(left[rows].flatten(0, 1).t() @ right[rows].flatten(0, 1) for rows in cuts)
-        return torch.mm(left.flatten(0, 1).t(), right.flatten(0, 1), out=out)
+        first, *rest = blocks(len(left), cell, positions, ratio, roundoff(left))
+        out = out if out is not None and out.dtype == left.dtype else None
+        found = torch.mm(left[first].flatten(0, 1).t(), right[first].flatten(0, 1), out=out)
+        for rows in rest:
+            found += left[rows].flatten(0, 1).t() @ right[rows].flatten(0, 1)
+        return found
 
     def dense(self) -> Tensor:
         return _products(self.left, self.right)
@@ -251,14 +253,11 @@ def enough(cell: int, unit: float) -> bool:
 
 
 def summed(terms: Iterable[Tensor]) -> Tensor:
-    """One as it is; several in double precision."""
-    first, *rest = terms
-    if not rest:
-        return first
-    total = first.double()
+    """One after the other, in the precision that they have."""
+    found, *rest = terms
     for each in rest:
-        total += each
-    return total
+        found += each
+    return found
 
 
 def roundoff(tensor: Tensor) -> float:

@@ -54,7 +54,7 @@ class InputShape:
         if self.below is None or not batch.numel():
             return True
         least, most = torch.aminmax(batch)
-        return 0 <= int(least) and int(most) < self.below
+        return int(least) >= 0 and int(most) < self.below
 
     def outside(self, batch: Tensor) -> Tensor:
         """The examples that hold a whole number out of the declared range: they count as if they were not there."""
