@@ -98,4 +98,4 @@ def test_the_stage() -> None:
     edge, node, cutting = outcome.facts["errors"].values()
     assert all(a < b for a, b in zip(edge, node, strict=True))
     assert cutting == sorted(cutting, reverse=True) or cutting[-1] < cutting[0]
-    assert outcome.plot().to_dict()["hconcat"]
+    assert outcome.plot().to_dict()["vconcat"]

@@ -112,7 +112,7 @@ def stage(
             against = "the exact degree histogram" if noise is None else f"tacit, {name}, ε = {epsilon:g}"
             rows.append((f"{question} {name}", Attempt.counted(against, right, many), noise is not None))
     progress(0.5)
-    errors: dict[str, list[float]] = {name: [] for name in ("edge-private", "node-private", "of which: by cutting")}
+    errors: dict[str, list[float]] = {name: [] for name in ("edge-private", "node-private", "by cutting alone")}
     for number, most in enumerate(CUTS):
         truth, short = histogram(everybody, edges, most), histogram(everybody, cut(edges, most), most)
         drawn = edge.sample(truth), noises[most].sample(short), short
@@ -165,7 +165,7 @@ def _right(there: Integers, gone: Integers, noise: DiscreteLaplace | None, round
 
 def _draw(rows: list[tuple[str, Attempt, bool]], errors: dict[str, list[float]], epsilon: float) -> Any:
     from tacit.plot import LabelledCurve, curves
-    from tacit.plot.page import beside
+    from tacit.plot.page import below
 
     title = "What the degree histogram tells", f"noise for ε = {epsilon:g}, for one friendship or for one person"
     guessed = bars(rows, title=title, axis="guesses that are right", chance=0.5)()
@@ -175,6 +175,5 @@ def _draw(rows: list[tuple[str, Attempt, bool]], errors: dict[str, list[float]],
         axes=("friends counted of each person, at most", "people in a wrong bin"),
         logarithmic=True,
         domain=None,
-        width=300,
     )
-    return beside([guessed, wrong])
+    return below([guessed, wrong])

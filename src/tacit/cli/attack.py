@@ -100,7 +100,7 @@ def run(name: Name, seed: Seed = "1", plot: Picture = None, html: Html = None, a
 def lab(html: Page = LAB, seed: Seed = "1") -> None:
     """Run every attack on made-up data, and audits of right and of half noise, and write one page with the pictures.
 
-    Takes about a minute.
+    Takes some minutes, most of them to train models.
 
     Example: tacit attack lab --html lab.html
     """

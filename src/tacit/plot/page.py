@@ -22,6 +22,7 @@ __all__ = [
     "TRUTH",
     "WIDTH",
     "Panel",
+    "below",
     "beside",
     "chart",
     "coloured",
@@ -77,6 +78,12 @@ def headed(title: str, *lines: str) -> alt.TitleParams:
 def beside(panels: Sequence[Any]) -> alt.HConcatChart:
     """Panels from left to right; colours of one mean nothing in another."""
     whole: alt.HConcatChart = alt.hconcat(*panels, spacing=45).resolve_scale(color="independent")
+    return whole
+
+
+def below(panels: Sequence[Any]) -> alt.VConcatChart:
+    """Panels under each other; colours of one mean nothing in another."""
+    whole: alt.VConcatChart = alt.vconcat(*panels, spacing=30).resolve_scale(color="independent")
     return whole
 
 
