@@ -60,3 +60,17 @@ def test_what_leaves_nothing_possible_is_told() -> None:
     tree = JunctionTree.over((2, 2), [(0, 1)])
     with pytest.raises(InputError, match="leave nothing possible"):
         tree.beliefs([np.full((2, 2), -np.inf)])
+
+
+def test_probabilities_too_small_for_a_quotient_are_none() -> None:
+    """One over the least double is no number, and no table may become one for it: that would fail after the charge."""
+    tree = JunctionTree.over((2, 2, 2), [(0, 1), (1, 2)])
+    potentials = tree.zeros()
+    for place, clique in enumerate(tree.cliques):
+        at = tuple(1 if column == 1 else slice(None) for column in clique)
+        potentials[place][at] = -370.0 if place else -372.0
+    with np.errstate(all="raise", under="ignore"):
+        beliefs, _ = tree.beliefs(potentials)
+        table = tree.any_marginal(beliefs, (0, 2))
+    assert np.isfinite(table).all()
+    assert abs(table.sum() - 1) < 1e-9

@@ -18,6 +18,7 @@ from tacit.base import InputError, cached_property
 __all__ = ["Beliefs", "Clique", "Floats", "JunctionTree", "clique_of", "expanded", "tree_cells"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+TINY = 1e-290  # a probability below it is none: one over it would be no number
 Clique = tuple[int, ...]
 """The places of some columns, rising."""
 
@@ -153,7 +154,7 @@ class JunctionTree:
         for place in range(1, len(logs)):
             clique, separator, parent = self.cliques[place], self.separators[place], self.parents[place]
             known = _summed(weights[parent], self.cliques[parent], separator)
-            ratio = np.divide(known, sums[place], out=np.zeros_like(known), where=sums[place] > 0)
+            ratio = np.divide(known, sums[place], out=np.zeros_like(known), where=sums[place] > TINY)
             weights[place] *= expanded(ratio, separator, clique)
         return weights, total
 
@@ -173,7 +174,7 @@ class JunctionTree:
             separator, parent = self.separators[place], self.parents[place]
             if parent >= 0 and parent in self._between(clique):
                 below = _summed(belief, whole, separator)
-                rest = np.divide(1.0, below, out=np.zeros_like(below), where=below > 0)
+                rest = np.divide(1.0, below, out=np.zeros_like(below), where=below > TINY)
                 belief = belief * expanded(rest, separator, whole)
             tables.append((whole, belief))
         places = {place for whole, _ in tables for place in whole}
