@@ -133,7 +133,7 @@ class Column(Declaration):
                 yield Problem(
                     (word,), f"{word} is for {kinds}: {'state its type' if self.type is None else 'remove it'}"
                 )
-        if self.typical is not None and all(map(self._suits, self.bounds or ())) and self._cut(self.typical):
+        if self.typical is not None and all(map(self.suits, self.bounds or ())) and self._cut(self.typical):
             yield Problem(
                 ("typical",),
                 f"typical = {number(self.typical)} lies outside bounds = {shown(self.bounds)}: name a usual value",
@@ -150,7 +150,7 @@ class Column(Declaration):
         elif self.type in (ColumnType.TEXT, ColumnType.BOOLEAN):
             keys = ", or list the values as group_keys" if self.type is ColumnType.TEXT else ""
             yield Problem((word,), f"{written} are not for {self.type} columns: remove them{keys}")
-        elif not all(self._suits(end) for end in pair):
+        elif not all(self.suits(end) for end in pair):
             yield Problem((word,), f"{written} do not suit type = {quoted(self.type)}: write {EXAMPLES[self.type]}")
         elif pair[0] > pair[1]:
             yield Problem((word,), f"{written} are reversed: write the lower one first")
@@ -183,11 +183,11 @@ class Column(Declaration):
         elif self.type in (ColumnType.FLOAT, ColumnType.TIMESTAMP):
             told = f"group_keys are not for {self.type} columns, whose values hardly repeat: use bounds"
             yield Problem(("group_keys",), told)
-        elif not all(self._suits(item) for item in self.group_keys):
+        elif not all(self.suits(item) for item in self.group_keys):
             yield Problem(("group_keys",), f"{written} do not suit type = {quoted(self.type)}")
         elif len(set(self.group_keys)) < len(self.group_keys):
             yield Problem(("group_keys",), "group_keys name a value twice")
-        elif self.bounds is not None and all(map(self._suits, self.bounds)) and any(map(self._cut, self.group_keys)):
+        elif self.bounds is not None and all(map(self.suits, self.bounds)) and any(map(self._cut, self.group_keys)):
             yield Problem(("group_keys",), f"{written} lie outside bounds = {shown(self.bounds)}: widen them")
         elif self.grid is not None and any(_off(item, self.grid) for item in self.group_keys):
             yield Problem(
@@ -198,7 +198,8 @@ class Column(Declaration):
     def _cut(self, value: Any) -> bool:
         return self.bounds is not None and not self.bounds[0] <= value <= self.bounds[1]
 
-    def _suits(self, value: object) -> bool:
+    def suits(self, value: object) -> bool:
+        """Whether a value is of the column's type."""
         if self.type is ColumnType.INTEGER:
             return isinstance(value, Fraction) and value.denominator == 1
         if self.type is ColumnType.TIMESTAMP:

@@ -28,6 +28,7 @@ __all__ = [
     "norm",
     "number",
     "pair",
+    "point",
     "points",
     "short",
     "sign",
@@ -166,7 +167,7 @@ def choice(options: Iterable[StrEnum | Relation]) -> Kind:
     return Kind(listed.replace(", ", " or "), read, options=tuple(words))
 
 
-def _point(value: object) -> Point:
+def point(value: object) -> Point:
     """A value as a column may hold it; whether it suits the column's type is for the column to say."""
     if isinstance(value, datetime):
         if value.tzinfo is not None:
@@ -181,13 +182,13 @@ def _pair(value: object) -> tuple[Point, Point]:
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
         raise InputError("must be two values, [lower, upper]")
     low, high = value
-    return _point(low), _point(high)
+    return point(low), point(high)
 
 
 def _points(value: object) -> tuple[Point, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
         raise InputError('must be a list of at least one value, such as ["a", "b"]')
-    return tuple(_point(item) for item in value)
+    return tuple(point(item) for item in value)
 
 
 def _norm(value: object) -> Fraction | str:

@@ -27,6 +27,9 @@ class TableLink:
     def __str__(self) -> str:
         return f"{self.column} → {self.table}.{self.key}"
 
+    def data(self) -> dict[str, str]:
+        return {"column": self.column, "table": self.table, "key": self.key}
+
 
 def _read(value: object) -> TableLink:
     if isinstance(value, TableLink):

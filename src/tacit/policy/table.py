@@ -12,6 +12,15 @@ from tacit.policy.column import Column
 from tacit.policy.declaration import Declaration, declared, instead, listing, quoted, setting
 from tacit.policy.kind import ColumnType
 from tacit.policy.link import TableLink, link_kind
+from tacit.policy.rule import (
+    DEPENDENT,
+    IMPOSSIBLE,
+    DependentColumn,
+    ImpossibleRow,
+    dependent_kind,
+    impossible_kind,
+    rule_problems,
+)
 
 __all__ = ["Encoding", "Table"]
 
@@ -120,6 +129,20 @@ class Table(Declaration):
         "is told apart by them is not hidden. `vacant` is which places are empty. Left out: none.",
         kind.texts,
         example='["state.total", "block.vacant"]',
+        default=(),
+    )
+    impossible: tuple[ImpossibleRow, ...] = setting(
+        "Combinations that no row has, from the meaning of the columns and never from the rows. Of a number or a date "
+        "[lower, upper], of a category one value or some. A synthetic table keeps them in every row.",
+        impossible_kind,
+        example=IMPOSSIBLE,
+        default=(),
+    )
+    follows: tuple[DependentColumn, ...] = setting(
+        "Columns that follow from another one, with the value for each of its values; a value that is not listed may "
+        "go with any. A synthetic table keeps them in every row.",
+        dependent_kind,
+        example=DEPENDENT,
         default=(),
     )
     delimiter: str | None = setting(
@@ -231,6 +254,7 @@ class Table(Declaration):
                 ("rows_per_group",),
                 "rows_per_group needs max_groups beside it: one unit could be in any number of groups",
             )
+        yield from rule_problems(self.columns, self.impossible, self.follows)
         yield from self._columns()
 
     def _columns(self) -> Iterator[Problem]:

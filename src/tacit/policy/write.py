@@ -11,10 +11,12 @@ from tacit.base import InputError
 from tacit.policy.declaration import Declaration, duration, instead, keys, number, part_of, quoted
 from tacit.policy.kind import ColumnType, decimals, understood
 from tacit.policy.link import TableLink
+from tacit.policy.rule import DependentColumn, ImpossibleRow
 
 __all__ = ["bare", "content", "link_text", "quote", "starter", "written"]
 
 VERSION = 1
+INLINE = (TableLink, ImpossibleRow, DependentColumn)  # values with parts, written in braces
 
 
 def content(policy: Declaration) -> dict[str, Any]:
@@ -40,10 +42,10 @@ def _plain(value: Any) -> Any:
         return {former.get(name, name): _plain(each) for name, each in [*_given(value), *parts.items()]}
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
-    if isinstance(value, TableLink):
-        return {"column": value.column, "table": value.table, "key": value.key}
+    if isinstance(value, INLINE):
+        return _plain(value.data())
     if isinstance(value, Fraction):
         return {"number": f"{value.numerator}/{value.denominator}"}
     if isinstance(value, datetime | date):
@@ -87,16 +89,18 @@ def _value(value: Any) -> str:
         return quote(duration(value))
     if isinstance(value, datetime | date):
         return value.isoformat()
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, TableLink):
-        return link_text(value)
+    if isinstance(value, INLINE):
+        return _value(value.data())
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{bare(name)} = {_value(each)}' for name, each in value.items())} }}"
     return str(value)
 
 
 def link_text(link: TableLink) -> str:
     """A link as TOML writes it."""
-    return f"{{ column = {quote(link.column)}, table = {quote(link.table)}, key = {quote(link.key)} }}"
+    return _value(link)
 
 
 def bare(name: str) -> str:

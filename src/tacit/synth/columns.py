@@ -47,6 +47,7 @@ class OpenBins:
     facts: Facts
     bins: int
     pieces: tuple[Piece, ...]
+    cuts: tuple[Any, ...] = ()
 
     @property
     def quantiles(self) -> tuple[Fraction, ...]:
@@ -57,10 +58,12 @@ class OpenBins:
         low, high = _ends(self.facts)
         inside = [Fraction(ceil(edge)) if self.facts.type is Type.INTEGER else edge for edge in edges]
         kept = sorted({edge for edge in inside if low < edge < high})
-        return Bins(
-            name=self.name, type=self.facts.type, nullable=self.facts.nullable, edges=(low, *kept, high),
-            step=self.facts.step,
-        )  # fmt: skip
+        return _binned(self.name, self.facts, (low, *kept, high), self.cuts)
+
+    @property
+    def most(self) -> int:
+        """The most cells that it may come to have."""
+        return self.bins + 1 + 2 * len(self.cuts)
 
     def json(self) -> dict[str, Any]:
         return {"kind": "open bins", "name": self.name, "bins": self.bins}
@@ -86,12 +89,14 @@ def mapping_of(given: Any, what: str, example: str) -> Mapping[Any, Any]:
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoices:
     """What somebody says of the cells of columns: how many bins, where their edges are, which edges to find
-    privately; and the most cells of one column."""
+    privately; and the most cells of one column. `cuts` are values and ranges that rules speak of, at whose ends bins
+    are cut too."""
 
     bins: Mapping[str, int] = field(default_factory=dict)
     edges: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     private_edges: tuple[str, ...] = ()
     most_cells: int = MOST_CELLS
+    cuts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def check(self, columns: Sequence[str]) -> None:
         if type(self.most_cells) is not int or not 2 <= self.most_cells <= HARD:
@@ -136,8 +141,9 @@ def _few_enough(name: str, cells: int, most: int) -> None:
 
 
 def _column(name: str, facts: Facts, choices: ColumnChoices, *, selects: bool) -> DomainColumn | OpenColumn:
+    cuts = tuple(choices.cuts.get(name, ()))
     if name in choices.edges:
-        return _given(name, facts, choices.edges[name])
+        return _given(name, facts, choices.edges[name], cuts)
     if facts.type is Type.BOOLEAN or facts.domain is not None:
         listed = domain_of(facts, 10**9) or ()
         _few_enough(name, len(listed), choices.most_cells)
@@ -163,17 +169,22 @@ def _column(name: str, facts: Facts, choices: ColumnChoices, *, selects: bool) -
     if name in choices.private_edges:
         if not facts.type.numeric:
             raise InputError(f"private_edges are of numbers, and column {name!r} is a {facts.type.value}: say bins")
-        return _open_bins(name, facts, bins)
-    return Bins(name=name, type=facts.type, nullable=facts.nullable, edges=_even(facts, bins), step=facts.step)
+        return _open_bins(name, facts, bins, cuts)
+    return _binned(name, facts, _even(facts, bins), cuts)
 
 
-def _open_bins(name: str, facts: Facts, bins: int) -> OpenBins:
+def _binned(name: str, facts: Facts, edges: tuple[Axis, ...], cuts: Sequence[Any]) -> Bins:
+    found = Bins(name=name, type=facts.type, nullable=facts.nullable, edges=edges, step=facts.step)
+    return found.cut(cuts) if cuts else found
+
+
+def _open_bins(name: str, facts: Facts, bins: int, cuts: tuple[Any, ...]) -> OpenBins:
     low, high = facts.low, facts.high
     assert isinstance(low, int | Fraction)  # of a number
     assert isinstance(high, int | Fraction)
     fine = facts.step or (Fraction(high) - Fraction(low)) / RANKED
     pieces = rising_cells(Fraction(low), Fraction(high), fine, RANKED)
-    return OpenBins(name=name, facts=facts, bins=max(2, bins), pieces=pieces)
+    return OpenBins(name=name, facts=facts, bins=max(2, bins), pieces=pieces, cuts=cuts)
 
 
 def _ends(facts: Facts) -> tuple[Any, Any]:
@@ -209,7 +220,7 @@ def _even(facts: Facts, bins: int) -> tuple[Axis, ...]:
     return tuple(low + (high - low) * Fraction(each, bins) for each in range(bins + 1))
 
 
-def _given(name: str, facts: Facts, edges: Sequence[Any]) -> DomainColumn:
+def _given(name: str, facts: Facts, edges: Sequence[Any], cuts: Sequence[Any]) -> DomainColumn:
     """Edges that somebody named; what lies outside counts in the first or the last bin, as reading clamps it."""
     if not (facts.type.numeric or facts.type.temporal) or not facts.bounded:
         raise InputError(f"edges are of numbers and dates that have bounds, and column {name!r} has none")
@@ -226,4 +237,4 @@ def _given(name: str, facts: Facts, edges: Sequence[Any]) -> DomainColumn:
         raise InputError(f"edges of column {name!r} must rise")
     if facts.type is Type.INTEGER and any(point_of(edge, edge) % 1 for edge in inside):
         raise InputError(f"edges of column {name!r} must be whole numbers, as its values are")
-    return Bins(name=name, type=facts.type, nullable=facts.nullable, edges=(low, *inside, high), step=facts.step)
+    return _binned(name, facts, (low, *inside, high), cuts)

@@ -7,9 +7,10 @@ number is in a bin between public edges, and comes back as a uniform draw within
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil, floor
 from typing import Any, ClassVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class CategoryCells(DomainColumn):
     def find(self, wanted: Any) -> list[int]:
         if isinstance(wanted, list | tuple | set | frozenset):
             return sorted({cell for each in wanted for cell in self.find(each)})
-        if wanted is None and self.nullable:
+        if self.nullable and _missing(wanted):
             return [self.size - 1]
         for cell, value in enumerate(self.categories):
             if value == wanted or _label(value) == str(wanted):
@@ -169,15 +170,22 @@ class Bins(DomainColumn):
                 return pa.array(whole, mask=missing)
             return pa.array((whole - EPOCH).astype(np.int32), mask=missing).cast(pa.date32())
         if self.type is Type.TIMESTAMP:
-            first = self.edges[0]
-            assert isinstance(first, datetime)
-            start = round((first - datetime(1970, 1, 1)).total_seconds() * 1_000_000)
-            return pa.array(start + np.round((low + drawn) * 1e6).astype(np.int64), pa.timestamp("us"), mask=missing)
-        found = low + drawn
-        if self.step is not None:
-            each = self.step.denominator / self.step.numerator
-            found = np.clip(np.round(found * each) / each, low, low + wide)
-        return pa.array(found, mask=missing)
+            begin = self.edges[0]
+            assert isinstance(begin, datetime)
+            start = round((begin - datetime(1970, 1, 1)).total_seconds() * 1_000_000)
+            return pa.array(start + np.floor((low + drawn) * 1e6).astype(np.int64), pa.timestamp("us"), mask=missing)
+        if self.step is None:
+            return pa.array(low + drawn, mask=missing)
+        first, many = (each[np.where(missing, 0, codes)] for each in self._steps(self.step))
+        grid = first + np.floor(drawn / wide * many)
+        return pa.array(grid * self.step.numerator / self.step.denominator, mask=missing)
+
+    def _steps(self, step: Fraction) -> tuple[Codes, Codes]:
+        """The first multiple of the step in each bin, and how many there are; of a bin that has none, the next."""
+        starts = [ceil(Fraction(edge) / step) for edge in self.edges[:-1]]  # type: ignore[arg-type]  # numbers
+        starts.append(floor(Fraction(self.edges[-1]) / step) + 1)  # type: ignore[arg-type]
+        points = np.array(starts, np.int64)
+        return points[:-1], np.maximum(np.diff(points), 1)
 
     @property
     def _numbers(self) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.float64]]]:
@@ -186,30 +194,49 @@ class Bins(DomainColumn):
         return points[:-1], np.diff(points)
 
     def find(self, wanted: Any) -> list[int]:
-        if wanted is None and self.nullable:
+        if self.nullable and _missing(wanted):
             return [self.size - 1]
-        if not isinstance(wanted, list | tuple) or len(wanted) != 2:
-            wanted = (wanted, wanted)
         try:
-            low, high = (point_of(_axis(each, self.type), self.edges[0]) for each in wanted)
+            ends = self.ends(wanted)
         except (TypeError, ValueError, InputError):
             raise self._no_such(wanted) from None
         starts, wide = self._numbers
-        if self.discrete:
-            inside = np.flatnonzero((starts + wide > low) & (starts <= high))
-            exact = len(inside) and starts[inside[0]] >= low and (starts + wide)[inside[-1]] <= high + 1
-        else:
+        low, *highs = (point_of(end, self.edges[0]) for end in ends)
+        for high in highs:
             inside = np.flatnonzero((starts + wide > low) & (starts < high))
-            exact = len(inside) and starts[inside[0]] >= low and (starts + wide)[inside[-1]] <= high
+            if len(inside) and starts[inside[0]] >= low and (starts + wide)[inside[-1]] <= high:
+                return [int(each) for each in inside]
         if not len(inside):
             raise self._no_such(wanted)
-        if not exact:
-            near = ", ".join(self.shown[cell] for cell in inside[:6].tolist())
-            raise InputError(
-                f"column {self.name!r} is known in bins, and {wanted[0]} to {wanted[1]} cuts one of them: say whole "
-                f"bins, such as {near}"
-            )
-        return [int(each) for each in inside]
+        near = ", ".join(self.shown[cell] for cell in inside[:6].tolist())
+        raise InputError(
+            f"column {self.name!r} is known in bins, and {_text(wanted)} cuts one of them: say whole bins, such as "
+            f"{near}"
+        )
+
+    def ends(self, wanted: Any) -> tuple[Axis, ...]:
+        """Where a value or a range begins, and where it may end: right after its last value; and of numbers that are
+        no whole ones also at it, which is what a bin is called by."""
+        low, high = wanted if isinstance(wanted, list | tuple) and len(wanted) == 2 else (wanted, wanted)
+        first, last = _axis(low, self.type), _axis(high, self.type)
+        if isinstance(first, date) or isinstance(last, date):
+            return (first, last) if isinstance(last, datetime) else (first, last + timedelta(days=1))  # type: ignore[operator]  # of one type
+        if self.discrete:
+            return Fraction(ceil(first)), Fraction(floor(last) + 1)
+        return (first, last) if self.step is None else (first, last, last + self.step)
+
+    def cut(self, wanted: Sequence[Any]) -> "Bins":
+        """The same with edges at the ends of some values and ranges, so that each is of whole bins."""
+        edges = set(self.edges)
+        for each in wanted:
+            if _missing(each):
+                continue
+            try:
+                first, *_, last = self.ends(each)
+            except (TypeError, ValueError, InputError):
+                raise self._no_such(each) from None
+            edges |= {edge for edge in (first, last) if self.edges[0] < edge < self.edges[-1]}  # type: ignore[operator]  # of one type
+        return replace(self, edges=tuple(sorted(edges)))
 
     def json(self) -> dict[str, Any]:
         step = None if self.step is None else str(self.step)
@@ -228,7 +255,19 @@ def _axis(value: Any, kind: Type) -> Axis:
     """A value that somebody typed, as the column has it."""
     if isinstance(value, str) and kind.temporal:
         return datetime.fromisoformat(value) if kind is Type.TIMESTAMP else date.fromisoformat(value)
-    return value if isinstance(value, date) else Fraction(value)
+    if kind.temporal != isinstance(value, date):
+        raise TypeError
+    if kind is Type.TIMESTAMP and not isinstance(value, datetime):
+        return datetime.combine(value, time())
+    return value if isinstance(value, date) else Fraction(str(value))
+
+
+def _missing(wanted: Any) -> bool:
+    return wanted is None or (isinstance(wanted, str) and wanted == MISSING)
+
+
+def _text(wanted: Any) -> str:
+    return f"{wanted[0]} to {wanted[1]}" if isinstance(wanted, list | tuple) else str(wanted)
 
 
 def _label(value: Value) -> str:

@@ -121,19 +121,18 @@ class FamilyPlan:
             name=self.size, type=Type.INTEGER, nullable=False,
             edges=tuple(Fraction(each) for each in range(self.most + 2)),
         )  # fmt: skip
-        chosen = _of(self.choices, self.columns)
+        theirs = Rules.of(policy.tables[self.parents])
         parts.append(
             table_part(
-                self.parents, self._with_size(own), self.columns, choices=chosen, rules=Rules(), added=(size,), **more
-            )
-        )
-        beside = (*self.given, *self.child_columns)
-        parts.append(
-            table_part(
-                self.children, self._with_parent(), beside, choices=_of(self.choices, beside),
-                rules=Linked(given=self.given), **more,
+                self.parents, self._with_size(own), self.columns, choices=_of(self.choices, self.columns, theirs),
+                rules=Rules(declared=theirs.within(self.columns)), added=(size,), **more,
             )
         )  # fmt: skip
+        beside = (*self.given, *self.child_columns)
+        children = Rules.of(policy.tables[self.children]).within(self.child_columns)
+        rules = Linked(given=self.given, declared=replace(children, declared=theirs.within(self.given)))
+        chosen = _of(self.choices, beside, theirs, children)
+        parts.append(table_part(self.children, self._with_parent(), beside, choices=chosen, rules=rules, **more))
         together = prod(parts[1].domain.sizes[place] for place in range(len(self.given)))
         if together > MOST_GIVEN:
             raise Refused(
@@ -180,14 +179,15 @@ class FamilyPlan:
         return SyntheticFamily.of(made, certificate=None if certify is None else certify(made))
 
 
-def _of(choices: ColumnChoices, columns: Sequence[str]) -> ColumnChoices:
-    """What was said of these columns."""
+def _of(choices: ColumnChoices, columns: Sequence[str], *rules: Rules) -> ColumnChoices:
+    """What was said of these columns. Those of a parent are cut alike in both tables, whatever rules these keep."""
     if choices.private_edges:
         raise InputError("private_edges are not for related tables, in which both must have the same cells: say edges")
     return replace(
         choices,
         bins={name: value for name, value in choices.bins.items() if name in columns},
         edges={name: value for name, value in choices.edges.items() if name in columns},
+        cuts={name: values for each in rules for name, values in each.cuts.items()},
     )
 
 

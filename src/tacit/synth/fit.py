@@ -71,6 +71,12 @@ class FittedModel:
         beliefs, _ = tree.beliefs(potentials)
         return cls(tree=tree, potentials=potentials, beliefs=beliefs, total=total, loss=loss, gap=gap)
 
+    @classmethod
+    def nothing(cls, sizes: Sequence[int], zeros: Sequence[CellZeros]) -> "FittedModel":
+        """The model of which only is known what cannot be; refused where that is everything."""
+        tree = JunctionTree.over(sizes, [each.clique for each in zeros])
+        return cls.of(tree, _without(tree, zeros), total=1.0, loss=0.0, gap=0.0)
+
     def counts(self, clique: Clique) -> Floats:
         """How many units the model has in each cell of some columns."""
         return self.total * self.tree.any_marginal(self.beliefs, clique)
@@ -81,6 +87,16 @@ def total_of(tables: Sequence[NoisyTable]) -> float:
     sums = [each.total for each in tables]
     weights = [1 / variance for _, variance in sums]
     return max(1.0, sum(s * w for (s, _), w in zip(sums, weights, strict=True)) / sum(weights))
+
+
+def _without(tree: JunctionTree, zeros: Sequence[CellZeros]) -> list[Floats]:
+    """Potentials that say nothing but what cannot be."""
+    found = tree.zeros()
+    for each in zeros:
+        home = tree.home(each.clique)
+        assert home is not None  # the tree was made of them
+        found[home] += expanded(np.where(each.impossible, -np.inf, 0.0), each.clique, tree.cliques[home])
+    return found
 
 
 class _Dual:
@@ -98,12 +114,7 @@ class _Dual:
         self.seen = np.concatenate([each.counts.ravel() for each in tables]) / total
         self.error = np.sqrt(np.concatenate([each.variance.ravel() for each in tables])) / total
         self.entropy = KAPPA / float(np.median(self.error))
-        self.base = self.tree.zeros()
-        for each in zeros:
-            home = self.tree.home(each.clique)
-            assert home is not None
-            cut = np.where(each.impossible, -np.inf, 0.0)
-            self.base[home] += expanded(cut, each.clique, self.tree.cliques[home])
+        self.base = _without(self.tree, zeros)
         self.scale = 1 / np.sqrt(np.maximum(self.seen, 0) + self.error / 2)
         self.gap = self.loss = np.inf
 

@@ -1,7 +1,7 @@
 """What is to be synthesised, before anything is paid: checked, priced and quoted from declarations alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,12 +17,14 @@ from tacit.synth.aim import AIM
 from tacit.synth.columns import ColumnChoices, OpenCategories, OpenColumn, open_columns
 from tacit.synth.counts import Reach
 from tacit.synth.domain import Domain, DomainColumn
+from tacit.synth.fit import FittedModel
 from tacit.synth.independent import Independent
 from tacit.synth.job import SynthesisJob, TablePart
 from tacit.synth.made import SyntheticTable
 from tacit.synth.method import Method
 from tacit.synth.mst import MST
 from tacit.synth.open import SHARE, open_steps
+from tacit.synth.tree import tree_cells
 from tacit.synth.workload import Pairs, workload_of
 from tacit.synth.zeros import Rules
 
@@ -118,13 +120,13 @@ def table_part(
         raise InputError(f"a synthetic table has at most {MOST_COLUMNS} columns, and these are {len(names)}")
     check_units(source)
     rules.check(names)
+    choices = replace(choices, cuts=choices.cuts or rules.cuts)
     domain, opens = open_columns(source, names, choices, selects=price.delta > 0)
     domain = Domain((*domain.columns, *added))
     workload = workload_of(pairs, domain)
     if len(workload.candidates()) > MOST_CANDIDATES:
         raise InputError(f"these pairs have more than {MOST_CANDIDATES:,} parts: name fewer or smaller sets of columns")
-    if not opens:
-        rules.zeros(domain)  # what contradicts itself is told now
+    _rules_fit(rules, domain, opens)
     _pairs_fit(domain, opens, method)
     reach = Reach.of(source, policy.privacy.relation)
     cells = price.rho * SHARE if opens else Fraction(0)
@@ -135,9 +137,34 @@ def table_part(
     )  # fmt: skip
 
 
+def _rules_fit(rules: Rules, domain: Domain, opens: Sequence[OpenColumn]) -> None:
+    """Refuse rules whose values are not known yet, that contradict each other, or that need too large a model."""
+    named = rules.columns
+    unknown = next((each.name for each in opens if isinstance(each, OpenCategories) and each.name in named), None)
+    if unknown is not None:
+        raise Refused(
+            f"a rule speaks of column {unknown!r}, whose values are only known after the price is paid: declare "
+            "group_keys for it, or leave the rule out",
+            kind=RefusalKind.DECLARATION,
+        )
+    if any(each.name in named for each in opens):
+        return  # bins between private edges are cut where rules say
+    zeros, sizes = rules.zeros(domain), domain.sizes
+    if not zeros:
+        return
+    cells = tree_cells(sizes, [each.clique for each in zeros])
+    if cells > MOST_MODEL:
+        raise Refused(
+            f"these rules join columns that have {cells:,} cells together, and {MOST_MODEL:,} is the most: name fewer "
+            "rules, columns or bins",
+            kind=RefusalKind.LIMIT,
+        )
+    FittedModel.nothing(sizes, zeros)
+
+
 def _pairs_fit(domain: Domain, opens: Sequence[OpenColumn], method: Method) -> None:
     """MST counts every pair, so every pair has to fit into memory; AIM leaves out what its model could not hold."""
-    most = {each.name: each.most + 2 if isinstance(each, OpenCategories) else each.bins + 1 for each in opens}
+    most = {each.name: each.most + 2 if isinstance(each, OpenCategories) else each.most for each in opens}
     sizes = sorted(((most.get(each.name, each.size), each.name) for each in domain.columns), reverse=True)[:2]
     if isinstance(method, MST) and len(sizes) == 2 and sizes[0][0] * sizes[1][0] > MOST_PAIR:
         raise Refused(
@@ -191,15 +218,22 @@ class Synthesis:
         if declared is not None and declared.public:
             raise PolicyError(f"table {self.table!r} is public: there is nobody to protect in it, so copy it as it is")
         scan = self.session.scan(self.table, list(self.columns))
-        found = open_columns(scan, self.columns, self.choices, selects=True)[1]
+        choices = replace(self.choices, cuts=self._rules.cuts)
+        found = open_columns(scan, self.columns, choices, selects=True)[1]
         keys = any(isinstance(each, OpenCategories) for each in found)
         price = price_of(policy, rho=self.rho, epsilon=self.epsilon, delta=self.delta, keys=keys)
         part = table_part(
             self.table, scan, self.columns, choices=self.choices, price=price, pairs=self.pairs,
-            method=method_named(self.method, self.model_cells), rules=self.rules, policy=policy,
+            method=method_named(self.method, self.model_cells), rules=self._rules, policy=policy,
         )  # fmt: skip
         useful(part, policy)
         return job_of([part], policy, price, {"rows": self.rows})
+
+    @property
+    def _rules(self) -> Rules:
+        """What is said here, and what the policy says of these columns."""
+        declared = Rules.of(self.session.policy.tables[self.table]).within(self.columns)
+        return replace(self.rules, declared=declared if declared.columns else None)
 
     @property
     def program(self) -> Program:
