@@ -3,6 +3,7 @@
 The cells are given as its domain, and nothing is binned.
 """
 
+import resource
 import sys
 from time import process_time
 
@@ -29,7 +30,8 @@ def main() -> None:
     model.fit(frame)
     found = model.generate(n_records=len(frame))
     drawn = np.stack([found[f"c{i}"].to_numpy() for i in range(len(sizes))], axis=1).astype(np.int64)
-    np.savez(target, rows=drawn, seconds=process_time() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    np.savez(target, rows=drawn, seconds=process_time() - start, peak=peak)
 
 
 if __name__ == "__main__":

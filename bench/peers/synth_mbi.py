@@ -4,6 +4,7 @@ mbi fits models and leaves the choice of measurements to scripts. This is that o
 descent, total and rows: noise is numpy's, which is faster than an exact one.
 """
 
+import resource
 import sys
 from itertools import combinations
 from math import sqrt
@@ -32,7 +33,8 @@ def main() -> None:
     made = (_mst if method == "mst" else _aim)(mbi, rows, sizes, domain, float(rho))
     drawn = made.synthetic_data()
     found = np.stack([np.asarray(drawn.to_dict()[f"c{i}"]) for i in range(len(sizes))], axis=1)
-    np.savez(target, rows=found, seconds=process_time() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    np.savez(target, rows=found, seconds=process_time() - start, peak=peak)
 
 
 def _counts(rows: Any, sizes: Any, clique: tuple[int, ...]) -> Any:
