@@ -156,6 +156,8 @@ def test_counts_of_every_level_and_query() -> None:
     assert BEFORE.dense("block", "total").tolist() == [[3], [1], [2]]
     assert BEFORE.dense("block", "sex").tolist() == [[3, 0], [1, 0], [0, 2]]
     assert BEFORE.dense("state", "detail").tolist() == [[2, 2, 0, 0], [0, 0, 0, 2]]
+    assert BEFORE.dense("block", "sex", 1, 3).tolist() == [[1, 0], [0, 2]]
+    assert BEFORE.dense("state", "total", 1).tolist() == [[2]]
     assert repr(BEFORE) == "<SparseCounts>"
 
 
@@ -175,25 +177,33 @@ def test_levels_are_combined_by_their_variances() -> None:
     assert only.combined[0]["sex"][0].tolist() == [[2, 2], [1, 1]]
 
 
-def test_what_would_not_fit_is_refused() -> None:
+def test_what_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     spine = Spine("state", "block", places=[("s", str(n)) for n in range(100_000)])
     wide = CellSchema(categories={"x": tuple(range(2016))}, recodes={})
+    check_size(spine, wide, [("state", "detail"), ("block", "detail")])
+    monkeypatch.setattr("tacit.census.measure.MOST_COUNTS", 200_000_000)
     with pytest.raises(InputError, match=r"block\.detail has 201,600,000 counts, and 200,000,000 is the most"):
         check_size(spine, wide, [("state", "detail"), ("block", "detail")])
 
 
-def test_large_counts_are_exact_where_many_are_measured() -> None:
-    """In single precision, unless a number is too large for that."""
-    spine = Spine("block", places=[str(n) for n in range(1030)])
+@pytest.mark.parametrize("in_memory", [2**28, 0])
+def test_counts_are_exact_in_as_few_bytes_as_will_do(monkeypatch: pytest.MonkeyPatch, in_memory: int) -> None:
+    """Whatever comes first: a place that needs more bytes than those before, in memory or in a file."""
+    monkeypatch.setattr("tacit.census.measure.IN_MEMORY", in_memory)
+    monkeypatch.setattr("tacit.census.measure.BLOCK", 64)
+    spine = Spine("block", places=[str(n) for n in range(200)])
     wide = CellSchema(categories={"x": tuple(range(2))}, recodes={})
-    names = (("block", "detail"),)
-    shares = shares_of(spine, wide, {"detail": 1}, None)
-    steps = steps_of(shares, 10**9, Relation.REPLACE, 1)
-    for top in (5, 2**24 + 1):
-        full = SparseCounts(spine=spine, schema=wide, places=np.array([7]), cells=np.array([1]), counts=np.array([top]))
-        found = measured(full, steps, names, FixedRng(1)).counts["block", "detail"]
-        assert found[7, 1] == top
-        assert found.dtype == (np.float32 if top == 5 else np.float64)
+    steps = steps_of(shares_of(spine, wide, {"detail": 1}, None), 10**9, Relation.REPLACE, 1)
+    for top, kind in ((5, np.int8), (-128, np.int8), (300, np.int16), (2**24 + 1, np.int32), (2**40, np.int64)):
+        for place in (7, 150):
+            at, cell, number = np.array([place, 3]), np.array([1, 0]), np.array([top, 100])
+            full = SparseCounts(spine=spine, schema=wide, places=at, cells=cell, counts=number)
+            found = measured(full, steps, (("block", "detail"),), FixedRng(1)).counts["block", "detail"]
+            assert found.dtype == kind
+            assert found.shape == (200, 2)
+            assert (found[place, 1], found[3, 0]) == (top, 100)
+            assert np.count_nonzero(found) == 2
+            assert isinstance(found, np.memmap) == (not in_memory)
 
 
 def test_rows_that_cannot_be_count_nowhere() -> None:

@@ -6,6 +6,7 @@ The engine gives the groups that are not empty; that the others are zero is impl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,9 @@ __all__ = [
     "measured",
 ]  # fmt: skip
 
-MOST_COUNTS = 200_000_000  # that noise is added to at one level and query
+MOST_COUNTS = 20_000_000_000  # that noise is added to at one level and query: as many bytes, on disk
 BLOCK = 2**22  # of them at a time
-EXACT_SINGLE = 2**23  # below it a whole number is exact in single precision, and a sum of two is
+IN_MEMORY = 2**28  # bytes of one array; a larger one is a file that has no name
 Whole = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[Any]]
 
@@ -129,14 +130,22 @@ class SparseCounts:
         counts = np.asarray(table.columns["m1"][known], dtype=np.int64)
         return cls(spine=spine, schema=schema, places=places[known], cells=cells[known], counts=counts)
 
-    def dense(self, level: str, query: str) -> Whole:
-        """All counts of a query at a level, a row for each place."""
+    def dense(self, level: str, query: str, first: int = 0, last: int | None = None) -> Whole:
+        """All counts of a query at a level, a row for each place from `first` to before `last`."""
         codes, groups = self.schema.partition(query)
         place = self.spine.place(level)
-        size = len(self.spine.names[place])
-        found = np.zeros(size * groups, dtype=np.int64)
-        np.add.at(found, self.spine.above[place][self.places] * groups + codes[self.cells], self.counts)
-        return found.reshape(size, groups)
+        end = len(self.spine.names[place]) if last is None else last
+        above, order = self.spine.above[place], self._order
+        wide = above[self.places[order]]  # rising: children of one place stand together
+        some = order[slice(*np.searchsorted(wide, [first, end]))]
+        found = np.zeros((end - first) * groups, dtype=np.int64)
+        np.add.at(found, (above[self.places[some]] - first) * groups + codes[self.cells[some]], self.counts[some])
+        return found.reshape(end - first, groups)
+
+    @cached_property
+    def _order(self) -> Whole:
+        """The counts by their place."""
+        return np.argsort(self.places, kind="stable")
 
     def held(self, invariants: Invariants) -> Held:
         """What is released as it is."""
@@ -198,21 +207,37 @@ def measured(counts: SparseCounts, steps: Sequence[Step], names: Sequence[tuple[
     """The counts of each step's level and query with its noise."""
     found, variances = {}, {}
     for step, (level, query) in zip(steps, names, strict=True):
-        truth = counts.dense(level, query)
-        noisy = np.empty(truth.shape, dtype=np.float64 if len(truth) < BLOCK // MOST_CELLS else np.float32)
-        some = max(1, BLOCK // truth.shape[1])
-        for start in range(0, len(truth), some):
-            drawn = step.mechanism.sample(truth[start : start + some], rng)
-            if noisy.dtype == np.float32 and np.abs(drawn).max(initial=0) >= EXACT_SINGLE:
-                noisy = noisy.astype(np.float64)
+        size, groups = len(counts.spine.names[counts.spine.place(level)]), counts.schema.partition(query)[1]
+        some, noisy = max(1, BLOCK // groups), np.empty((0, groups), np.int8)
+        for start in range(0, size, some):
+            drawn = step.mechanism.sample(counts.dense(level, query, start, min(start + some, size)), rng)
+            noisy = _room(noisy, start, (size, groups), drawn)
             noisy[start : start + some] = drawn
         found[level, query] = noisy
         variances[level, query] = float(step.mechanism.sigma) ** 2  # type: ignore[attr-defined]  # Gaussian
     return NoisyCounts(spine=counts.spine, schema=counts.schema, counts=found, variances=variances)
 
 
+def _room(noisy: Any, done: int, shape: tuple[int, int], more: Whole) -> Any:
+    """An array of this shape in which all of `more` fits, with what is done already: of as few bytes a count as will
+    do, since nearly every count of a narrow place is noise alone."""
+    low, high = int(more.min(initial=0)), int(more.max(initial=0))
+    kinds = (np.int8, np.int16, np.int32, np.int64)
+    kind = next(each for each in kinds if np.iinfo(each).min <= low and high <= np.iinfo(each).max)
+    kind = max(kind, noisy.dtype.type, key=lambda each: np.dtype(each).itemsize)
+    if noisy.shape == shape and noisy.dtype == kind:
+        return noisy
+    if shape[0] * shape[1] * np.dtype(kind).itemsize <= IN_MEMORY:
+        found = np.empty(shape, kind)
+    else:
+        with TemporaryFile() as file:  # it is there as long as the array
+            found = np.memmap(file, kind, "w+", shape=shape)
+    found[:done] = noisy[:done]
+    return found
+
+
 def check_size(spine: Spine, schema: CellSchema, names: Sequence[tuple[str, str]]) -> None:
-    """Refuse what would not fit into memory."""
+    """Refuse what would not fit on a disk."""
     for level, query in names:
         size = len(spine.names[spine.place(level)]) * schema.partition(query)[1]
         if size > MOST_COUNTS:

@@ -163,16 +163,21 @@ class CensusTables:
         cell, count = self._codes
         ids = self._places(level)
         size = len(self._categories(level))
-        found = np.zeros(size * groups, dtype=np.int64)
-        np.add.at(found, ids * groups + codes[cell], count)
-        listed = query != DETAIL if zeros is None else zeros
-        rows = np.arange(len(found)) if listed else np.flatnonzero(found)
+        key = ids * np.int64(groups) + codes[cell]
+        if query != DETAIL if zeros is None else zeros:
+            rows, found = np.arange(size * groups), np.zeros(size * groups, dtype=np.int64)
+            np.add.at(found, key, count)
+        else:
+            there = count > 0
+            rows, of = np.unique(key[there], return_inverse=True)
+            found = np.zeros(len(rows), dtype=np.int64)
+            np.add.at(found, of, count[there])
         first = np.full(size, -1)
         first[ids[::-1]] = np.arange(len(ids))[::-1]
         shown = self.levels[: self.levels.index(level) + 1]
         wide = {name: self.arrow.column(name).cast(pa.string()).take(pa.array(first[rows // groups])) for name in shown}
         columns = {name: _values([labels[row][place] for row in (rows % groups)]) for place, name in enumerate(names)}
-        return pa.table({**wide, **columns, COUNT: pa.array(found[rows])})
+        return pa.table({**wide, **columns, COUNT: pa.array(found)})
 
     def total(self, level: str) -> dict[str, int]:
         """How many people there are in each place of a level."""

@@ -19,7 +19,7 @@ from tacit.base import InputError, cached_property
 
 __all__ = ["MOST_PLACES", "Codes", "Spine"]
 
-MOST_PLACES = 2_000_000  # at the last level
+MOST_PLACES = 10_000_000  # at the last level
 Codes = np.ndarray[Any, np.dtype[np.int64]]
 
 

@@ -6,6 +6,7 @@ anywhere: `spread` is a map, such as that of a pool of processes, or of Spark. S
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -83,15 +84,22 @@ def _solved(
     spread: Spread,
     tell: Progress,
 ) -> LevelCounts:
-    sent = list(_sent(noisy, held, level, above, totals_first))
-    batches = [sent[start : start + TOGETHER] for start in range(0, len(sent), TOGETHER)]
+    places: list[tuple[Whole, Whole]] = []
+
+    def batches() -> Iterator[list[Family]]:
+        """Made as they are asked for, so that few are there at once."""
+        families = _sent(noisy, held, level, above, totals_first)
+        while batch := list(islice(families, TOGETHER)):
+            places.extend((each.children, each.cells) for each in batch)
+            yield [each.family for each in batch]
+
     found: list[tuple[Whole, Whole, Whole]] = []
-    done = spread(solve_families, [[each.family for each in batch] for batch in batches])
-    for number, (batch, counts) in enumerate(zip(batches, done, strict=True)):
-        for each, matrix in zip(batch, counts, strict=True):
-            rows, columns = np.nonzero(matrix)
-            found.append((each.children[rows], each.cells[columns], matrix[rows, columns]))
-        tell((number + 1) / len(batches))
+    parents = 1 if above is None else len(np.unique(above.place))
+    for matrix in chain.from_iterable(spread(solve_families, batches())):
+        children, cells = places[len(found)]
+        rows, columns = np.nonzero(matrix)
+        found.append((children[rows], cells[columns], matrix[rows, columns]))
+        tell(min(1.0, len(found) / parents))
     if not found:
         nothing = np.zeros(0, dtype=np.int64)
         return LevelCounts(place=nothing, cell=nothing, count=nothing)
