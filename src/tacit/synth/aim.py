@@ -38,7 +38,7 @@ from tacit.synth.tree import Clique, tree_cells
 
 __all__ = ["AIM"]
 
-ROUNDS = 16  # for each column, if none is annealed
+ROUNDS = 8  # for each column, if none is annealed
 MEASURE = Fraction(9, 10)  # of a round, the rest chooses
 ROUGH = 0.02  # gap of fits between rounds: a fifth of a standard error a cell
 NOISE = sqrt(2 / pi)  # the mean of |z| where z has standard deviation one
@@ -50,7 +50,7 @@ class AIM(Method):
 
     name: ClassVar[str] = "aim"
 
-    most_cells: int = 60_000
+    most_cells: int = 400_000
 
     def steps(self, columns: int, rho: Fraction, reach: Reach) -> tuple[Step | Adaptive, ...]:
         if columns == 1:

@@ -20,7 +20,7 @@ from tacit.synth.tree import Beliefs, Clique, Floats, JunctionTree, expanded
 __all__ = ["GAP", "CellZeros", "FittedModel", "NoisyTable", "fit", "total_of"]
 
 GAP = 0.004  # of squared standard errors, half of them a cell
-KAPPA = 0.05
+KAPPA = 0.2
 MEMORY = 30  # steps that L-BFGS remembers
 ROUNDS = 40  # restarts with an empty memory, before what was reached has to do
 

@@ -1,8 +1,9 @@
 """Rows from a model: clique by clique, each row's new columns given those it has already.
 
 Of the rows that agree in what they have, as many get each combination as the model expects, rounded down, and the rest
-goes by chance in proportion to what was cut off: one uniform number a group, added to running totals (systematic
-rounding). Every count is within one of what is expected, and is expected exactly. Independent draws would add the
+goes by chance in proportion to what was cut off: a number between 0 and 1 is added to running totals (systematic
+rounding). It is uniform for the first group and goes on by the golden ratio, so that groups make up for each other.
+Every count is within one of what is expected, and is expected exactly. Independent draws would add the
 noise of a sample on top.
 """
 
@@ -17,6 +18,7 @@ from tacit.synth.tree import Clique, Floats, JunctionTree
 
 __all__ = ["Codes", "sampled", "shares", "uniforms"]
 
+GOLDEN = (np.sqrt(5) - 1) / 2
 Codes = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -31,7 +33,8 @@ def shares(expected: Floats) -> Codes:
     whole = np.rint(ends[:, -1:])
     with np.errstate(invalid="ignore", divide="ignore"):
         ends = np.where(ends[:, -1:] > 0, ends * (whole / ends[:, -1:]), 0.0)
-    found = np.floor(ends + uniforms(len(ends))[:, None])
+    starts = (uniforms(1) + np.arange(len(ends)) * GOLDEN) % 1.0
+    found = np.floor(ends + starts[:, None])
     found[:, -1:] = whole
     found = np.minimum(found, whole)
     return np.diff(found, axis=1, prepend=0.0).astype(np.int64)
