@@ -50,6 +50,7 @@ COMMANDS = {
     "account epsilon": ("account:epsilon", "The ε that a program costs"),
     "account calibrate": ("account:calibrate", "The noise that an ε needs"),
     "account compare": ("compare:compare", "One program under every method of accounting"),
+    "account choose": ("choose:choose", "Which budget, for the accuracy and the odds that you want"),
     "account explain": ("account:explain", "What a guarantee means"),
     "account mechanisms": ("account:mechanisms", "Every mechanism and its theory"),
     "attack list": ("attack:list_attacks", "The attacks that can be staged"),

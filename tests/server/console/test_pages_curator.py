@@ -294,3 +294,18 @@ def _cora(clinic: Running) -> Identity:
     found = clinic.service.people.named("cora")
     assert found is not None
     return found
+
+
+def test_a_budget_is_chosen_step_by_step(clinic: Running, chromium: "Browser") -> None:
+    with visit(chromium, clinic, "cora", expected=("400",)) as page:
+        page.goto(f"{clinic.url}/curator")
+        page.get_by_role("link", name="Choose a budget").click()
+        page.get_by_role("heading", name="Both fit").wait_for()
+        page.get_by_label("How near each has to be").fill("5")
+        page.get_by_role("button", name="Work it out").click()
+        page.get_by_role("heading", name="Not both").wait_for()
+        page.get_by_text("Take a larger error").wait_for()
+        page.get_by_label("How near each has to be").fill("<b>0</b>")
+        page.get_by_role("button", name="Work it out").click()
+        page.get_by_text("error must be a finite number").wait_for()
+        assert page.locator("section b").count() == 0

@@ -15,7 +15,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.attack.registry import ATTACKS
-from tacit.base import TacitError
+from tacit.base import TacitError, exact
+from tacit.policy.choose import choose_budget
 from tacit.policy.kind import ColumnType
 from tacit.server.auth import identify
 from tacit.server.auth.people import ROLES, Identity
@@ -169,6 +170,25 @@ def declare(request: Request, who: identify.Governs, service: identify.Serving) 
     ready = service.config.data is not None or bool(service.config.sources)
     types = [kind.value for kind in ColumnType]
     return page(request, who, "curator_declare.html", title="Declare a dataset", ready=ready, types=types)
+
+
+CHOICE = {"people": "10000", "rows": "1", "questions": "50", "error": "50", "belief": "90"}  # where the page begins
+
+
+@router.get("/curator/choose")
+def choose(request: Request, who: identify.Watches) -> Response:
+    """Which budget? From the accuracy wanted, the odds tolerated and the number of questions."""
+    given = {name: request.query_params.get(name, start)[:40].replace(",", "") for name, start in CHOICE.items()}
+    choice, problem = None, ""
+    try:
+        wanted = {name: value for name, value in given.items() if name != "belief"}
+        choice = choose_budget(belief=exact(given["belief"], "belief, in per cent,") / 100, **wanted)
+        choice.budget  # noqa: B018 - what it costs to work out is spent here, where an error is caught
+    except TacitError as error:
+        problem = str(error)
+    status = 400 if problem else 200
+    told = {"given": given, "choice": choice, "problem": problem}
+    return page(request, who, "curator_choose.html", title="Choose a budget", status=status, **told)
 
 
 @router.get("/curator/datasets/{dataset}")
