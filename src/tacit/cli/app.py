@@ -46,6 +46,8 @@ COMMANDS = {
     "audit": ("audit:audit", "Measure how much a mechanism gives away"),
     "serve": ("service:serve", "Serve datasets and surveys to many people"),
     "place": ("place:place", "Report a place with noise"),
+    "panel": ("panel:panel", "Ask for sums, under a budget for each person"),
+    "holdout": ("holdout:holdout", "Test models on held rows, again and again"),
     "stream": ("stream:stream", "Count events as they come, one noisy count a tick"),
     "account epsilon": ("account:epsilon", "The ε that a program costs"),
     "account calibrate": ("account:calibrate", "The noise that an ε needs"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.base import InputError, Number, Relation, positive, whole
 from tacit.base.stored import fraction_to_text
-from tacit.desk import Job, Release, Run, Spender
+from tacit.desk import Job, Quote, Release, Run, Spender
 from tacit.desk.release import release_from_bytes, release_of
 from tacit.learn.made_of import table_of_data
 from tacit.learn.thresholdout import FINE, RowSum, Thresholdout
@@ -72,6 +72,30 @@ class Holdout:
         table: str | None = None,
         delta: Number | None = None,
     ) -> None:
+        terms: dict[str, Any] = {"threshold": threshold, "sigma": sigma, "budget": budget, "units": units, "size": size}
+        self.job = self._job(train, held, session=session, table=table, delta=delta, **terms)
+        self.release = session.spend(self.job)
+        self._run = self.settings.start(rng_or_default(None))
+
+    @classmethod
+    def quote(cls, train: Any, held: Any, *, session: Spender, **terms: Any) -> Quote:
+        """What one would cost, by the same words. Free."""
+        return session.quote(cls.__new__(cls)._job(train, held, session=session, **terms))
+
+    def _job(
+        self,
+        train: Any,
+        held: Any,
+        *,
+        threshold: Number,
+        sigma: Number,
+        budget: Number,
+        session: Spender,
+        units: Any = None,
+        size: Number | None = None,
+        table: str | None = None,
+        delta: Number | None = None,
+    ) -> HoldoutJob:
         self._train, self._held = _arrays(train, "train"), _arrays(held, "held")
         self._train_sum = RowSum.over(len(self._train[0]))
         self._held_sum = RowSum.over(len(self._held[0]), units)
@@ -89,7 +113,7 @@ class Holdout:
         name = table_of_data(policy, table)
         if units is None and not policy.tables[name].each_row_is_a_unit:
             raise InputError(
-                f"table {name!r} may have several rows of one {privacy.unit}: pass units=, the "
+                f"table {name!r} may have several rows of one {privacy.unit}: pass units= (--unit), the "
                 f"{policy.tables[name].unit_column} of each held row, so that a unit counts once"
             )
         self.settings = Thresholdout(
@@ -116,9 +140,7 @@ class Holdout:
             query={"holdout": told, "opened": rng_or_default(None).read(16).hex()},
             delta=own,
         )
-        self.job = HoldoutJob(settings=self.settings, priced=program)
-        self.release = session.spend(self.job)
-        self._run = self.settings.start(rng_or_default(None))
+        return HoldoutJob(settings=self.settings, priced=program)
 
     @property
     def loss(self) -> Loss:
