@@ -56,6 +56,11 @@ class LabelJob(Job):
         return (f"at most {self.answers:,} labels for {len(self.inputs):,} public inputs",)
 
     def run(self, run: Run) -> bytes:
+        told = {"classes": list(self.classes), "labels": self._drawn(run), "inputs": len(self.inputs)}
+        return release_of(told, kind="labels", facts=run.facts).to_bytes()
+
+    def _drawn(self, run: Run) -> list[int | None]:
+        """For each input that was looked at the number of its class, or None where teachers did not agree."""
         votes = self.teachers.votes(self.inputs, self.classes)
         self.seen.append(votes)
         (step,) = run.program.steps
@@ -73,8 +78,7 @@ class LabelJob(Job):
                 said = self.rule.answer(row, rng)
                 given += 1
             found.append(said)
-        told = {"classes": list(self.classes), "labels": found, "inputs": len(self.inputs)}
-        return release_of(told, kind="labels", facts=run.facts).to_bytes()
+        return found
 
     def show(self, kept: bytes, *, cached: bool) -> Release:
         return release_from_bytes(kept, cached=cached)

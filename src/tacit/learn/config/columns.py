@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from tacit.base import Problem, SettingsError
 from tacit.desk import Spender
@@ -18,12 +18,25 @@ REGRESSIONS = ("linear", "ridge")
 NUMERIC = (Type.INTEGER, Type.NUMBER, Type.BOOLEAN)
 
 
+class NamesColumns(Protocol):
+    """Settings that name columns of a table."""
+
+    @property
+    def table(self) -> str: ...
+
+    @property
+    def features(self) -> tuple[str, ...]: ...
+
+    @property
+    def label(self) -> str | None: ...
+
+
 def wrong(key: str, told: str) -> SettingsError:
     """What is wrong with what one key says."""
     return SettingsError(Problem((key,), told))
 
 
-def column_facts(settings: TrainSettings, spender: Spender) -> tuple[tuple[str, ...], dict[str, Facts]]:
+def column_facts(settings: NamesColumns, spender: Spender) -> tuple[tuple[str, ...], dict[str, Facts]]:
     """The features, with what ends in * spelled out, and what is declared of them and of the label."""
     table = settings.table
     scan = spender.scan(table)
