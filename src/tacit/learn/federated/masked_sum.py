@@ -93,7 +93,9 @@ class MaskedSum:
     def _has_shares(self, left: list[int]) -> Callable[[int, Message], bool]:
         def fits(place: int, answer: Message) -> bool:
             lists = [answer.get(name) for name in ("left", "seeds", "gone", "masks")]
-            return all(isinstance(each, list) for each in lists) and answer["left"] == left
+            if not all(isinstance(each, list) for each in lists) or answer["left"] != left:
+                return False
+            return all(type(gone) is int for gone in answer["gone"])
 
         return fits
 
@@ -102,10 +104,11 @@ class MaskedSum:
         total = np.zeros(terms.size, dtype=terms.letters)
         for each in vectors.values():
             total += np.frombuffer(each["vector"], dtype=terms.letters)
+        seeds, masks = _by_place(shares, "left", "seeds"), _by_place(shares, "gone", "masks")
         for place in vectors:
-            add_mask(total, self._joined(shares, place, "left", "seeds", SEED), minus=True)
+            add_mask(total, self._joined(seeds, place, SEED), minus=True)
         for place in (place for place in uploaders if place not in vectors):
-            secret = self._joined(shares, place, "gone", "masks", KEY)
+            secret = self._joined(masks, place, KEY)
             if public_of(secret) != self._public[place][1]:
                 raise Aborted(f"the shares of client {place}'s key are wrong: nothing is released")
             for partner in vectors:
@@ -115,16 +118,20 @@ class MaskedSum:
         total &= np.array((1 << terms.bits) - 1, dtype=total.dtype)
         return total
 
-    def _joined(self, shares: dict[int, Message], place: int, who: str, what: str, size: int) -> bytes:
+    def _joined(self, shares: dict[int, dict[int, Any]], place: int, size: int) -> bytes:
         found = {}
-        for holder, answer in shares.items():
-            pairs = dict(zip(answer[who], answer[what], strict=False))
-            share = pairs.get(place)
+        for holder, given in shares.items():
+            share = given.get(place)
             if isinstance(share, bytes) and len(share) == SHARE and int.from_bytes(share, "big") < PRIME:
                 found[holder] = int.from_bytes(share, "big")
         if len(found) < self.terms.threshold:
             raise Aborted(f"too few shares of client {place}'s secrets came back: nothing is released")
         return join_shares(found, threshold=self.terms.threshold, size=size)
+
+
+def _by_place(shares: dict[int, Message], who: str, what: str) -> dict[int, dict[int, Any]]:
+    """What each holder gave, by the place that it is a share of."""
+    return {holder: dict(zip(answer[who], answer[what], strict=False)) for holder, answer in shares.items()}
 
 
 def _has_keys(place: int, answer: Message) -> bool:
