@@ -187,7 +187,7 @@ def choose(request: Request, who: identify.Watches) -> Response:
     except TacitError as error:
         problem = str(error)
     status = 400 if problem else 200
-    told = {"given": given, "choice": choice, "problem": problem}
+    told: dict[str, Any] = {"given": given, "choice": choice, "problem": problem}
     return page(request, who, "curator_choose.html", title="Choose a budget", status=status, **told)
 
 
