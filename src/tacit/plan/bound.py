@@ -258,7 +258,7 @@ class _Work:
                 else:
                     self.measures.append(measure)
                     size = self.norms.in_groups(a)
-                    self.clip((name,), None if size is None else size * half, row=Fraction(half))
+                    self.clip((name,), None if size is None else size * half, row=Fraction(half), by_groups=True)
             else:
                 most = a.cap or self.norms.distinct_values(arguments[0])
                 if most is None:
@@ -375,6 +375,7 @@ class _Work:
         exempt: bool = False,
         row: Fraction = Fraction(1),
         by_rows: bool = False,
+        by_groups: bool = False,
     ) -> None:
         if bound is not None and bound > LARGEST:
             raise PolicyError(
@@ -385,9 +386,8 @@ class _Work:
                 "one unit may count for less than one step of a row, so nobody would count: declare a larger clip"
             )
         scales = (Fraction(1),) * len(names)
-        self.clips.append(
-            Clip(names=names, scales=scales, norm=self.norm, bound=bound, exempt=exempt, row=row, by_rows=by_rows)
-        )
+        made = Clip(names=names, scales=scales, norm=self.norm, bound=bound, exempt=exempt, row=row, by_rows=by_rows)
+        self.clips.append(replace(made, by_groups=by_groups and bound is None))
 
     def name(self) -> str:
         self.named += 1

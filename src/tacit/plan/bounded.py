@@ -114,12 +114,13 @@ class Clip:
     exempt: bool = False
     row: Fraction = Fraction(1)  # the most that one row can count
     by_rows: bool = False  # every row counts about as much, so that a bound for another such clip serves this one too
+    by_groups: bool = field(default=False, metadata=IF_GIVEN)  # a unit counts so much in each group that it is in
 
     @property
     def places(self) -> dict[int, int]:
         """The bounds to choose from when none is given, `OCTAVE` between one and twice it, each with its place among
-        them: from one row, or less where rows differ, to 65,536. Whole rows where every norm is so many."""
-        whole = self.by_rows and self.norm == "l1" and len(self.names) == 1
+        them: from one row, or less where rows differ, to 65,536. Whole rows, or groups, where every norm is so many."""
+        whole = self.norm == "l1" and len(self.names) == 1 and (self.by_rows or self.by_groups)
         found: dict[int, int] = {}
         for place in range(0 if self.by_rows else -6 * OCTAVE, 16 * OCTAVE + 1):
             rows = 2 ** (place / OCTAVE)
