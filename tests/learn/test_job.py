@@ -94,7 +94,7 @@ def test_several_rows_of_a_unit_are_clipped_together(tmp_path: Path) -> None:
 
     with Session(policy_of(tmp_path, points(50, rows=5)), "cora") as session:
         own, net = plan(rows=table(per_unit=5), population=100, batch=25), model()
-        gradients, _ = prepared(own, own.rows.bind(session), Work(model=net, loss=softmax_loss, loop=print))
+        gradients = prepared(own, own.rows.bind(session), Work(model=net, loss=softmax_loss, loop=print))
         sums = []
 
         def loop(run: Any) -> None:
@@ -263,10 +263,24 @@ def test_what_can_be_known_before_is_told_before_the_charge(session: Session, ch
     assert spent(session) == 0
 
 
-def test_labels_out_of_range_are_told_and_the_charge_stands(session: Session) -> None:
+def test_labels_out_of_range_are_told_before_the_charge(session: Session) -> None:
     inputs, labels = np.zeros((50, 3), dtype=np.float32), np.full(50, 2)
-    with pytest.raises(InputError, match="from 0 to 1"):
-        trained(session, plan(rows=ArrayRows(inputs, labels, classes=2), table="flat"), model())
+    arrow = pa.table({"a": inputs[:, 0], "b": inputs[:, 1], "c": inputs[:, 2], "kind": labels})
+    for rows in (
+        ArrayRows(inputs, labels, classes=2),
+        ArrowRows(arrow, features=("a", "b", "c"), label="kind", classes=2),
+    ):
+        with pytest.raises(InputError, match="from 0 to 1"):
+            trained(session, plan(rows=rows, table="flat"), model())
+    assert spent(session) == 0
+
+
+def test_what_a_table_does_not_have_is_told_in_the_quote(session: Session) -> None:
+    with pytest.raises(InputError, match="no such column"):
+        plan(rows=TableRows("points", features=("age",), label="kind")).quote(session)
+    for name in ("adaptive", "correlated", "loss_report"):
+        with pytest.raises(InputError, match=f"{name} must be a learn"):
+            plan(**{name: 4})
 
 
 def test_a_buffer_that_keeps_something_of_its_inputs_is_noticed(session: Session) -> None:

@@ -130,7 +130,7 @@ class Trainer:
 
         work, rows = Work(model=model, loss=label_losses, loop=loop), ArrayRows(*arrays, classes=self._classes)
         if self._gradients is None:
-            self._gradients, _ = prepared(self._plan, rows, work)
+            self._gradients = prepared(self._plan, rows, work)
         examples = ArrayExamples(arrays, rows.inputs())
         run = TrainingRun(self._plan, work, examples, self._gradients, save=None)
         run._rng = rng_or_default(self._rng)  # a test's source; who trains has no such choice

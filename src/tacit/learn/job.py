@@ -40,6 +40,7 @@ class PlanJob(Job):
             )
         self._unit = _unit(plan, session)
         _one_row_a_unit(plan, session)
+        self._rows = plan.rows.bind(session)  # what is not declared, or out of range, is told now
         self._shapes: dict[str, list[int]] | None = None
 
     @property
@@ -76,7 +77,7 @@ class TrainingJob(PlanJob):
         super().__init__(plan, session)
         self._work, self._ranks = work, ranks
         self._shapes = {name: list(each.shape) for name, each in work.trainable.items()}
-        self._gradients, self._rows = prepared(plan, plan.rows.bind(session), work)
+        self._gradients = prepared(plan, self._rows, work)
         self.program.loss  # noqa: B018  # priced now: nothing may fail later that could be known before
 
     def own_data(self, policy: Policy) -> str:
@@ -136,7 +137,7 @@ def _unit(plan: "Training", session: Spender) -> str:
     return str(privacy.unit)
 
 
-def prepared(plan: "Training", rows: Rows, work: Work) -> tuple["Gradients", Rows]:
+def prepared(plan: "Training", rows: Rows, work: Work) -> "Gradients":
     """The model, checked on made-up inputs: what cannot be trained is told before anything is paid or read."""
     need_torch()
     from tacit.learn.gradient import Clipping, Flat, Gradients, InputShape
@@ -161,7 +162,7 @@ def prepared(plan: "Training", rows: Rows, work: Work) -> tuple["Gradients", Row
     shapes = [InputShape(each.size, each.below) for each in inputs]
     gradients = Gradients(work.model, work.loss, clipping=clipping, shapes=shapes)
     gradients.check()
-    return gradients, rows
+    return gradients
 
 
 def _size(shape: Any) -> InputSize:
@@ -186,10 +187,10 @@ def trained(
 
 def followed(plan: "Training", work: Work, ranks: "Ranks") -> None:
     """The part of a process that brings rows and pays nothing: it begins when rank 0 has paid."""
-    gradients, rows = prepared(plan, plan.rows, replace(work, report=None))
+    gradients = prepared(plan, plan.rows, replace(work, report=None))
     if ranks.first:
         raise InputError("rank 0 runs the plan, with a session that pays: only the others follow")
     ranks.begin(work.model)
-    with rows.open(None) as examples:  # type: ignore[arg-type]  # rows of its own, not a table of the policy
+    with plan.rows.open(None) as examples:  # rows of its own, not a table of the policy
         work.loop(TrainingRun(plan, work, examples, gradients, save=None, ranks=ranks))
     ranks.end()

@@ -96,8 +96,9 @@ class Rows(ABC):
         """Read it, for a run that was paid for."""
 
     def mark(self) -> str:
-        """What `Examples.mark` will say, for data that come with the source; empty for tables of the policy, whose
-        version the engine knows. Only a keyed hash of it leaves the process."""
+        """What `Examples.mark` will say, for data that come with the source, which are looked through once for what
+        they may not be; empty for tables of the policy, whose version the engine knows. Only a keyed hash of it leaves
+        the process."""
         return ""
 
     def bind(self, session: Any) -> "Rows":
@@ -131,12 +132,7 @@ class ArrayExamples(Examples):
         torch = need_torch()
         self._tensors = [torch.as_tensor(each) for each in arrays]
         self.units = len(self._tensors[0])
-        for place, (tensor, size) in enumerate(zip(self._tensors, sizes, strict=True)):
-            if size.below is not None and self.units and not 0 <= int(tensor.min()) <= int(tensor.max()) < size.below:
-                raise InputError(
-                    f"input {place} must be whole numbers from 0 to {size.below - 1}, as its shape declares, and some "
-                    "are not: mend the labels, or declare more of them; the charge stands, and is not paid again"
-                )
+        in_range(self._tensors, sizes)
 
     def take(self, places: Indices) -> ExampleBatch:
         at = need_torch().from_numpy(places)
@@ -144,6 +140,16 @@ class ArrayExamples(Examples):
 
     def mark(self) -> str:
         return mark_of(self._tensors)
+
+
+def in_range(arrays: Sequence[Any], sizes: Sequence[InputSize]) -> None:
+    """Raise if whole numbers are not what was declared: whoever brings arrays sees them."""
+    for place, (each, size) in enumerate(zip(arrays, sizes, strict=True)):
+        if size.below is not None and len(each) and not 0 <= int(each.min()) <= int(each.max()) < size.below:
+            raise InputError(
+                f"input {place} must be whole numbers from 0 to {size.below - 1}, as its shape declares, and some are "
+                "not: mend the labels, or declare more of them"
+            )
 
 
 def mark_of(arrays: Sequence[Any]) -> str:
@@ -180,6 +186,7 @@ class ArrayRows(Rows):
         return tuple(InputSize(tuple(each.shape[1:]), self._classes if whole else None) for each, whole in pairs)
 
     def mark(self) -> str:
+        in_range(self._arrays, self.inputs())
         return mark_of(self._arrays)
 
     def open(self, run: Run) -> AbstractContextManager[Examples]:
@@ -214,7 +221,9 @@ class ArrowRows(Rows):
         return InputSize((len(self._features),)), InputSize((), self._classes)
 
     def mark(self) -> str:
-        return mark_of(self._read())
+        arrays = self._read()
+        in_range(arrays, self.inputs())
+        return mark_of(arrays)
 
     def open(self, run: Run) -> AbstractContextManager[Examples]:
         del run

@@ -70,6 +70,9 @@ class Training:
 
     def __post_init__(self) -> None:
         put, given = object.__setattr__, self.sigma is not None
+        for name, kind in (("adaptive", AdaptiveClip), ("correlated", Correlated), ("loss_report", LossReport)):
+            if not isinstance(found := getattr(self, name), kind | None):
+                raise InputError(f"{name} must be a learn.{kind.__name__}(…), not {found!r}")
         put(self, "rows", rows_of(self.rows))
         put(self, "batch", positive(self.batch, "batch"))
         put(self, "steps", whole(self.steps, "steps", least=1))
