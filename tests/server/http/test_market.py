@@ -93,6 +93,7 @@ def line(program: subprocess.Popen[str]) -> Any:
 
 def ended_well(program: subprocess.Popen[str]) -> bool:
     assert program.stdout is not None
+    program.stdout.read()  # to its end: closed before, its writer would fail
     program.stdout.close()
     return program.wait(20) == 0
 
