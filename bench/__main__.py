@@ -24,6 +24,7 @@ from bench import (
     ledger,
     ledger_postgres,
     ledger_verify,
+    market,
     noise,
     server,
     sql,
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, "Benchmark"] = {
     "learn_gradient": learn_gradient,
     "learn_accuracy": learn_accuracy,
     "synth": synth,
+    "market": market,
 }
 MEASURED = ("tacit", "opendp", "numpy", "cryptography")
 

@@ -43,7 +43,7 @@ class Routing:
     agents: int
     rho: Ratio
     largest: Ratio = 1  # type: ignore[assignment]
-    rounds: int = 60
+    rounds: int = 100
     unit: str = "agent"
 
     def __post_init__(self) -> None:
@@ -226,7 +226,7 @@ def equilibrium(
     crowded: Sequence[Number],
     rho: Number,
     largest: Number = 1,
-    rounds: int = 60,
+    rounds: int = 100,
     session: Any = None,
     table: str | None = None,
     unit: str = "agent",

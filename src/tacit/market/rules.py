@@ -9,7 +9,7 @@ from typing import Any
 from tacit.base import InputError, Problem
 from tacit.desk.kind import JobSettings, job_setting
 from tacit.market.choice import Choosing
-from tacit.market.matching import Matching
+from tacit.market.matching import COIN, Matching
 from tacit.market.pricing import Pricing, cents
 from tacit.market.routing import Routing
 from tacit.market.sale import MarketPlan
@@ -120,6 +120,18 @@ class MarketRules(JobSettings):
         """Advice with the name of what it is about, beside its number."""
         number_ = next((advice[key] for key in ("option", "good", "route") if key in advice), None)
         return {**advice, "name": None if number_ is None else self.things[number_]} if self.things else dict(advice)
+
+    def shown(self, plan: Any, outcome: Mapping[str, Any]) -> dict[str, Any]:
+        """The public outcome for reading: prices and chances as numbers, what is drawn for coins left out."""
+        if self.rule is Rule.MATCH:
+            priced = [
+                {"prices": list(map(plan.priced, each["prices"])), "demand": each["demand"]}
+                for each in (*outcome["rounds"], outcome)
+            ]
+            chances = [each / COIN for each in outcome["chances"]]
+            about = {"copies": list(plan.supply), "chances": chances, "reserve": outcome["reserve"]}
+            return priced[-1] | about | {"turned_away": len(outcome["turned_away"]), "rounds": priced[:-1]}
+        return {key: value for key, value in outcome.items() if key not in ("ends", "seed")}
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -27,9 +27,9 @@ def test_the_navigation_has_what_the_role_may_do(chromium: Browser, clinic: Runn
     for who in ("ana", "otto", "cora"):
         with visit(chromium, clinic, who) as page:
             shown[who] = page.get_by_role("navigation").get_by_role("link").all_inner_texts()
-    assert shown["ana"] == ["Ask", "Jobs", "Budget", "Surveys", "Lab"]
-    assert shown["otto"] == ["Budget", "Surveys", "Curator", "Lab"]
-    assert shown["cora"] == ["Ask", "Jobs", "Budget", "Surveys", "Curator", "Lab"]
+    assert shown["ana"] == ["Ask", "Jobs", "Budget", "Surveys", "Markets", "Lab"]
+    assert shown["otto"] == ["Budget", "Surveys", "Markets", "Curator", "Lab"]
+    assert shown["cora"] == ["Ask", "Jobs", "Budget", "Surveys", "Markets", "Curator", "Lab"]
 
 
 def test_light_and_dark_follow_the_system_until_one_chooses(chromium: Browser, clinic: Running) -> None:
@@ -111,7 +111,7 @@ def test_a_page_that_is_not_there_keeps_the_navigation(chromium: Browser, clinic
         for path in ("/nothing/here", "/curator/datasets/none"):
             page.goto(f"{clinic.url}{path}")
             expect(page.locator(".badge.bad")).to_have_text("404")
-            expect(page.get_by_role("navigation").get_by_role("link")).to_have_count(6)
+            expect(page.get_by_role("navigation").get_by_role("link")).to_have_count(7)
     with visit(chromium, clinic, expected=("status of 404", "status of 401")) as page:
         page.goto(f"{clinic.url}/nothing/here")
         expect(page.get_by_role("navigation")).to_have_count(0)

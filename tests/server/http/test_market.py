@@ -1,6 +1,7 @@
 """Markets over HTTP: fifty programs with tokens of their own, late, double and missing reports, one that lies."""
 
 import json
+import os
 import re
 import sqlite3
 import subprocess
@@ -132,7 +133,7 @@ def test_fifty_programs(service: Running) -> None:
     for agent, value in zip(AGENTS, values, strict=True):
         advice = told[agent]["advice"]
         if advice["good"] is not None:
-            assert advice["price"] == outcome["prices"][advice["good"]] / 2**20 < value[advice["good"]]
+            assert advice["price"] == outcome["prices"][advice["good"]] < value[advice["good"]]
 
 
 def test_a_lying_program_gains_no_more_than_is_said(service: Running) -> None:
@@ -277,3 +278,38 @@ def test_openapi_and_mcp_tell_an_agent_enough(service: Running) -> None:
         assert tool["description"]
         assert tool["inputSchema"]["type"] == "object"
         assert set(tool["inputSchema"]["required"]) == set(tool["inputSchema"]["properties"])
+
+
+def test_a_model_s_program_speaks_to_its_tools(service: Running) -> None:
+    """JSON-RPC over standard input and output, as MCP has it: list, read, submit twice, and what is wrong."""
+    opened(service, "tooled", AGENTS[:3], rule="choose", epsilon=1, options=["park", "pool"])
+    place = {"dataset": "fair", "market": "tooled"}
+    wishes = [
+        ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}}),
+        ("tools/list", {}),
+        ("tools/call", {"name": "list_markets", "arguments": {}}),
+        ("tools/call", {"name": "submit_report", "arguments": {**place, "report": [0.5, 0.1]}}),
+        ("tools/call", {"name": "submit_report", "arguments": {**place, "report": [0.1, 0.1]}}),
+        ("tools/call", {"name": "read_market", "arguments": place}),
+        ("tools/call", {"name": "read_advice", "arguments": {"dataset": "../..", "market": "x"}}),
+        ("tools/call", {"name": "sell_everything"}),
+        ("nonsense", {}),
+    ]
+    lines = [json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) for i, (m, p) in enumerate(wishes)]
+    lines.insert(1, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit", "market", "tools", "--url", service.url],
+        input="\n".join([*lines, "no json"]) + "\n", capture_output=True, text=True, timeout=60, check=True,
+        env={**os.environ, "TACIT_TOKEN": service.tokens["agent-00"]},
+    )  # fmt: skip
+    found = [json.loads(each) for each in done.stdout.splitlines()]
+    assert [each["id"] for each in found] == [*range(9), None]
+    assert found[0]["result"]["serverInfo"]["name"] == "tacit-markets"
+    assert [tool["name"] for tool in found[1]["result"]["tools"]][2] == "submit_report"
+    texts = [each["result"]["content"][0]["text"] for each in found[2:7]]
+    assert "tooled" in texts[0]
+    assert json.loads(texts[1]) == {"sealed": True, "again": False}
+    assert [each["result"]["isError"] for each in found[2:7]] == [False, False, True, False, True]
+    assert json.loads(texts[3])["reported"]
+    assert found[7]["error"]["code"] == -32602
+    assert found[8]["error"]["code"] == -32601

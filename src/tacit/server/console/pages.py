@@ -33,6 +33,7 @@ NAVIGATION = (
     ("/jobs", "Jobs", "ask"),
     ("/budget", "Budget", "look"),
     ("/surveys", "Surveys", "look"),
+    ("/markets", "Markets", "look"),
     ("/curator", "Curator", "watch"),
     ("/lab", "Lab", "look"),
 )
@@ -144,6 +145,7 @@ PAGES: tuple[tuple[str, identify.Right, str, str, dict[str, Any]], ...] = (
     ("/budget", "look", "budget.html", "Budget", {}),
     ("/surveys", "look", "surveys.html", "Surveys", {}),
     ("/surveys/new", "govern", "surveys_new.html", "New survey", {}),
+    ("/markets", "look", "markets.html", "Markets", {}),
     ("/curator", "watch", "curator.html", "Curator", {}),
     ("/curator/people", "govern", "curator_people.html", "People", {"roles": ROLES}),
     ("/curator/releases", "watch", "curator_releases.html", "Releases", {}),

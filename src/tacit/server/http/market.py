@@ -95,7 +95,7 @@ class SeenMarket:
             "dataset": self.dataset, "name": market.name, "rule": market.rules.rule.value,
             "about": list(market.rules.things), "agents": market.agents, "state": self.state, "closes": closes, **mine,
             "report": market.rules.schema, "promise": promise(plan.loss), "truth": plan.truth,
-            "outcome": market.outcome,
+            "outcome": None if market.outcome is None else market.rules.shown(plan, market.outcome),
         }  # fmt: skip
 
 
