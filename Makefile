@@ -39,6 +39,7 @@ docs: $(STAMP)-test $(STAMP)-docs ## the site, in build/site, and the pages that
 	$(BIN)/tacit survey new --reference > docs/reference/survey-file.md
 	$(BIN)/python -m tacit.survey.vectors docs/reference/survey-vectors.json
 	$(BIN)/tacit demo --plot docs/images/demo.svg > build/demo.txt
+	PYTHONPATH=tests $(BIN)/python -m support.notebook
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "read it: build/site/index.html"
 

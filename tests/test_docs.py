@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.markdown import anchors, blocks, links
+from support.notebook import PAGES as GALLERY
 from support.tree import ROOT, project_files
 from tacit.attack import ATTACKS
 from tacit.cli import main
@@ -30,7 +31,10 @@ def commands(page: Path) -> list[str]:
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+RUN = [page for page in PAGES if blocks(page, "python") and page not in GALLERY]  # tests/test_gallery.py runs those
+
+
+@pytest.mark.parametrize("page", RUN, ids=name)
 def test_python_runs_from_top_to_bottom(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}

@@ -61,6 +61,7 @@ GUIDES = {
         "report-by-group",
         "give-each-person-a-budget",
         "count-a-stream",
+        "reuse-a-holdout",
         "account-for-training",
     ),
     "Synthetic tables and censuses": ("make-a-synthetic-table", "take-a-census"),

@@ -8,6 +8,7 @@ import pytest
 from tacit.base import InputError
 from tacit.plot import Cell, Panel, Rate, answer, choice, counts, law, page, rates
 from tacit.plot.answers import ROOM, fitted, models
+from tacit.plot.page import TRUTH
 
 
 def test_a_panel_for_each_noisy_column() -> None:
@@ -39,6 +40,20 @@ def test_of_many_groups_the_first_are_shown() -> None:
 
 def test_an_answer_without_keys_is_one_point() -> None:
     assert "'all'" in str(answer([{"n": 4}], {"n": ([1.0], [7.0])}).to_dict())
+
+
+def test_made_up_truth_stands_beside_the_answer() -> None:
+    rows: list[dict[str, Any]] = [{"ward": "x", "n": 1}, {"ward": "y", "n": 3}]
+    ends = {"n": ([0.0, 2.0], [2.0, 4.0])}
+    text = str(answer(rows, ends, truth={"n": [1.25, 3.5]}).to_dict())
+    assert "1.25" in text
+    assert TRUTH in text
+    assert TRUTH not in str(answer(rows, ends).to_dict())
+    days = [{"day": date(2024, 1, 1 + i), "n": i} for i in range(2)]
+    assert "1.25" in str(answer(days, ends, truth={"n": [1.25, 3.5]}).to_dict())
+    for wrong in ({"n": [1.25]}, {"ward": [1.0, 2.0]}):
+        with pytest.raises(InputError, match="a number for each of its rows"):
+            answer(rows, ends, truth=wrong)
 
 
 def test_nothing_to_draw() -> None:

@@ -269,8 +269,12 @@ class TableRelease(Release):
             "facts": dict(self.facts),
         }
 
-    def plot(self, path: Path | str | None = None) -> Any:
-        """Each number with its interval, as an Altair chart; with `path` also written there. Needs the extra `plot`."""
+    def plot(self, path: Path | str | None = None, *, truth: Mapping[str, Sequence[float | None]] | None = None) -> Any:
+        """Each number with its interval, as an Altair chart; with `path` also written there. Needs the extra `plot`.
+
+        `truth` has the true numbers of columns, row by row, to be drawn beside them: only of made-up data are they
+        anybody's to show.
+        """
         try:
             from tacit.plot import answer, page, write
         except ImportError as missing:
@@ -278,7 +282,7 @@ class TableRelease(Release):
                 f"plot() needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
             ) from missing
         rows = [{name: _plotted(value) for name, value in row.items()} for row in self.rows()]
-        chart = answer(rows, self.intervals, noise_only=self.noise_only)
+        chart = answer(rows, self.intervals, truth=truth or {}, noise_only=self.noise_only)
         if path is not None:
             asked = str(self.facts.get("dataset", "")) or "Private answer"
             told = f"points are noisy answers, lines their intervals, which hold with {self.confidence:.0%} probability"

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from math import ceil, floor, log10
+from types import MappingProxyType
 from typing import Any
 
 import altair as alt
@@ -28,6 +29,7 @@ from tacit.plot.page import (
 
 __all__ = ["Cell", "Rate", "answer", "choice", "counts", "fitted", "law", "models", "places", "rates"]
 
+NOTHING: Mapping[str, Sequence[float | None]] = MappingProxyType({})
 MOST = 60  # bars that can be told apart
 
 
@@ -35,6 +37,7 @@ def answer(
     rows: Sequence[Mapping[str, Any]],
     intervals: Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]],
     *,
+    truth: Mapping[str, Sequence[float | None]] = NOTHING,
     noise_only: Collection[str] = (),
     width: int = 520,
     label: int = 220,
@@ -44,10 +47,15 @@ def answer(
     """A panel for each noisy column: a line over dates and many numbers, else a point with its interval per group.
 
     Intervals of columns in `noise_only` cover the noise and not the truth: they are dashed, and the axis says so.
+    `truth` has the true numbers of columns in the order of the rows, where the data are made up; they are in orange.
     `width` is without the labels, and `label` the most px that one of them takes.
     """
     if not rows or not intervals:
         raise InputError("there is nothing to draw: the answer has no rows or no numbers")
+    if strange := [name for name in truth if name not in intervals or len(truth[name]) != len(rows)]:
+        raise InputError(
+            f'truth of "{strange[0]}" needs a noisy column of this name, and a number for each of its rows'
+        )
     keys = [name for name in rows[0] if name not in intervals]
     first = rows[0][keys[0]] if len(keys) == 1 else None
     timed = isinstance(first, date)
@@ -62,24 +70,34 @@ def answer(
         data = [
             {"group": group(row), "value": row[name], "low": lows[i], "high": highs[i]} for i, row in enumerate(rows)
         ]
+        known = [
+            {"group": one["group"], "truth": true, "role": TRUTH}
+            for one, true in zip(data, truth.get(name, ()), strict=False)
+        ]
+        colour = role() if known else alt.value(accent)
+        data = [one | {"role": PRIVATE} for one in data] if known else data
         title = f"{name} (± noise only)" if name in noise_only else name
         if timed or ordered:
             across = alt.X("group:T" if timed else "group:Q", title=keys[0])
             up = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
             base, low = chart(data), alt.Y("low:Q", title=title)
+            true = chart(known).mark_line(strokeDash=[5, 4]).encode(x=across, y="truth:Q", color=colour)
             return alt.layer(
-                base.mark_area(color=accent, opacity=0.2).encode(x=across, y=low, y2="high:Q"),
-                base.mark_line(color=accent).encode(x=across, y=up),
+                base.mark_area(opacity=0.2).encode(x=across, y=low, y2="high:Q", color=colour),
+                base.mark_line().encode(x=across, y=up, color=colour),
+                *([true] if known else []),
             ).properties(width=width, height=240)
         shown, some = chart(data[:MOST]), f" (the first {MOST} of {len(data):,} groups)" if len(data) > MOST else ""
         down = alt.Y("group:N", title=", ".join(keys) or None, sort=None, axis=alt.Axis(labelLimit=label))
+        true = chart(known[:MOST]).mark_tick(thickness=3, size=16).encode(x=alt.X("truth:Q"), y=down, color=colour)
         return alt.layer(
-            shown.mark_rule(color=accent, strokeWidth=2, strokeDash=[4, 3] if name in noise_only else []).encode(
-                x=alt.X("low:Q"), x2="high:Q", y=down
+            shown.mark_rule(strokeWidth=2, strokeDash=[4, 3] if name in noise_only else []).encode(
+                x=alt.X("low:Q"), x2="high:Q", y=down, color=colour
             ),
-            shown.mark_point(filled=True, size=60, color=ink, opacity=1).encode(
-                x=alt.X("value:Q", title=title + some), y=down
+            shown.mark_point(filled=True, size=60, opacity=1).encode(
+                x=alt.X("value:Q", title=title + some), y=down, color=colour if known else alt.value(ink)
             ),
+            *([true] if known else []),
         ).properties(width=width, height=max(40, 18 * min(len(data), MOST)))
 
     panels = (panel(name, *ends) for name, ends in intervals.items())
