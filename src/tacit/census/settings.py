@@ -5,14 +5,17 @@ those that the policy declares for the column. A file may name a list of the pla
 """
 
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from tacit.base import InputError
 from tacit.census.job import CensusJob, plan_census
+from tacit.census.release import MEDIA, CensusTables
 from tacit.census.spine import Spine
-from tacit.desk import Job, Spender
-from tacit.desk.kind import JobKind, JobSettings, job_setting
+from tacit.desk import ContentRelease, Job, Release, Spender
+from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.kind import JobKind, JobSettings, ReleaseForm, job_setting
 from tacit.policy.declaration import declared
 from tacit.policy.kind import names, number, text
 
@@ -91,6 +94,29 @@ def _job(settings: CensusSettings, spender: Spender) -> Job:
     return job
 
 
+def _csv(release: Release, _: Certificate) -> bytes:
+    out = BytesIO()
+    _tables(release).to_csv(out)
+    return out.getvalue()
+
+
+def _parquet(release: Release, _: Certificate) -> bytes:
+    out = BytesIO()
+    _tables(release).to_parquet(out)
+    return out.getvalue()
+
+
+def _tables(release: Release) -> CensusTables:
+    assert isinstance(release, ContentRelease)  # by its media
+    return CensusTables(release=release)
+
+
+FORMS = (
+    ReleaseForm(name="csv", title="Counts (CSV)", media="text/csv", ending=".counts.csv", make=_csv),
+    ReleaseForm(name="parquet", title="Counts (Parquet)", media="application/vnd.apache.parquet",
+                ending=".counts.parquet", make=_parquet),
+)  # fmt: skip
+
 CENSUS = JobKind(
     name="census",
     title="Take a census",
@@ -98,4 +124,6 @@ CENSUS = JobKind(
     settings=CensusSettings,
     job_of=_job,
     makes="rows",
+    media=MEDIA,
+    forms=FORMS,
 )

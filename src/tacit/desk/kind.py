@@ -21,6 +21,7 @@ from tacit.policy.read import read_part
 
 if TYPE_CHECKING:
     from tacit.desk.certificate.certificate import Certificate
+    from tacit.desk.release import Release
 
 __all__ = ["JobKind", "JobSettings", "described", "job_setting"]
 
@@ -106,10 +107,26 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReleaseForm:
+    """Another form of what a job released, such as a page or a file of rows. It follows from the release, so it is
+    free. `make` gets the release and its certificate."""
+
+    name: str
+    title: str
+    media: str
+    ending: str
+    make: "Callable[[Release, Certificate], bytes]"
+
+    def json(self) -> dict[str, Any]:
+        return {"name": self.name, "title": self.title, "media": self.media}
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobKind:
     """One of them: `title` is on a button, `words` say what it makes, `job_of` makes the job of settings.
 
     `certified` puts a certificate into the file of a release that can hold one, whose release is of the kind `makes`.
+    `forms` are other forms of releases whose content is of `media`.
     """
 
     name: str
@@ -119,6 +136,8 @@ class JobKind:
     job_of: Callable[[Any, Spender], Job]
     makes: str
     certified: "Callable[[bytes, Certificate], bytes] | None" = None
+    media: str = ""
+    forms: tuple[ReleaseForm, ...] = ()
 
     def job(self, data: Mapping[str, object], spender: Spender, *, file: str = "", local: bool = False) -> Job:
         """The job that plain data describe, planned and checked. Nothing is read, and nothing is charged."""

@@ -8,10 +8,10 @@ from importlib import import_module
 from tacit.base import InputError
 from tacit.desk import Release
 from tacit.desk.certificate.certificate import Certificate
-from tacit.desk.kind import JobKind
+from tacit.desk.kind import JobKind, ReleaseForm
 from tacit.policy.declaration import instead, quoted
 
-__all__ = ["JOB_KINDS", "file_with_certificate", "job_kind", "job_kinds"]
+__all__ = ["JOB_KINDS", "file_with_certificate", "forms_of", "job_kind", "job_kinds"]
 
 JOB_KINDS = {
     "train": "tacit.learn.config.train:TRAIN",
@@ -40,3 +40,9 @@ def file_with_certificate(release: Release, content: bytes, certificate: Certifi
     kind = release.description()["kind"]
     packed = next((each.certified for each in job_kinds() if each.makes == kind and each.certified is not None), None)
     return content if packed is None else packed(content, certificate)
+
+
+def forms_of(release: Release) -> tuple[ReleaseForm, ...]:
+    """The other forms that a release has."""
+    media = release.description().get("media")
+    return next((kind.forms for kind in job_kinds() if kind.media and kind.media == media), ())

@@ -1,17 +1,22 @@
 """What `synth.toml`, HTTP and the console take: every key of a synthetic table, and the kind of job that they make."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from tacit.base import InputError, Problem
-from tacit.desk import Job, Spender
-from tacit.desk.kind import JobKind, JobSettings, job_setting
+from tacit.desk import Job, Release, Spender
+from tacit.desk.certificate.certificate import Certificate
+from tacit.desk.kind import JobKind, JobSettings, ReleaseForm, job_setting
 from tacit.policy.declaration import declared
 from tacit.policy.kind import choice, names, number, text, whole
 from tacit.synth.columns import MOST_CELLS, ColumnChoices
+from tacit.synth.job import MEDIA
+from tacit.synth.made import SyntheticTable
 from tacit.synth.plan import Synthesis
+from tacit.synth.rows import SyntheticRows
 from tacit.synth.workload import Pairs
 from tacit.synth.zeros import Rules
 
@@ -145,6 +150,43 @@ def _job(settings: SynthSettings, spender: Spender) -> Job:
     return synthesis_of(settings, spender).job
 
 
+def _report(release: Release, certificate: Certificate) -> bytes:
+    return SyntheticTable.of(release, certificate=certificate).report().html().encode()
+
+
+def _measurements(release: Release, certificate: Certificate) -> bytes:
+    made = SyntheticTable.of(release, certificate=certificate)
+    told = {**made.about, "measurements": made.measurements_json(), "certificate": certificate.json()}
+    return json.dumps(told, allow_nan=False).encode()
+
+
+def _drawn(release: Release, certificate: Certificate) -> SyntheticRows:
+    made = SyntheticTable.of(release, certificate=certificate)
+    return made.rows(min(max(made.units, 1), SERVED))
+
+
+def _parquet(release: Release, certificate: Certificate) -> bytes:
+    return _drawn(release, certificate).parquet()
+
+
+def _csv(release: Release, certificate: Certificate) -> bytes:
+    return _drawn(release, certificate).csv()
+
+
+SERVED = 1_000_000  # rows of one download
+FORMS = (
+    ReleaseForm(name="report", title="Report", media="text/html", ending=".html", make=_report),
+    ReleaseForm(
+        name="rows", title="Rows (Parquet)", media="application/vnd.apache.parquet", ending=".synthetic.parquet",
+        make=_parquet,
+    ),
+    ReleaseForm(name="csv", title="Rows (CSV)", media="text/csv", ending=".synthetic.csv", make=_csv),
+    ReleaseForm(
+        name="measurements", title="Measurements", media="application/json", ending=".measurements.json",
+        make=_measurements,
+    ),
+)  # fmt: skip
+
 SYNTH = JobKind(
     name="synth",
     title="Make a synthetic table",
@@ -152,4 +194,6 @@ SYNTH = JobKind(
     settings=SynthSettings,
     job_of=_job,
     makes="rows",
+    media=MEDIA,
+    forms=FORMS,
 )

@@ -26,7 +26,7 @@ from tacit.synth.tree import Clique
 from tacit.synth.workload import Workload
 from tacit.synth.zeros import Rules
 
-__all__ = ["FORMAT", "SynthesisJob", "TablePart", "packed", "unpacked"]
+__all__ = ["FORMAT", "MEDIA", "SynthesisJob", "TablePart", "packed", "unpacked"]
 
 FORMAT = "tacit synthetic table 1"
 MEDIA = "application/x-npz"

@@ -29,8 +29,10 @@ class SyntheticRows:
     certificate: "Certificate | None" = field(default=None)
 
     def __post_init__(self) -> None:
-        told = json.dumps({"synthetic": True, **self.about})
-        object.__setattr__(self, "table", self.table.replace_schema_metadata({"tacit": told, "synthetic": "true"}))
+        told = {"tacit": json.dumps({"synthetic": True, **self.about}), "synthetic": "true"}
+        if self.certificate is not None:
+            told["certificate"] = json.dumps(self.certificate.json())
+        object.__setattr__(self, "table", self.table.replace_schema_metadata(told))
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -48,18 +50,30 @@ class SyntheticRows:
 
     def to_parquet(self, where: Path | str) -> None:
         """The rows as a Parquet file, marked in its metadata; and beside it `….synthetic.json`."""
-        self._written(Path(where), lambda path: write_table(self.table, str(path)))
+        self._written(Path(where), self.parquet())
+
+    def parquet(self) -> bytes:
+        """The content of such a file; the certificate is in its metadata too."""
+        sink = pa.BufferOutputStream()
+        write_table(self.table, sink)
+        return bytes(sink.getvalue().to_pybytes())
+
+    def csv(self) -> bytes:
+        """The content of a CSV file."""
+        sink = pa.BufferOutputStream()
+        write_csv(self.table, sink)
+        return bytes(sink.getvalue().to_pybytes())
 
     def to_csv(self, where: Path | str) -> None:
         """The rows as a CSV file, which has no place for a mark: `….synthetic.json` beside it says what it is."""
-        self._written(Path(where), lambda path: write_csv(self.table, str(path)))
+        self._written(Path(where), self.csv())
 
-    def _written(self, path: Path, write: Any) -> None:
+    def _written(self, path: Path, content: bytes) -> None:
         told: dict[str, Any] = {"synthetic": True, "file": path.name, **self.about}
         if self.certificate is not None:
             told["certificate"] = self.certificate.json()
         try:
-            write(path)
+            path.write_bytes(content)
             path.with_name(path.name + ".synthetic.json").write_text(
                 json.dumps(told, indent=1) + "\n", encoding="utf-8"
             )

@@ -18,7 +18,7 @@ from tacit.synth.tree import Clique, Floats, JunctionTree
 
 __all__ = ["Codes", "sampled", "shares", "uniforms"]
 
-GOLDEN = (np.sqrt(5) - 1) / 2
+GOLDEN = (5**0.5 - 1) / 2
 Codes = np.ndarray[Any, np.dtype[np.int64]]
 
 

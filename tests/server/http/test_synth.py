@@ -1,10 +1,13 @@
 """A synthetic table over HTTP: its keys, a free quote, one charge, and a file from which rows are drawn."""
 
+import json
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from support.service import Running, running
@@ -69,3 +72,30 @@ def test_every_key_is_offered_to_forms(service: Running) -> None:
     kinds = service.call("ana", "GET", "/v1/job-kinds").json()["items"]
     (synth,) = [each for each in kinds if each["kind"] == "synth"]
     assert {"table", "columns", "rho", "epsilon", "method", "pairs", "impossible"} <= {k["name"] for k in synth["keys"]}
+
+
+def test_a_release_has_a_report_rows_and_its_measurements(service: Running) -> None:
+    jobs = service.call("ana", "GET", "/v1/jobs").json()["items"]
+    release = next(each["release"] for each in jobs if each.get("release"))
+    items = service.call("ana", "GET", f"{release}/forms").json()["items"]
+    assert [each["name"] for each in items] == ["report", "rows", "csv", "measurements"]
+    page = service.call("ana", "GET", f"{release}/forms/report")
+    assert "do not cover" in page.text or "too short" in page.text
+    assert page.headers["x-frame-options"] == "SAMEORIGIN"
+    assert page.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    rows = service.call("ana", "GET", f"{release}/forms/rows")
+    table = pq.read_table(BytesIO(rows.content))
+    assert table.num_rows == pytest.approx(2000, abs=60)
+    assert table.schema.metadata[b"synthetic"] == b"true"
+    assert json.loads(table.schema.metadata[b"certificate"])
+    assert ".synthetic.parquet" in rows.headers["content-disposition"]
+    text = service.call("ana", "GET", f"{release}/forms/csv").text
+    assert text.splitlines()[0] == '"age","sex","job"'
+    told = service.call("ana", "GET", f"{release}/forms/measurements").json()
+    assert told["measurements"][0]["columns"] == ["age"]
+    assert told["certificate"]
+    wrong = service.call("ana", "GET", f"{release}/forms/tables")
+    assert wrong.status_code == 404
+    assert "report, rows, csv, measurements" in wrong.json()["detail"]
+    for form in ("", "/report"):
+        assert service.call("ben", "GET", f"{release}/forms{form}").status_code in (403, 404)

@@ -26,7 +26,7 @@ from tacit.server.problem import FAULT, HttpProblem, response
 __all__ = ["Guard", "PatientProtocol", "asking", "hung_up"]
 
 POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-POLICY += "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+POLICY += "form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",

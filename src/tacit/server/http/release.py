@@ -21,13 +21,15 @@ from tacit.server.curate.draft import Strict
 from tacit.server.http.ask import ANSWERED, HTML, JSON, answered, documented, media, paged
 from tacit.server.ops.service import Service
 from tacit.server.problem import HttpProblem
-from tacit.session.kinds import file_with_certificate
+from tacit.session.kinds import file_with_certificate, forms_of
 
 __all__ = ["release_of", "router"]
 
 router = APIRouter(prefix="/v1/releases", tags=["releases"])
 
 FILE_NAME = re.compile(r"[^A-Za-z0-9_]+")  # what a file name is not made of
+
+FRAMED = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 Cursor = Annotated[str | None, Query(max_length=64, description="`next` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -104,9 +106,40 @@ def file(release: str, who: Looks, service: Serving, certificate: bool = True) -
     content = found.content
     if certificate and not isinstance(shelved.release, TableRelease):
         content = file_with_certificate(shelved.release, content, _certified(service, who, shelved))
-    name = f"{FILE_NAME.sub('-', shelved.dataset).strip('-') or 'release'}-{shelved.id[:8]}{found.ending}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Vary": "Accept"}
-    return Response(content, media_type=found.media, headers=headers)
+    return Response(content, media_type=found.media, headers=_attached(shelved, found.ending))
+
+
+def _attached(shelved: ShelvedRelease, ending: str) -> dict[str, str]:
+    """That it is a file, and how it is called."""
+    name = f"{FILE_NAME.sub('-', shelved.dataset).strip('-') or 'release'}-{shelved.id[:8]}{ending}"
+    return {"Content-Disposition": f'attachment; filename="{name}"', "Vary": "Accept"}
+
+
+@router.get("/{release}/forms")
+def list_forms(release: str, who: Looks, service: Serving) -> JSONResponse:
+    """The other forms that a release has, such as a report, or rows that are drawn from it."""
+    found = release_of(service, who, release)
+    return JSONResponse({"items": [form.json() for form in forms_of(found.release)]})
+
+
+@router.get(
+    "/{release}/forms/{form}",
+    responses={200: {"description": "The file, or a page.", "content": {"*/*": {"schema": {"type": "string"}}}}},
+    response_class=Response,
+)
+def one_form(release: str, form: str, who: Looks, service: Serving) -> Response:
+    """A release in another form: it follows from what was released, and is free. Rows are drawn anew each time."""
+    shelved = release_of(service, who, release)
+    known = {each.name: each for each in forms_of(shelved.release)}
+    if form not in known:
+        detail = f"this release has {', '.join(known) or 'no other forms'}"
+        raise HttpProblem(404, "no-form", "There is no such form", detail)
+    found = known[form]
+    content = found.make(shelved.release, _certified(service, who, shelved))
+    if found.media == "text/html":  # a page of ours may show it in a frame, where it can run and load nothing
+        shown = {"Content-Security-Policy": f"{FRAMED}; frame-ancestors 'self'", "X-Frame-Options": "SAMEORIGIN"}
+        return HTMLResponse(content, headers=shown)
+    return Response(content, media_type=found.media, headers=_attached(shelved, found.ending))
 
 
 @router.get("/{release}/proof")

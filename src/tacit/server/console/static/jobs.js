@@ -9,6 +9,7 @@ const { role, who } = page.dataset;
 const button = find("#start");
 const state = { dataset: null, schema: null, budget: null, kinds: [], kind: null, values: {}, fields: [], quoted: null, starting: false };
 const OFTEN = 700; // ms between two looks at jobs that run
+const SHOWN = 30; // jobs
 const MANY = 40; // columns that are offered one by one
 let asking = null; // the request for a quote that is under way
 
@@ -229,7 +230,8 @@ async function list() {
     later.add(each.idempotency_key);
   }
   const before = find("#list").dataset.open;
-  find("#list").replaceChildren(jobs.length ? element("ul", { class: "started" }, jobs.slice(0, 30).map(row)) : element("p", { class: "empty" }, "None yet. What you start is shown here, with how far it is, and its file."));
+  await Promise.all(jobs.slice(0, SHOWN).map((each) => each.release).filter((each) => each && !forms.has(each)).map(formsOf));
+  find("#list").replaceChildren(jobs.length ? element("ul", { class: "started" }, jobs.slice(0, SHOWN).map(row)) : element("p", { class: "empty" }, "None yet. What you start is shown here, with how far it is, and its file."));
   const running = String(jobs.filter(open).length);
   find("#list").dataset.open = running;
   if (before !== undefined && before !== running) {
@@ -239,6 +241,39 @@ async function list() {
   if (jobs.some(open)) looking = setTimeout(() => list().catch(() => (looking = setTimeout(() => list().catch(() => {}), 5000))), OFTEN);
 }
 
+/** The other forms that releases have, by the address of each: they stay as they are. */
+const forms = new Map();
+const reading = new Set(); // releases whose page is shown below them
+
+async function formsOf(release) {
+  try {
+    forms.set(release, (await get(`${release}/forms`)).items);
+  } catch {
+    // it has none then, until the next look
+  }
+}
+
+function other(job, form) {
+  const address = `${job.release}/forms/${form.name}`;
+  if (form.media !== "text/html") return element("a", { class: "button small", href: address, download: "" }, form.title);
+  return element("button", {
+    type: "button", class: "small", "aria-expanded": String(reading.has(job.release)), "aria-label": `${form.title} of ${job.title}`,
+    onclick: () => {
+      reading.has(job.release) ? reading.delete(job.release) : reading.add(job.release);
+      list().catch(fail);
+    },
+  }, form.title);
+}
+
+/** The page of a release, in a frame in which nothing runs. The frame is kept, or it would load again at each look. */
+const frames = new Map();
+function framed(job) {
+  const form = (forms.get(job.release) ?? []).find((each) => each.media === "text/html");
+  if (!form || !reading.has(job.release)) return null;
+  if (!frames.has(job.release)) frames.set(job.release, element("iframe", { class: "page", src: `${job.release}/forms/${form.name}`, title: `${form.title} of ${job.title}` }));
+  return frames.get(job.release);
+}
+
 function row(job) {
   const [kind, words] = STATES[job.state];
   const again = keptOf(job);
@@ -246,12 +281,14 @@ function row(job) {
     open(job) ? element("button", { type: "button", class: "small", "aria-label": `Stop ${job.title}`, onclick: () => stop(job) }, "Stop") : null,
     again && !job.older && !open(job) && job.state !== "done" ? element("button", { type: "button", class: "small", "aria-label": `Go on with ${job.title}`, onclick: () => begin(again.dataset, again.body, job.idempotency_key) }, "Go on") : null,
     job.release ? element("a", { class: "button small primary", href: `${job.release}/file`, download: "" }, "Download") : null,
+    ...(forms.get(job.release) ?? []).map((form) => other(job, form)),
     job.release ? element("a", { class: "button small", href: `${job.release}/certificate`, target: "_blank" }, "Certificate") : null,
   ];
   return element("li", {},
     element("div", {}, element("b", {}, job.title), " ", element("span", { class: `badge ${kind}` }, words), element("div", { class: "soft small" }, `${job.dataset} · ${moment(job.created)}`)),
     element("div", { class: "row" }, actions),
     open(job) ? far(job) : null,
+    framed(job),
     job.state === "failed" && job.problem ? note("bad", `${job.problem.title}.`, sentence(job.problem.detail)) : null,
     ["cancelled", "lost"].includes(job.state) ? note("", job.state === "lost" ? "The worker that had it is gone." : "Stopped.", job.older ? "It went on above." : `What was charged stays charged. ${again ? "To go on" : "To start the same settings again"} pays nothing more.`) : null);
 }
