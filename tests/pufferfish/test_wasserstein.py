@@ -1,18 +1,23 @@
 """The Wasserstein mechanism, the least valid noise, and the example that shows why such releases do not add."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tacit.base import InputError
-from tacit.pufferfish import Chain, compare, count_laws, distance, real_cost, smallest_scale, wasserstein
+from tacit.base import InputError, KeyUsed
+from tacit.pufferfish import Chain, compare, count_laws, distance, quilt, real_cost, smallest_scale, wasserstein
 from tacit.pufferfish.wasserstein import entry_pairs
+from tacit.session import Session
 
 Half = Fraction(1, 2)
 
@@ -104,6 +109,75 @@ def test_two_releases_without_noise_tell_the_secret() -> None:
     both = [{2 * y + (x ^ y): Half for y in (0, 1)} for x in (0, 1)]  # the two answers as one number
     assert wasserstein([(both[0], both[1])], epsilon=1).scale > 0
     assert {(number >> 1) ^ (number & 1) for number in both[1]} == {1}  # X
+
+
+POLICY = """
+[dataset]
+name = "day"
+[privacy]
+unit = "hour"
+relation = "replace"
+currency = "epsilon"
+budget = 2
+population = 100
+[tables.hours]
+source = "hours.parquet"
+unit_column = "hour"
+clip_rows = 1
+[tables.hours.columns]
+hour = { type = "integer" }
+walking = { type = "integer", bounds = [0, 1] }
+[analysts.cora]
+limit = 2
+"""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    pq.write_table(pa.table({"hour": list(range(100)), "walking": [1, 0] * 50}), tmp_path / "hours.parquet")
+    (tmp_path / "tacit.toml").write_text(POLICY)
+    with Session(tmp_path / "tacit.toml", "cora") as opened:
+        yield opened
+
+
+def test_the_ledger_takes_one_such_release_and_no_second(session: Session) -> None:
+    """It costs an hour what its noise costs an hour, 1/10, and any other one is refused, before and after."""
+    found = wasserstein(entry_pairs(two_states("0.9", 100), 1), epsilon=1)
+    answer = found.release(50, session, "hours")
+    assert abs(int(answer.value()) - 50) < 400
+    assert session.left().epsilon == 2 - found.cost() == Fraction(19, 10)
+    for other in (found, wasserstein(entry_pairs(two_states("0.7", 100), 1), epsilon=1)):
+        with pytest.raises(InputError, match="promises nothing for two releases"):
+            other.release(50, session, "hours")
+    assert session.left().epsilon == Fraction(19, 10)
+    session.ask("SELECT COUNT(*) FROM hours WHERE walking = 1", epsilon="0.1")  # by its cost for one hour
+    assert session.left().epsilon == Fraction(18, 10)
+    week = quilt(two_states("0.9", 100), epsilon=1)
+    assert 1 < week.epsilon("0.2") < 100 * 0.2  # what both tell of an hour
+
+
+def test_two_at_the_same_moment_are_refused_by_the_ledger(session: Session) -> None:
+    """Both looked at an account that was empty: the ledger has one key for all such releases."""
+    first, second = (wasserstein(entry_pairs(two_states(stay, 100), 1), epsilon=1) for stay in ("0.9", "0.7"))
+    empty = session.standing()
+
+    class Blind:
+        def __getattr__(self, name: str) -> Any:
+            return (lambda: empty) if name == "standing" else getattr(session, name)
+
+    first.release(50, Blind(), "hours")
+    with pytest.raises(KeyUsed):
+        second.release(50, Blind(), "hours")
+
+
+def test_what_would_go_out_without_noise_is_refused(session: Session) -> None:
+    """The two answers above: W = 0 for each, so neither has a cost that adds, and no ledger takes it."""
+    coin = {0: Half, 1: Half}
+    bare = wasserstein([(coin, coin)], epsilon=1)
+    for attempt in (lambda: bare.cost(), lambda: bare.release(1, session, "hours")):
+        with pytest.raises(InputError, match="without noise"):
+            attempt()
+    assert session.left().epsilon == 2
 
 
 def test_the_ways_in_order() -> None:

@@ -118,8 +118,20 @@ def _draw(length: int, epsilon: str, path: Path) -> None:
         LabelledCurve(ways[0].words, [float(stay) for stay in STAYS], [float(way.scale) for way in ways])
         for ways in zip(*found, strict=True)
     ]
-    panel = curves(
-        lines, title=(f"one count over {min(length, 200)} entries, ε = {epsilon}",),
-        axes=("chance to stay in a state", "scale of the noise"), domain=None, width=520,
-    )  # fmt: skip
-    write(page([[panel]], title="Noise against dependence", subtitle="two states; 0.5 is independence"), path)
+    kept = [
+        LabelledCurve(ways[0].words, [float(stay) for stay in STAYS], [float(way.real or 0) for way in ways])
+        for ways in zip(*found, strict=True)
+        if all(way.real is not None for way in ways)
+    ]
+    size = f"one count over {min(length, 200)} entries, ε = {epsilon}"
+    panels = [
+        curves(drawn, title=(title, size), axes=("chance to stay in a state", axis), domain=None, width=520)
+        for drawn, title, axis in (
+            (lines, "the noise it takes", "scale of the noise"),
+            (kept, "what that noise really tells of one entry", "ε"),
+        )
+    ]
+    pictures = page(
+        [[panel] for panel in panels], title="Noise against dependence", subtitle="two states; 0.5 is independence"
+    )
+    write(pictures, path)

@@ -13,13 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError, positive, round_up
+from tacit.base import InputError, Sensitivity, positive, round_up, whole
 from tacit.base.number import Number
+from tacit.desk import Release
+from tacit.mechanism import DiscreteLaplace
+from tacit.policy import DATASET
+from tacit.program import Program, Step
 from tacit.pufferfish.chain import Chain, Floats
 
 __all__ = ["Wasserstein", "count_laws", "distance", "entry_pairs", "real_cost", "smallest_scale", "wasserstein"]
 
 Law = Mapping[int, Any]
+KEY = "pufferfish wasserstein"
 NEAR = 1e-10  # relative: far more than sums are rounded by
 LONGEST = 2000  # of a chain whose laws of a count are worked out
 
@@ -31,6 +36,39 @@ class Wasserstein:
     stated: Fraction
     moved: int
     scale: Fraction
+
+    def cost(self, moves: Number = 1) -> Fraction:
+        """The ε that this noise costs one entry in an ordinary account, where an entry moves the answer by at most
+        `moves`: that is what adds."""
+        if not self.scale:
+            raise InputError(
+                "an answer without noise has no cost that adds: a second one may tell everything. Use a quilt, whose "
+                "noise is never none"
+            )
+        return positive(moves, "moves") / self.scale
+
+    def release(self, answer: int, session: Any, table: str, *, moves: Number = 1) -> Release:
+        """The answer with this noise, charged to the entries of `table` by what it costs one of them.
+
+        Refused where anything was charged to them before: the stated ε is about one release alone. Whatever is charged
+        afterwards, `Quilt.epsilon` says what all of it tells.
+        """
+        privacy, standing = session.policy.privacy, session.standing().balance(DATASET)
+        cost, size = self.cost(moves), Sensitivity.scalar(positive(moves, "moves"))
+        if standing is None or standing.spent.spend:
+            raise InputError(
+                f"something was charged to each {privacy.unit} of this account before, and the Wasserstein mechanism "
+                "promises nothing for two releases about the same people: choose the noise by a quilt, and ask with "
+                "its cost"
+            )
+        noise = DiscreteLaplace(scale=self.scale)
+        about = {"pufferfish": "wasserstein", "epsilon": str(self.stated), "entry": str(cost)}
+        step = Step(name="count", mechanism=noise, sensitivity=size)
+        program = Program(steps=(step,), tables=(table,), relation=privacy.relation, unit=privacy.unit, query=about)
+        given = whole(answer, "answer")
+        # one key for all such releases: of two at the same moment, the ledger refuses the second
+        released: Release = session.spend(program, lambda run: noise.sample(given), idempotency_key=KEY)
+        return released
 
     def json(self) -> dict[str, Any]:
         return {"epsilon": float(self.stated), "moved": self.moved, "scale": float(self.scale)}
