@@ -44,7 +44,7 @@ def simulated(folder: Path, **settings: Any) -> dict[str, Any]:
     }
     here = Path(__file__).with_name("flower_simulation.py")
     done = subprocess.run(
-        [FLOWER, here, folder, json.dumps(usual | settings)], capture_output=True, text=True, timeout=900, check=False
+        [FLOWER, here, folder, json.dumps(usual | settings)], capture_output=True, text=True, timeout=3600, check=False
     )
     assert not done.returncode, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

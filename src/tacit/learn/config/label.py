@@ -151,7 +151,7 @@ class TableLabels(LabelJob):
     label: str
     count: int
 
-    scrubbed = True
+    scrubbed, stops = Job.scrubbed, Job.stops  # whoever asks brings no code, and may not see the rows
 
     def run(self, run: Run) -> bytes:
         with run.open(run.engine.rows(self.scan, run.watch)) as rows:
