@@ -52,6 +52,9 @@ def test_public_inputs_get_the_labels_of_private_rows(session: Session, more: di
 
 def test_it_is_charged_for_every_answer_and_check_and_recalled(session: Session) -> None:
     terms = {"answers": 5, "check_sigma": 3, "check_votes": 12}
+    job = LABEL.job(BASE | terms, session, local=True)
+    assert job.scrubbed  # whoever asks may not see the rows
+    assert job.stops == 3
     before = session.left().rho or 0
     first = labels_of(session, **terms)
     assert sum(each is not None for each in first) <= 5
