@@ -1,15 +1,18 @@
 """The report by group: counts, intervals, who is refused, and how budgets are split."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression as Plain
 
 from support.fixed_rng import FixedRng, drawing_from
+from support.hospital import hospital
 from support.replayed import moved
 from tacit.base import InputError
 from tacit.learn.estimator import LogisticRegression, by_group, group_shares, group_weights
+from tacit.session import Session
 
 
 def rows(count: int = 4000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,3 +85,16 @@ def test_weights_make_small_groups_count() -> None:
     before = MODEL.score(X[GROUPS == "few"], Y[GROUPS == "few"])
     fair = LogisticRegression(8, bounds=(-3, 3), classes=(0, 1)).fit(X, Y, sample_weight=weights**0.9)
     assert fair.score(X[GROUPS == "few"], Y[GROUPS == "few"]) > before
+
+
+def test_answers_to_sql_are_off_by_the_same_share_of_their_groups(tmp_path: Path) -> None:
+    """Asked apart, each for its share of ρ; and an error can be bought by itself."""
+    sizes = {"a": 1000, "b": 100}
+    with Session(hospital(tmp_path, currency="rho"), "ana") as session:
+        off = {}
+        for name, share in group_shares(sizes).items():
+            quote = session.quote(f"SELECT COUNT(*) FROM visits WHERE ward = '{name}'", rho=share / 10)
+            off[name] = float(quote.expected[0].error or 0) / sizes[name]
+        assert off["a"] == pytest.approx(off["b"], rel=0.02)
+        bought = session.quote("SELECT COUNT(*) FROM visits WHERE ward = 'b'", error=60)
+        assert float(bought.expected[0].error or 0) <= 60
