@@ -49,6 +49,22 @@ def test_the_textbook() -> None:
     ]
 
 
+def test_the_textbook_is_private_and_truthful_with_half_the_noise() -> None:
+    """Each of the three bids replaced by any other, on the grid of cents: no chance moves by more than e^ε, which is
+    nearly reached; noise for half of Δ would break it. Nobody expects more from any of these lies than e^ε of the
+    truth."""
+    values, plan = [1.0, 1.01, 3.01], Pricing(grid=cents(1, 302), epsilon=2)
+    less, worst = Pricing(grid=cents(1, 302), epsilon=4), {2: 0.0, 4: 0.0}
+    for buyer, lie in product(range(3), (0, 0.5, 0.99, 1.0, 1.02, 1.5, 2.0, 3.0, 3.01, 3.02, 9.0)):
+        told = [*values[:buyer], lie, *values[buyer + 1 :]]
+        for each in (plan, less):
+            pairs = zip(each.law(values).values(), each.law(told).values(), strict=True)
+            worst[int(each.epsilon)] = max(worst[int(each.epsilon)], *(abs(log(a / b)) for a, b in pairs))
+        honest, lying = (plan.expected_utility(bids, buyer, values[buyer]) for bids in (values, told))
+        assert honest >= exp(-2) * lying - 1e-12
+    assert 1 < worst[2] <= 2 * (1 + 1e-9) < worst[4]
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
 def test_no_bid_changes_the_odds_by_more(epsilon: float) -> None:
     """Every market of three bidders, every other bid of the first; the bound is reached."""

@@ -263,6 +263,16 @@ def test_a_game_by_http(service: Running) -> None:
     assert routes[4] is None
 
 
+def test_a_market_that_cannot_be_paid_stays_open(service: Running) -> None:
+    """The charge comes first: nothing is closed, and nobody's report is touched."""
+    assert opened(service, "dear", AGENTS[:3], who="ana", rule="match", rho=2, goods=["a = 1"]).status_code == 201
+    before = spent(service)
+    assert run(service, "dear", who="ana")["status"] == 403
+    assert spent(service) == before
+    assert service.call("agent-00", "GET", "/v1/markets/fair/dear").json()["state"] == "open"
+    assert service.call("agent-00", "PUT", "/v1/markets/fair/dear/report", json={"report": [0.4]}).is_success
+
+
 def test_openapi_and_mcp_tell_an_agent_enough(service: Running) -> None:
     """Every path of an agent has words, an example of its body, and a tool whose schema is one."""
     described = service.call(None, "GET", "/v1/openapi.json").json()
