@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -68,6 +69,73 @@ CASES = [
     Case("shuffle ε₀=1, 10,000, 2023", "shuffle", ("1", "2023"), 10_000, "1e-6", 0.04312, 0.04328, 2e-3, 2.0),
     Case("shuffle ε₀=1, 1,000,000, 2023", "shuffle", ("1", "2023"), 10**6, "1e-6", 0.0035, 0.0036, 2e-3, 2.0),
 ]
+
+
+def _odd(index: int) -> Fraction:
+    """A small number that no two parts have a lattice in common by."""
+    return Fraction(index * 7919 % 10_007, 10**8 + 7)
+
+
+def _mix(name: str) -> list[tuple[str, tuple[Fraction, ...], int]]:
+    """Programs of unlike parts: kind, numbers and count of each."""
+
+    def response(
+        i: int, steps: int = 40_000, base: str = "0.02", count: int = 1
+    ) -> tuple[str, tuple[Fraction, ...], int]:
+        return "pure", (Fraction(base) + Fraction(i, steps) + _odd(i),), count
+
+    def sampled(i: int) -> tuple[str, tuple[Fraction, ...], int]:
+        return "sampled", (Fraction(1, 100) + Fraction(i, 10**6), 1 - Fraction(i, 2000)), 10
+
+    def lattice(i: int, rate: Fraction, shift: int, count: int) -> tuple[str, tuple[Fraction, ...], int]:
+        return "lattice", (rate, Fraction(20) + Fraction(i, 40), Fraction(shift)), count
+
+    match name:
+        case "responses 50":
+            return [response(i, 1000, "0.1") for i in range(50)]
+        case "responses 200":
+            return [response(i, 4000, "0.1") for i in range(200)]
+        case "responses 1000":
+            return [response(i) for i in range(1000)]
+        case "laplace 20":
+            return [("laplace", (1 / (Fraction(1, 5) + Fraction(i, 100) + _odd(i)),), 1) for i in range(20)]
+        case "laplace 10":
+            return [("laplace", (Fraction(10),), 1000)]
+        case "laplace 100":
+            return [("laplace", (Fraction(100),), 100_000)]
+        case "lattice 20":
+            return [lattice(i, Fraction(1, 100), 10, 10) for i in range(20)]
+        case "sgd":
+            return [("sampled", (Fraction(1, 1000), Fraction(1)), 10**6)]
+        case "sampled 1000":
+            return [sampled(i) for i in range(1000)]
+        case _:
+            quarter = range(250)
+            return [
+                *(response(i) for i in quarter),
+                *(("laplace", (1 / (Fraction(1, 50) + Fraction(i, 40_000) + _odd(i)),), 20) for i in quarter),
+                *(sampled(i) for i in quarter),
+                *(lattice(i, Fraction(1, 50), 20, 100) for i in quarter),
+            ]
+
+
+def _mixed(name: str, kind: str, delta: str, known: tuple[float, float]) -> list[Case]:
+    return [Case(name, "mix", (kind,), 1, delta, *known, width, most) for width, most in ((1e-4, 1.0), (1e-5, 5.0))]
+
+
+CASES += [
+    *_mixed("50 unlike responses", "responses 50", "1e-6", (4.06551187, 4.06552798)),
+    *_mixed("200 unlike responses", "responses 200", "1e-6", (9.40653106, 9.40656322)),
+    *_mixed("1,000 unlike responses", "responses 1000", "1e-12", (7.62120977, 7.62123562)),
+    *_mixed("20 unlike Laplace", "laplace 20", "1e-6", (5.57185092, 5.57186186)),
+    *_mixed("Laplace b=10 × 1,000", "laplace 10", "1e-12", (26.021257, 26.0213452)),
+    *_mixed("Laplace b=100 × 100,000", "laplace 100", "1e-6", (19.381634, 19.3817005)),
+    *_mixed("20 unlike samples of discrete Gaussians × 10", "lattice 20", "1e-6", (0.0, inf)),
+    *_mixed("q=0.001 σ=1 × 1,000,000", "sgd", "1e-5", (6.02612063, 6.02614185)),
+    *_mixed("1,000 unlike samples of Gaussians × 10", "sampled 1000", "1e-9", (0.0, inf)),
+    *_mixed("1,000 unlike parts of four kinds", "all", "1e-12", (0.0, inf)),
+    *_mixed("the same at δ=1e-30", "all", "1e-30", (0.0, inf)),
+]
 COUNT = len(CASES)
 
 
@@ -83,8 +151,6 @@ class Answer:
 
 
 def _tacit(case: Case) -> tuple[float, float]:
-    from fractions import Fraction
-
     from tacit.base import Relation
     from tacit.loss import GDP, PLD, DiscreteLaplacePart, Pure, calibrate, shuffled
 
@@ -104,12 +170,31 @@ def _tacit(case: Case) -> tuple[float, float]:
                 lambda s: case.count * GDP(1 / Fraction(s)).sampled(Fraction(rate)), epsilon=1, delta=case.delta
             )
             return found.lower, found.upper
+        case "mix", (name,):
+            loss = PLD.of(tuple((_part(kind, numbers), count) for kind, numbers, count in _mix(name)))
         case "shuffle", (local, analysis):
             loss = shuffled(local, reports=case.count, analysis=analysis)
         case _, (epsilon,):
             loss = case.count * Pure(epsilon)
     found = loss.epsilon(case.delta, accuracy=case.accuracy)
     return found.lower, found.upper
+
+
+def _part(kind: str, numbers: tuple[Fraction, ...]) -> Any:
+    from tacit.loss import DiscreteLaplacePart
+    from tacit.loss.part import DiscreteNormal, Normal, ResponsePart
+    from tacit.loss.sampling import Poisson
+
+    fine = Fraction(2**40)
+    match kind, numbers:
+        case "pure", (epsilon,):
+            return ResponsePart(epsilon)
+        case "laplace", (scale,):
+            return DiscreteLaplacePart(fine * scale, fine)
+        case "sampled", (rate, sigma):
+            return Poisson(Normal(1 / sigma**2), rate)
+        case _, (rate, sigma, shift):
+            return Poisson(DiscreteNormal(sigma**2, shift), rate)
 
 
 def _google(case: Case) -> tuple[float, float]:
@@ -119,6 +204,23 @@ def _google(case: Case) -> tuple[float, float]:
 
     if case.kind in ("calibrate", "shuffle"):
         raise NotImplementedError("no such question")
+    if case.kind == "mix":
+        total: Any = None
+        for kind, exact, count in _mix(case.parameters[0]):
+            values = [float(x) for x in exact]
+            match kind, values:
+                case "pure", [epsilon]:
+                    part = pld.from_privacy_parameters(common.DifferentialPrivacyParameters(epsilon, 0))
+                case "laplace", [scale]:
+                    part = pld.from_laplace_mechanism(scale)
+                case "sampled", [rate, sigma]:
+                    part = pld.from_gaussian_mechanism(sigma, sampling_prob=rate)
+                case _, [rate, sigma, shift]:
+                    part = pld.from_discrete_gaussian_mechanism(sigma, sensitivity=int(shift), sampling_prob=rate)
+            part = part.self_compose(count) if count > 1 else part
+            total = part if total is None else total.compose(part)
+        value = float(total.get_epsilon_for_delta(float(case.delta)))
+        return value, value
     numbers = [_number(x) for x in case.parameters]
     match case.kind, numbers:
         case "gaussian", [sigma]:
@@ -140,6 +242,25 @@ def _google(case: Case) -> tuple[float, float]:
 def _microsoft(case: Case) -> tuple[float, float]:
     import prv_accountant as prv
 
+    if case.kind == "mix":
+        mixed = [(kind, [float(x) for x in exact], count) for kind, exact, count in _mix(case.parameters[0])]
+        if any(kind == "lattice" for kind, _, _ in mixed):
+            raise NotImplementedError("no such mechanism")
+        made = [
+            prv.PureDPMechanism(eps=values[0])
+            if kind == "pure"
+            else prv.LaplaceMechanism(mu=1 / values[0])
+            if kind == "laplace"
+            else prv.PoissonSubsampledGaussianMechanism(sampling_probability=values[0], noise_multiplier=values[1])
+            for kind, values, _ in mixed
+        ]
+        counts, delta = [count for _, _, count in mixed], float(case.delta)
+        about = case.high if case.high < inf else 10.0
+        accountant = prv.PRVAccountant(
+            prvs=made, max_self_compositions=counts, eps_error=1e-3 * about, delta_error=delta / 1000
+        )
+        low, _, high = accountant.compute_epsilon(delta=delta, num_self_compositions=counts)
+        return float(low), float(high)
     numbers = [_number(x) for x in case.parameters]
     match case.kind, numbers:
         case "gaussian", [sigma]:

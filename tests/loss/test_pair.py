@@ -9,7 +9,7 @@ from mpmath import mpf
 
 from support.curves import number, response
 from support.laplace_pair import LaplacePair
-from tacit.loss.grid import SLOP
+from tacit.loss.cells import SLOP
 from tacit.loss.pair import Atoms, DiscreteLaplacePair, GaussianPair, Pair
 from tacit.loss.transform import ReplacedGaussian, Sampled, Swapped
 

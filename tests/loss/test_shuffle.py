@@ -62,14 +62,50 @@ PARTS: list[ShuffledPart] = [
 ] + [ShuffledResponse(Fraction(e), Fraction(n), Fraction(k)) for e in (1, 3) for n in (1, 2, 9) for k in (2, 3, 50)]
 
 
+def attained_delta(part: ShuffledPart, epsilon: float) -> float:
+    """Of the multiset of k-ary reports itself when all others give one answer; elsewhere that of the pair."""
+    if not isinstance(part, ShuffledResponse):
+        return exact_delta(part, epsilon)
+    n, p, gamma, k = int(part.reports), exp(part.epsilon), exp(epsilon), float(part.categories)
+    r = 1 / (p + k - 1)
+    if k == 2:
+        laws = [[(p - gamma, r), (1 / p - gamma, p * r)], [(1 - gamma * p, r), (1 - gamma / p, p * r)]]
+        return max(positive_part(n, law, 1.0) for law in laws)
+    law = [(p - gamma, r), (1 - p * gamma, r), (1 - gamma, (k - 3) * r), ((1 - gamma) / p, p * r)]
+    return positive_part(n, law, 1.0)
+
+
 @pytest.mark.parametrize("part", PARTS, ids=repr)
-def test_delta_of_the_pair_is_exact(part: ShuffledPart) -> None:
+def test_delta_lies_between_what_is_attained_and_the_pair(part: ShuffledPart) -> None:
     for share in (0.0, 0.1, 0.5, 0.9):
         epsilon = share * float(part.epsilon)
-        exact, found = exact_delta(part, epsilon), part.delta(epsilon)
-        assert found.lower <= exact * (1 + 1e-13)
-        assert exact <= found.upper * (1 + 1e-13)
-        assert found.upper - found.lower <= 1e-6 * exact + 1e-250
+        attained, exact, found = attained_delta(part, epsilon), exact_delta(part, epsilon), part.delta(epsilon)
+        assert attained * (1 - 1e-6) - 1e-250 <= found.lower <= attained * (1 + 1e-13)
+        assert exact * (1 - 1e-13) <= found.upper <= exact * (1 + 1e-6) + 1e-250
+
+
+def test_what_a_shuffle_of_four_categories_gives_away_lies_in_the_interval() -> None:
+    """Every multiset of three reports for every answers of the other two, listed."""
+    part = ShuffledResponse(Fraction(2), Fraction(3), Fraction(4))
+    p = exp(2)
+    law = np.full((4, 4), 1.0) + np.eye(4) * (p - 1)
+    law /= law.sum(axis=1)[:, None]
+
+    def reports(answers: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        found: dict[tuple[int, ...], float] = {}
+        for told in product(range(4), repeat=3):
+            key = tuple(sorted(told))
+            found[key] = found.get(key, 0.0) + float(np.prod([law[a, t] for a, t in zip(answers, told, strict=True)]))
+        return found
+
+    for epsilon in (0.1, 0.7, 1.5):
+        worst = 0.0
+        for others in product(range(4), repeat=2):
+            one, two = reports((0, *others)), reports((1, *others))
+            worst = max(worst, sum(max(0.0, one[key] - exp(epsilon) * two[key]) for key in one))
+        found = part.delta(epsilon)
+        assert found.lower <= worst * (1 + 1e-12)
+        assert worst <= found.upper * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=repr)
@@ -205,7 +241,7 @@ def test_a_million_reports_in_two_seconds() -> None:
 def test_epsilon_inverts_delta(part: ShuffledPart, delta: float) -> None:
     found = part.at(delta)
     assert part.delta(found.upper).lower <= delta
-    assert found.upper <= found.lower * 1.01
+    assert found.upper <= found.lower * (1.1 if isinstance(part, ShuffledResponse) else 1.01)
     if found.lower > 0:
         assert delta <= part.delta(found.lower).upper * (1 + 1e-6)
     else:

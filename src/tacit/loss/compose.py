@@ -1,362 +1,345 @@
-"""Composition of many dominating pairs: tilt, one FFT, and a bound on every error made on the way.
+"""Composition of many dominating pairs: δ(ε) and ε(δ) of their product, between two bounds.
 
-The composed δ(ε) = Σ_l P[Σ L = l]·(1 − e^(ε−l))+ may be 1e-30 while an FFT is only accurate to 1e-16 of the largest
-mass. So each P is tilted to w(l) ∝ P[L = l]·e^(θl), which moves the mass to the losses that matter:
-δ(ε) = e^(K−θε)·Σ_{l>ε} w*(l)·g(l − ε), with g(x) = e^(−θx)(1 − e^−x) and K the sum of the log-normalisers.
-θ is the saddle point, where the tilted mean meets ε. The bounds include: mass beyond the grid and beyond the window
-(Chernoff bounds), circular wrap-around, and the rounding of transforms, powers and sums.
+All parts are tilted alike, so that the sum has its mass where δ is decided, and meet as characteristic functions: they
+share no grid, however many they are and whatever their counts. What is not known exactly is refined until the bounds
+are as close as was asked for: cells of parts that have no closed form, and the smoothing of sums that are neither on a
+lattice nor smooth (docs/theory/pld.md).
 """
 
 from collections.abc import Callable, Sequence
-from math import ceil, exp, expm1, inf, isnan, log, log1p, log2, pi, sqrt
-from typing import Any
+from functools import cached_property
+from math import exp, expm1, fsum, inf, log, log1p, pi, sqrt
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 
 from tacit.base import LossError
-from tacit.loss.grid import (
-    LARGEST,
-    LatticePair,
-    Masses,
-    Span,
-    TooFineError,
-    common_lattice,
-    lower,
-    outcomes,
-    upper,
-)
+from tacit.loss.inverse import Inverse, Lattice, TooManyError
+from tacit.loss.lattice import LatticePair, common_lattice, outcomes
 from tacit.loss.loss import Interval
-from tacit.loss.pair import UNIT, Floats, Pair, dot
+from tacit.loss.pair import UNIT, Atoms
+from tacit.loss.source import Celled, Source, Terms, sources
 
-__all__ = ["Composition"]
+__all__ = ["Composition", "Curve"]
 
-Terms = list[tuple[int, Pair]]
+Curve = Callable[[float, int], float]  # δ(ε), rounded up (1) or down (−1)
 
-TILTS = [exp(u / 12) for u in range(-84, 133)]  # from 1e-3 to 6e4
-FAR = 60.0  # beyond ε + FAR/θ a loss counts for less than e^−FAR
-OUTSIDE = 1e-18  # tilted probability allowed outside the window
-ALIKE = 1.5  # points of a curve whose tilts are within this factor share a grid
-ENOUGH = 2**17  # points of such a grid, and of one term's, beyond which it is not made finer
-SPREAD = 2**16  # a standard deviation of the sum may have this many steps of a lattice
-
-
-class Rough:
-    """The log-moment function of the whole sum from a few thousand cells: enough to find θ, ε and the spread."""
-
-    def __init__(self, terms: Terms, tail: float) -> None:
-        self._terms = []
-        self._known: dict[float, tuple[float, float, float]] = {}
-        self._reach = [pair.reach(tail) for _, pair in terms]
-        for (count, pair), (low, high) in zip(terms, self._reach, strict=True):
-            span = np.geomspace(1e-7, 1.0, 1500) * max(abs(low), abs(high), 1e-300)
-            edges = np.unique(np.clip(np.concatenate([-span[::-1], [0.0], span]), low, high))
-            c = pair.cells(edges)
-            live = c.p > 0
-            with np.errstate(divide="ignore"):
-                losses = np.log(c.p[live]) - np.log(c.q[live])
-            self._terms.append((count, np.clip(losses, low, high), np.log(c.p[live])))
-
-    def moments(self, theta: float) -> tuple[float, float, float]:
-        """K(θ) and its first two derivatives."""
-        if theta in self._known:
-            return self._known[theta]
-        total = np.zeros(3)
-        for count, losses, log_p in self._terms:
-            exponents = theta * losses + log_p
-            top = float(exponents.max())
-            w = np.exp(exponents - top)
-            mass = float(w.sum())
-            mean = dot(w, losses) / mass
-            variance = dot(w, (losses - mean) ** 2) / mass
-            total += count * np.array([top + log(mass), mean, variance])
-        self._known[theta] = float(total[0]), float(total[1]), float(total[2])
-        return self._known[theta]
-
-    def spans(self, theta: float) -> list[Span]:
-        """Where each term's loss lives, and where all but a millionth of its tilted mass does."""
-        found = []
-        for (_, losses, log_p), (low, high) in zip(self._terms, self._reach, strict=True):
-            exponents = theta * losses + log_p
-            mass = np.cumsum(np.exp(exponents - exponents.max()))
-            first, last = np.searchsorted(mass, [1e-6 * mass[-1], (1 - 1e-6) * mass[-1]])
-            bulk = losses[max(0, first - 1)], losses[min(len(losses) - 1, last + 1)]
-            found.append(Span(low, high, max(low, float(bulk[0])), min(high, float(bulk[1]))))
-        return found
-
-    def _theta(self, reached: Callable[[float, float, float, float], bool]) -> float:
-        """The least tilt on a grid at which `reached`, or beyond which a bounded loss is all at its top: θ·sd < 1."""
-        peaked = False
-        for theta in TILTS:
-            k, slope, curve = self.moments(theta)
-            peaked = peaked or theta * theta * curve > 1
-            if reached(theta, k, slope, curve) or (theta * theta * curve < 1 and (peaked or theta > 100)):
-                return theta
-        return TILTS[-1]
-
-    def theta_for_delta(self, delta: float) -> float:
-        """The tilt at which the saddle-point estimate of δ at its mean is `delta`."""
-
-        def reached(theta: float, k: float, slope: float, curve: float) -> bool:
-            return k - theta * slope - log1p(theta * (theta + 1) * sqrt(2 * pi * curve)) <= log(delta)
-
-        return self._theta(reached)
-
-    def theta_for_epsilon(self, epsilon: float) -> float:
-        """The tilt whose mean is ε."""
-        return self._theta(lambda theta, k, slope, curve: slope >= epsilon)
-
-
-class Term:
-    """`count` copies of masses on a grid, with what tilting needs of them."""
-
-    def __init__(self, count: int, masses: Masses) -> None:
-        self.count, self.masses = count, masses
-        live = masses.p > 0
-        self.losses = masses.losses[live]
-        self._log_p = np.log(masses.p[live])
-        self.indices = masses.first + np.flatnonzero(live)
-
-    def log_moment(self, theta: float) -> float:
-        """log Σ p·e^(θl), of the finite part."""
-        exponents = theta * self.losses + self._log_p
-        top = float(exponents.max())
-        return top + log(float(np.exp(exponents - top).sum()))
-
-    def rounding(self, theta: float) -> float:
-        """Units in the last place by which its moment may be off: those of the exponents, and of a pairwise sum."""
-        return 64 + 6 * theta * float(np.abs(self.losses).max()) + 2 * float(np.abs(self._log_p).max())
-
-    def tilted(self, theta: float) -> Floats:
-        """w ∝ p·e^(θl), with sum one."""
-        exponents = theta * self.losses + self._log_p
-        w = np.exp(exponents - exponents.max())
-        return np.asarray(w / w.sum())
-
-
-class Composed:
-    """The composed masses around the tilted mean, on one side of the truth (upper or lower)."""
-
-    def __init__(self, terms: list[Term], theta: float) -> None:
-        self.theta = theta
-        step = terms[0].masses.step
-        self.log_total = sum(t.count * t.log_moment(theta) for t in terms)
-        self.offset = sum(t.count * t.masses.offset for t in terms)
-        self.infinite = -expm1(sum(t.count * log1p(-min(t.masses.infinite, 1 - 1e-16)) for t in terms))
-        tilted = [t.tilted(theta) for t in terms]
-        means = [dot(w, t.losses) for t, w in zip(terms, tilted, strict=True)]
-        spread = sum(t.count * dot(w, (t.losses - m) ** 2) for t, w, m in zip(terms, tilted, means, strict=True))
-        centre = sum(t.count * m for t, m in zip(terms, means, strict=True))
-        left, right = self._extent(terms, centre, sqrt(max(spread, 1e-300)))
-        mean = centre - self.offset
-        size = next_fast_len(ceil((left + right) / step) + 2, real=True)
-        self.full = size > LARGEST // 2  # a finer grid would not fit
-        if size > LARGEST:
-            raise TooFineError(size)
-        start = round((mean - left) / step)
-        self.outside = OUTSIDE
-        spectrum: Any = 1.0
-        error = 0.0  # of the composed tilted masses, in the Euclidean norm
-        transform = 16 * UNIT * log2(size)  # relative error of an FFT in that norm (Higham 2002, Theorem 24.2)
-        for term, w in zip(terms, tilted, strict=True):
-            folded = np.bincount(term.indices % size, weights=w, minlength=size).astype(np.float64)
-            spectrum = spectrum * _power(rfft(folded), term.count)
-            error += term.count * (transform + 4 * UNIT) * sqrt(dot(folded, folded)) * 1.01
-        masses = irfft(spectrum, size)
-        norm = sqrt(dot(masses, masses))
-        powers = sum(t.count for t in terms) * 8 * UNIT + 100 * UNIT  # exp(n·log F): the phase of log F is at most π
-        self.error = error + (powers + transform) * (norm + error) + 1e-30
-        self.masses = np.roll(masses, -(start % size))
-        self.losses = (start + np.arange(size)) * step + self.offset
-        # relative error of e^K: each log-normaliser is a sum of products right to a few units
-        self.rounding = sum(t.count * t.rounding(theta) for t in terms) * UNIT
-
-    def _extent(self, terms: list[Term], centre: float, spread: float) -> tuple[float, float]:
-        """How far below and above its mean the tilted sum reaches with probability OUTSIDE, by Chernoff bounds."""
-        goal = -log(OUTSIDE / 2)
-
-        def bound(sign: int) -> float:
-            best = inf
-            for factor in (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 14.0):
-                s = factor / spread
-                change = sum(t.count * t.log_moment(self.theta + sign * s) for t in terms) - self.log_total
-                best = min(best, (change - sign * s * centre + goal) / s)
-            return best
-
-        return max(bound(-1), 0.0), max(bound(1), 0.0)
-
-    def delta(self, epsilon: float, sign: int) -> float:
-        """δ(ε), rounded up (sign = 1) or down (sign = −1) by all the errors made."""
-        epsilon -= sign * 8 * UNIT * (1 + abs(epsilon))  # losses are right to a few units
-        near = np.searchsorted(self.losses, [epsilon, epsilon + FAR / self.theta], side="right")
-        x = self.losses[near[0] : near[1]] - epsilon
-        gain = np.exp(-self.theta * x) * -np.expm1(-x)
-        total = dot(self.masses[near[0] : near[1]], gain)
-        slack = self.error * sqrt(dot(gain, gain)) + self.outside + exp(-FAR) + 64 * UNIT * total
-        log_scale = self.log_total - self.theta * epsilon
-        if isnan(total + slack):
-            raise LossError("the composition left the range of floating point: ask for a larger delta")
-        value = max(0.0, total + sign * slack)
-        scaled = exp(min(700.0, log_scale + log(value))) if value > 0 else 0.0
-        least = 5e-324 if sign > 0 else 0.0  # what underflows is not nothing
-        return min(1.0, max(least, (scaled + self.infinite) * (1 + sign * (self.rounding + 1e-14))))
-
-
-def _power(spectrum: Any, count: int) -> Any:
-    """F^n; frequencies whose power is below e^−80 are dropped, which the error allows for many times over."""
-    if count == 1:
-        return spectrum
-    live = np.abs(spectrum) > exp(-80 / count)
-    powered = np.zeros_like(spectrum)
-    powered[live] = np.exp(count * np.log(spectrum[live]))
-    return powered
+LEAST, MOST = 1e-6, 1e12  # tilts
+ALIKE = 1.5  # points of a curve whose tilts are within this factor share one transform
+STAGES = 6
+CHEAP = 2**16  # frequencies that are sooner taken than a sum is smoothed
+FAINT = -320.0  # the logarithm of a δ that nobody asks more of than to be small
+SPREAD = 2**17  # steps of a lattice that a standard deviation of the sum may have
 
 
 class Composition:
     """δ(ε) and ε(δ) of a list of (count, pair), in the direction in which the pairs are given.
 
-    `accuracy` is the relative width asked for; the grid is refined until the two bounds are that close or it is full.
+    `accuracy` is the relative width asked for; the bounds are refined until they are that close or there is no room.
     """
 
-    def __init__(self, terms: Terms, accuracy: float) -> None:
-        self._terms, self._accuracy = terms, accuracy
-        self._count = sum(count for count, _ in terms)
-        self._few = outcomes(terms)
-        self._unit = common_lattice([pair for _, pair in terms])
+    def __init__(self, terms: Terms, accuracy: float, *, tail: float = 1e-60) -> None:
+        """`tail` is the probability that a pair which is cut into cells may leave out on either side."""
+        self._terms, self._accuracy, self._tail = terms, accuracy, tail
+        self._known: dict[float, tuple[float, float, float]] = {}
 
     def epsilon(self, delta: float) -> Interval:
         """Bounds on the least ε ≥ 0 with δ(ε) ≤ δ."""
-        if self._few is not None:
-            few = self._few
-            _, highest = _crossing(lambda e: few.delta(e, 1), delta, 1.0, 1.0)
-            lowest, _ = _crossing(lambda e: few.delta(e, -1), delta, 1.0, 1.0)
-            return Interval(min(lowest, highest), highest)
-        tail = self._tail(delta)
-        rough = Rough(self._terms, tail)
-        theta = rough.theta_for_delta(delta)
-        _, start, curve = rough.moments(theta)
-        width = max(1e-12, sqrt(curve))
+        if (direct := self._direct) is not None:
+            return _between(direct, direct, delta, 1.0, 1.0)
+        self._leave(delta)
+        if self._nothing <= delta:
+            return Interval(0.0, 0.0)
+        theta = self.theta_for_delta(delta)
+        _, start, curve = self.moments(theta)
+        width = max(1e-300, sqrt(curve))
 
-        def bounds(above: Composed, below: Composed) -> Interval:
-            _, highest = _crossing(lambda e: above.delta(e, 1), delta, start, width)
-            lowest, _ = _crossing(lambda e: below.delta(e, -1), delta, start, width)
-            return Interval(min(lowest, highest), highest)
+        top = self._top(delta)
 
-        return self._refined(bounds, theta, rough, self._accuracy * max(start, 0.1 * width))
+        def bounds(above: Inverse, below: Inverse) -> Interval:
+            found = _between(above.delta, below.delta, delta, start, width)
+            return Interval(min(found.lower, top), min(found.upper, top))
+
+        return self._refined(bounds, theta, max(start, 0.1 * width), None)
 
     def delta(self, epsilon: float) -> Interval:
         """Bounds on δ(ε)."""
-        if self._few is not None:
-            return Interval(self._few.delta(epsilon, -1), self._few.delta(epsilon, 1))
-        rough = Rough(self._terms, 1e-30)
-        theta = rough.theta_for_epsilon(epsilon)
-        k, _, curve = rough.moments(theta)
-        guess = exp(min(-0.7, max(-600.0, k - theta * epsilon)))
+        if (direct := self._direct) is not None:
+            return Interval(direct(epsilon, -1), direct(epsilon, 1))
+        theta = self.theta_for_epsilon(epsilon)
+        k, _, curve = self.moments(theta)
+        self._leave(exp(min(-0.7, max(-600.0, k - theta * epsilon))))
+        if k - theta * epsilon < FAINT and self._exact:
+            return Interval(0.0, self._chernoff(theta, epsilon))
 
-        def bounds(above: Composed, below: Composed) -> Interval:
+        def bounds(above: Inverse, below: Inverse) -> Interval:
             highest = above.delta(epsilon, 1)
             return Interval(min(highest, below.delta(epsilon, -1)), highest)
 
-        wanted = self._accuracy * max(epsilon, 0.1 * sqrt(curve))
-        return self._refined(bounds, theta, Rough(self._terms, self._tail(guess)), wanted, slope=theta)
+        try:
+            return self._refined(bounds, theta, max(epsilon, 0.1 * sqrt(curve)), (epsilon, epsilon))
+        except LossError:
+            if not self._exact:
+                raise
+            return Interval(0.0, self._chernoff(theta, epsilon))
 
     def above(self, epsilons: Sequence[float]) -> list[float]:
-        """Upper bounds on δ at many ε, which ascend: points with like tilts share one grid, and nothing is bounded from
-        below, so that a whole curve costs little more than a few of its points."""
-        if self._few is not None:
-            return [self._few.delta(epsilon, 1) for epsilon in epsilons]
-        rough = Rough(self._terms, 1e-30)
+        """Upper bounds on δ at many ε, which ascend: points with like tilts share one transform, and nothing is bounded
+        from below, so that a whole curve costs little more than a few of its points."""
+        if (direct := self._direct) is not None:
+            return [direct(epsilon, 1) for epsilon in epsilons]
         groups: list[tuple[float, list[float]]] = []  # the first tilt of each, and its ε
         for epsilon in epsilons:
-            theta = rough.theta_for_epsilon(epsilon)
+            theta = self.theta_for_epsilon(epsilon)
             if not groups or theta > ALIKE * groups[-1][0]:
                 groups.append((theta, []))
             groups[-1][1].append(epsilon)
-        return [bound for _, group in groups for bound in self._shared(group, rough)]
-
-    def _shared(self, epsilons: list[float], rough: Rough) -> list[float]:
-        """The same for points that share a grid, which is made finer while that still lowers one of them."""
-        middle = epsilons[len(epsilons) // 2]
-        theta = rough.theta_for_epsilon(middle)
-        k, _, curve = rough.moments(theta)
-        tail = self._tail(exp(min(-0.7, max(-600.0, k - theta * epsilons[-1]))))
-        fine = Rough(self._terms, tail)
-        spans = fine.spans(theta)
-        least = 24 * sqrt(fine.moments(theta)[2]) / LARGEST
-        step = max(least, sqrt(3 * self._accuracy * max(middle, 0.1 * sqrt(curve)) / (self._count * (theta + 1))))
-        best = [1.0] * len(epsilons)
-        while True:
-            step = self._anchored(step)
-            try:
-                terms = [Term(n, upper(pair, step, span)) for (n, pair), span in zip(self._terms, spans, strict=True)]
-                grid = Composed(terms, theta)
-            except TooFineError as error:
-                if best[0] < 1:
-                    return best
-                least = step = step * 1.2 * error.size / LARGEST
+        found: list[float] = []
+        for _, group in groups:
+            theta = self.theta_for_epsilon(group[0])
+            if self.moments(theta)[0] - theta * group[0] < FAINT and self._exact:
+                found += [self._chernoff(theta, epsilon) for epsilon in group]
                 continue
-            found = [min(old, grid.delta(epsilon, 1)) for old, epsilon in zip(best, epsilons, strict=True)]
-            settled = all(new > (1 - 2 * self._accuracy) * old for old, new in zip(best, found, strict=True))
-            best, size = found, max([len(grid.masses), *(len(term.masses.p) for term in terms)])
-            if settled or grid.full or size > ENOUGH or step <= least:
-                return best
-            step = max(least, step * 0.4)
+            middle = group[len(group) // 2]
+            theta = self.theta_for_epsilon(middle)
+            smoothing = self._smoothing(theta, max(middle, 0.1 * sqrt(self.moments(theta)[2])))
+            try:
+                above = self._inverse(theta, 1, smoothing, (group[0], group[-1]))
+                found += above.deltas(np.array(group), 1).tolist()
+            except LossError:
+                found += [self.delta(epsilon).upper for epsilon in group]
+        return found
 
-    def _tail(self, delta: float) -> float:
-        """Probability that one pair may leave its grid: it is counted as a breach, so all must be far below δ."""
-        return max(1e-300, delta * 1e-9 / self._count)
+    def whole(self) -> tuple[Curve, Curve]:
+        """Bounds from above and from below on the whole curve, right to about 1e-13: tilted little."""
+        if (direct := self._direct) is not None:
+            return direct, direct
+        theta = min(1.0, self.theta_for_delta(0.05))
+        _, mean, curve = self.moments(0.0)
+        deviation = sqrt(max(curve, self.moments(theta)[2]))
+        around = min(0.0, mean) - deviation, self.moments(theta)[1] + 12 * deviation
+        smoothing = self._smoothing(theta, max(self.moments(theta)[1], 0.1 * deviation))
+        above = self._inverse(theta, 1, smoothing, around)
+        return above.delta, above.delta if self._exact else self._inverse(theta, -1, smoothing, around).delta
+
+    def beyond(self, epsilon: float, delta: float) -> bool:
+        """Whether δ(ε) ≤ δ by Chernoff's bound alone: false where it does not say."""
+        if self._direct is not None or not self._exact:
+            return False
+        return self._chernoff(self.theta_for_delta(delta), epsilon) <= delta
+
+    def _chernoff(self, theta: float, epsilon: float) -> float:
+        """δ(ε) is at most e^(K − θε) times the peak of e^(−θx)(1 − e^−x), where all parts are exact."""
+        peak = theta * log(theta) - (1 + theta) * log1p(theta)
+        error = 1e-9 + UNIT * 200 * self._count * (1 + theta)
+        bound = exp(min(0.0, self.moments(theta)[0] + peak - theta * epsilon + error))
+        return max(5e-324, bound) + self._infinite(1)
+
+    def _top(self, delta: float) -> float:
+        """A loss that is passed with probability δ at most, if only because no part has more."""
+        tail = max(1e-300, delta * 1e-6 / self._count)
+        if self._infinite(1) + self._count * tail > delta:
+            return inf
+        return fsum(max(0.0, count * pair.reach(tail)[1]) for count, pair in self._terms) * (1 + 1e-12)
+
+    @cached_property
+    def _direct(self) -> Curve | None:
+        """The curve of few outcomes, or of one pair alone."""
+        if (few := outcomes(self._terms)) is not None:
+            return few.delta
+        if any(isinstance(pair, Atoms) and not pair.p.any() for _, pair in self._terms):  # no finite loss at all
+            return lambda epsilon, sign: min(1.0, max(0.0, self._infinite(sign) * (1 + sign * 1e-12)))
+        pair = self._terms[0][1]
+        listed = isinstance(pair, Atoms) or (pair.mixture is not None and pair.mixture.spacing > 0)
+        if self._count > 1 or listed or pair.square is not None:
+            return None
+
+        def alone(epsilon: float, sign: int) -> float:
+            c = pair.cells(np.array([epsilon - sign * (2e-14 + 16 * UNIT * epsilon)]))
+            value = float(c.excess[-1] + sign * c.excess_error[-1]) + pair.leaks[0]
+            return min(1.0, max(5e-324 if sign > 0 else 0.0, value * (1 + sign * 1e-15)))
+
+        return alone
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(count for count, _ in self._terms)
+
+    @property
+    def _nothing(self) -> float:
+        """A bound on δ(0), the distance in total variation, by Pinsker's inequality: √(E[L]/2)."""
+        if not self._exact:
+            return 1.0
+        _, mean, variance = self.moments(0.0)
+        rounding = 1000 * UNIT * sqrt(self._count * variance)  # Σ E|L| is at most √(n·variance)
+        return self._infinite(1) + sqrt(max(0.0, mean) / 2 + rounding) * (1 + 1e-9)
+
+    def _leave(self, delta: float) -> None:
+        """Choose what pairs that are cut into cells may leave out, far below δ: it is counted as a breach."""
+        tail = max(1e-300, delta * 1e-9 / self._count)
+        if not self._exact and tail != self._tail:
+            self._tail = tail
+            del self._sources
+            self._known.clear()
+
+    @cached_property
+    def _sources(self) -> tuple[list[Source], float]:
+        """All that is not Gaussian, and the variance of what is."""
+        return sources(self._terms, self._tail)
+
+    @property
+    def _exact(self) -> bool:
+        return all(source.exact for source in self._sources[0])
+
+    @cached_property
+    def _unit(self) -> Lattice | None:
+        """The lattice of all sums, if there is one."""
+        pairs = [pair for _, pair in self._terms]
+        if (unit := common_lattice(pairs)) is None:
+            return None
+        lattices = [(count, pair) for count, pair in self._terms if isinstance(pair, LatticePair)]
+        offset = fsum(count * pair.coarsest[1] for count, pair in lattices)
+        blur = fsum(count * 8 * UNIT * float(np.abs(pair.losses).max()) for count, pair in lattices)
+        return Lattice(float(unit), offset, blur)
+
+    def moments(self, theta: float) -> tuple[float, float, float]:
+        """K(θ) and its first two derivatives, nearly."""
+        if theta not in self._known:
+            found, square = self._sources
+            try:
+                rows = [(block.counts, block.moments(theta)) for block in (source.rough(theta) for source in found)]
+                k, mean, variance = (float(sum(n @ m[i] for n, m in rows)) for i in range(3))
+            except LossError:  # a tilt so far out that nothing is to be learnt there
+                k = mean = variance = inf
+            self._known[theta] = (
+                k + square * theta * (theta + 1) / 2,
+                mean + square * (theta + 0.5),
+                variance + square,
+            )
+        return self._known[theta]
+
+    def theta_for_delta(self, delta: float) -> float:
+        """The tilt at which the saddle-point estimate of δ at its mean is `delta`."""
+
+        def reached(theta: float) -> bool:
+            k, slope, curve = self.moments(theta)
+            return curve == inf or k - theta * slope - log1p(theta * (theta + 1) * sqrt(2 * pi * curve)) <= log(delta)
+
+        return self._theta(reached, lambda theta: (self.moments(theta)[0] - log(delta)) / theta)
+
+    def theta_for_epsilon(self, epsilon: float) -> float:
+        """The tilt whose mean is ε."""
+        return self._theta(
+            lambda theta: self.moments(theta)[1] >= epsilon, lambda theta: self.moments(theta)[0] - theta * epsilon
+        )
+
+    def _theta(self, reached: Callable[[float], bool], cost: Callable[[float], float]) -> float:
+        """About the least tilt that has `reached`, or beyond which a bounded loss is all at its top; the better side of
+        it, as moments may leap. At least one deviation, if they do not: so copies of δ are far away."""
+        plain = max(sqrt(self.moments(0.0)[2]), 1e-290)
+
+        def far(theta: float) -> bool:
+            topped = theta * plain > 3 and theta * theta * self.moments(theta)[2] < 1
+            return topped or reached(theta)
+
+        low = high = 2.0
+        if far(high):
+            while low > LEAST and far(low / 4):
+                low /= 4
+            low, high = low / 4, low
+        else:
+            while high < MOST and not far(high * 4):
+                high *= 4
+            low, high = high, high * 4
+        while high > 1.1 * low:
+            middle = sqrt(low * high)
+            low, high = (low, middle) if far(middle) else (middle, high)
+        best = min(low, high, key=cost)
+        deviation = max(plain, sqrt(self.moments(best)[2]))
+        least = min(MOST, 1 / deviation)
+        return least if best < least and sqrt(self.moments(least)[2]) < 2 * deviation else best
+
+    def _smoothing(self, theta: float, scale: float) -> float:
+        """The variance s² whose cost in ε, s²(θ + 1), is a third of what is allowed; none where it is not needed."""
+        square, deviation = self._sources[1], sqrt(self.moments(theta)[2])
+        wanted = self._accuracy * scale / (3 * (theta + 1))
+        if self._lattice(theta) is not None or square >= wanted:
+            return 0.0
+        return 0.0 if square and 10 / sqrt(square) * 20 * deviation < CHEAP else wanted
+
+    def _lattice(self, theta: float) -> Lattice | None:
+        unit = self._unit
+        return unit if unit is not None and sqrt(self.moments(theta)[2]) < SPREAD * unit.unit else None
+
+    def _infinite(self, sign: int) -> float:
+        """The chance of a loss beyond all bounds."""
+        cut = {id(pair) for source in self._sources[0] if isinstance(source, Celled) for pair in source.pairs}
+        leaks = [
+            (n, pair.leaks[0] + (2 * self._tail if sign > 0 and id(pair) in cut else 0.0)) for n, pair in self._terms
+        ]
+        return -expm1(fsum(count * log1p(-min(leak, 1 - 1e-16)) for count, leak in leaks))
+
+    def _inverse(self, theta: float, sign: int, smoothing: float, around: tuple[float, float] | None) -> Inverse:
+        found, square = self._sources
+        while True:
+            try:
+                return Inverse(
+                    found,
+                    square,
+                    self._infinite(sign),
+                    theta=theta,
+                    deviation=sqrt(self.moments(theta)[2]),
+                    sign=sign,
+                    smoothing=smoothing,
+                    lattice=self._lattice(theta),
+                    around=around,
+                )
+            except TooManyError as error:
+                smoothing = max(error.variance, 1.5 * smoothing)
+            except LossError:  # more nodes than there is room for: fewer frequencies need fewer
+                if not 0 < smoothing < self.moments(theta)[2]:
+                    raise
+                smoothing *= 10
 
     def _refined(
         self,
-        bounds: Callable[[Composed, Composed], Interval],
+        bounds: Callable[[Inverse, Inverse], Interval],
         theta: float,
-        rough: Rough,
-        wanted: float,
-        *,
-        slope: float | None = None,
+        scale: float,
+        around: tuple[float, float] | None,
     ) -> Interval:
-        """The bounds on a grid fine enough that they are `wanted` apart.
-
-        For bounds on δ, `slope` says how its logarithm changes with ε, and `wanted` is meant in ε.
-        """
-        if self._unit is not None and rough.moments(theta)[2] < (SPREAD * self._unit) ** 2:
-            exact = Composed(
-                [Term(n, pair.on(self._unit)) for n, pair in self._terms if isinstance(pair, LatticePair)], theta
-            )
-            return bounds(exact, exact)
-        coarsest = 24 * sqrt(rough.moments(theta)[2]) / LARGEST
-        step = max(coarsest, sqrt(3 * wanted / (self._count * (theta + 1))))
-        spans = rough.spans(theta)
+        """The bounds, refined until they are `accuracy·scale` apart in ε; for bounds on δ, `around` says at which ε."""
+        smoothing = self._smoothing(theta, scale)
+        slope = theta if around else 0.0
+        cells = [source for source in self._sources[0] if isinstance(source, Celled)]
+        _, _, curve = self.moments(theta)
+        share = sqrt(4 * self._accuracy * scale / ((theta + 1) * max(curve, 1e-300)))
+        for source in cells:
+            source.cells = int(min(20_000, max(100, 12 / share)))
         best = Interval(0.0, inf)
-        for _ in range(5):
-            step = self._anchored(step)
-            terms = [(n, pair, span) for (n, pair), span in zip(self._terms, spans, strict=True)]
-            try:
-                above = Composed([Term(n, upper(pair, step, span)) for n, pair, span in terms], theta)
-                below = Composed([Term(n, lower(pair, step, span, theta)) for n, pair, span in terms], theta)
-            except TooFineError as error:
-                if best.upper < inf:
-                    break
-                coarsest = step = step * 1.2 * error.size / LARGEST
-                continue
+        for _ in range(STAGES):
+            above = self._inverse(theta, 1, smoothing, around)
+            below = above if self._exact else self._inverse(theta, -1, smoothing, around)
             found = bounds(above, below)
             before = best.upper - best.lower
             best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
             if best.lower > best.upper:
                 raise LossError("the bounds from above and below contradict each other: please report this composition")
             width = best.upper - best.lower
-            share = self._accuracy if slope is None else self._accuracy - expm1(-wanted * slope)
-            goal = share * best.upper
-            if width <= goal or above.full or best.upper == inf or width > 0.8 * before:  # or no finer grid helps
+            share = -expm1(-self._accuracy * scale * slope) if slope else 0.0
+            settled = width <= max(self._accuracy, share) * best.upper or best.upper == inf or width > 0.8 * before
+            if settled or not (smoothing or cells):
                 break
-            step = max(coarsest, step * min(0.6, max(0.15, sqrt(goal / width) * 0.9)))
+            smoothing /= 9
+            for source in cells:
+                source.cells *= 3
         return best
 
-    def _anchored(self, step: float) -> float:
-        for _, pair in self._terms:
-            if pair.anchor:
-                return abs(pair.anchor) / ceil(abs(pair.anchor) / step)
-        return step
+
+def _between(above: Curve, below: Curve, delta: float, start: float, width: float) -> Interval:
+    """Where the two bounds on a curve cross δ."""
+    _, highest = _crossing(lambda e: above(e, 1), delta, start, width)
+    lowest, _ = _crossing(lambda e: below(e, -1), delta, start, width)
+    return Interval(min(lowest, highest), highest)
 
 
 def _crossing(curve: Callable[[float], float], delta: float, start: float, width: float) -> tuple[float, float]:

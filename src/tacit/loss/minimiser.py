@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from tacit.loss.grid import LatticePair
+from tacit.loss.lattice import LatticePair
 from tacit.loss.pair import Pair
 from tacit.loss.part import Part
 

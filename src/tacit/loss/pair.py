@@ -7,10 +7,13 @@ bounds on their rounding errors; everything else (discretisation, composition, c
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf, log, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
+
+if TYPE_CHECKING:
+    from tacit.loss.quadrature import Mixture
 
 __all__ = [
     "Atoms",
@@ -70,7 +73,17 @@ class Pair(ABC):
 
     @property
     def anchor(self) -> float | None:
-        """A loss that has a mass of its own and should lie on the grid, if there is one."""
+        """A loss that has a mass of its own and should be the end of a cell, if there is one."""
+        return None
+
+    @property
+    def square(self) -> float | None:
+        """μ², if these are two normal distributions of equal variance."""
+        return None
+
+    @property
+    def mixture(self) -> "Mixture | None":
+        """The two as mixtures of normal distributions of equal variance, if they are."""
         return None
 
     @property
@@ -131,6 +144,16 @@ class GaussianPair(Pair):
     def symmetric(self) -> bool:
         return True
 
+    @property
+    def square(self) -> float:
+        return self.mu * self.mu
+
+    @property
+    def mixture(self) -> "Mixture":
+        from tacit.loss.quadrature import Mixture
+
+        return Mixture((0.0, self.mu), (0.0, 1.0), (1.0, 0.0))
+
 
 @dataclass(frozen=True)
 class DiscreteLaplacePair(Pair):
@@ -184,6 +207,10 @@ class Atoms(Pair):
         with np.errstate(divide="ignore"):
             found = np.exp(np.log(self.p) - self.losses)
         return np.asarray(found if self.rare is None else np.where(self.p > FAINT, found, self.rare))
+
+    @property
+    def swapped(self) -> Pair:
+        return Atoms(-self.losses, self.q, self.only_q, self.only_p, self.p)
 
     def cells(self, edges: Floats) -> Cells:
         where = np.searchsorted(edges, self.losses, side="left")

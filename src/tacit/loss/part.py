@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.base import InputError, LossError, exact
-from tacit.loss.grid import LatticePair
+from tacit.loss.lattice import DiscreteGaussianPair, LatticePair
 from tacit.loss.mu import lattice_mu_squared, pure_mu_squared, range_mu_squared
 from tacit.loss.pair import DiscreteLaplacePair, GaussianPair, Pair
 
@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 ZERO = Fraction(0)
+SUMMED = 625  # variance from which a discrete Gaussian is no list of outcomes
 LISTED = 2000  # steps of shift up to which a discrete Laplace is kept as a list of atoms
 
 
@@ -287,15 +288,8 @@ class DiscreteNormal(Part):
     shift: Fraction
 
     def pair(self) -> Pair:
-        k, double = int(self.shift), 2 * float(self.variance)  # values on a lattice move by whole steps
-        reach = int(39 * sqrt(self.variance)) + 2
-        z = np.arange(-reach, reach + 1)
-        total = float(np.exp(-z * z / double).sum())
-        if k * k > 500 * double:  # so far apart that doubles hold no mass of Q's in P's reach
-            z = np.unique(np.concatenate([z, z + k]))
-        p, q = (np.exp(-((z - centre) ** 2) / double) / total for centre in (0, k))
-        ends = {"only_p": 1e-300, "only_q": 1e-300}  # more than lies outside 39 σ
-        return LatticePair.at(-z, k / self.variance, p, offset=k * k / double, **ends, rare=q)
+        pair = DiscreteGaussianPair(self.variance, int(self.shift))  # values on a lattice move by whole steps
+        return pair if self.variance > SUMMED else pair.atoms
 
     @property
     def rho(self) -> Fraction:

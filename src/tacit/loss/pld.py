@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, expm1, inf, log1p
+from math import expm1, inf, log1p
 
 from tacit.base import InputError, LossError, Relation, RelationError
 from tacit.base.number import Number, between, exact, non_negative, positive, show, whole
-from tacit.loss.compose import Composition, Terms
+from tacit.loss.compose import Composition
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
 from tacit.loss.loss import ACCURACY, Interval, Loss
 from tacit.loss.part import Normal, Part, ResponsePart
 from tacit.loss.sampling import Poisson, PoissonReplace, WithoutReplacement
+from tacit.loss.source import Terms
 
 __all__ = ["GDP", "PLD", "Approx", "Pure", "directions", "probability", "total_if_known"]
 
 Parts = tuple[tuple[Part, int], ...]
 
-WIDE = 25  # μ² of a Gaussian that is composed as it is
 TINY = Fraction(1, 10**290)  # a δ below this is beyond the doubles that the curve is computed in
 
 
@@ -283,19 +283,10 @@ def _about(loss: Loss) -> str:
 
 def directions(parts: Parts) -> list[Terms]:
     """Both orders of the neighbours: with and without the unit. One suffices where every pair is symmetric."""
-    forward = [(count, pair) for part, times in parts for count, pair in _pairs(part, times)]
+    forward = [(times, part.pair()) for part, times in parts]
     if all(pair.symmetric for _, pair in forward):
         return [forward]
     return [forward, [(count, pair.swapped) for count, pair in forward]]
-
-
-def _pairs(part: Part, times: int) -> Terms:
-    """A part's pair with its count. A wide Gaussian is taken as several narrow ones, whose losses doubles can hold."""
-    pieces = ceil(part.square / WIDE) if isinstance(part, Normal) else 1
-    if pieces == 1:
-        return [(times, part.pair())]
-    assert isinstance(part, Normal)  # only these have pieces
-    return [(times * pieces, Normal(part.square / pieces).pair())]
 
 
 def _worse(bounds: "list[Interval]") -> Interval:
@@ -306,11 +297,10 @@ def _worse(bounds: "list[Interval]") -> Interval:
 def _epsilon(parts: Parts, delta: float, accuracy: float) -> Interval:
     found: list[Interval] = []
     for terms in directions(parts):
-        if found:  # the second direction is often the easier one: then a rough bound settles it
-            rough = Composition(terms, 1e-2).epsilon(delta)
-            if rough.upper <= found[0].lower:
-                continue
-        found.append(Composition(terms, accuracy).epsilon(delta))
+        composition = Composition(terms, accuracy)
+        if found and composition.beyond(found[0].lower, delta):
+            continue  # the second direction is often the easier one
+        found.append(composition.epsilon(delta))
     return _worse(found)
 
 

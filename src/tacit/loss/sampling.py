@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from tacit.loss.grid import LatticePair
+from tacit.loss.lattice import LatticePair
 from tacit.loss.pair import Atoms, Pair
 from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, ResponsePart, renyi_divergence
 from tacit.loss.transform import MixturePair, ReplacedGaussian, Sampled, Symmetric

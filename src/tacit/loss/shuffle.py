@@ -58,24 +58,47 @@ class ShuffledResponse(ShuffledPart, Part):
         return min(float(self.epsilon), expm1(float(self.epsilon)) * sqrt(2 / (float(self.categories) * uniform)))
 
     def excess(self, epsilon: float, reach: float, sign: int) -> float:
+        """From above the curve of that pair, which also tells which reports are uniform; from below that of the counts
+        alone when all others give one answer, a third one where there is one."""
+        if sign < 0:
+            return self._attained(epsilon, reach)
         if self.categories == 2:
             return ShuffledReports(self.epsilon, self.reports).excess(epsilon, reach, sign)
-        return self._sum(epsilon, reach, sign, 101, 1000)
+        return self._sum(epsilon, reach, 101, 1000)
 
-    def _sum(self, epsilon: float, reach: float, sign: int, most: int, knots: int) -> float:
-        table = _table(self.size, self.share, int(self.categories), round(reach, 3), sign, most, knots)
-        return sum(float(np.dot(w, self._given(m, b, epsilon, sign))) for m, b, w in table) * (1 + sign * MARGIN)
+    def _sum(self, epsilon: float, reach: float, most: int, knots: int) -> float:
+        table = _table(self.size, self.share, int(self.categories), round(reach, 3), most, knots)
+        slope, least = expm1(float(self.epsilon)), expm1(epsilon)
+        total = 0.0
+        for m, b, w in table:
+            values = _gain(slope, m - b, 1 / (float(self.categories) - 1), slope * exp(epsilon) * b + least * m, 1)
+            total += float(np.dot(w, values)) * (self.share[0] / m)
+        return total * (1 + MARGIN)
 
-    def _given(self, m: float, b: Floats, epsilon: float, sign: int) -> Floats:
-        """E[((p − 1)(a − e^ε·b) − (e^ε − 1)·m)+]·share/m with a ~ Bin(m − b, 1/(k − 1)): falling and convex in b."""
-        slope, y = expm1(float(self.epsilon)), 1 / (float(self.categories) - 1)
-        left = m - b
-        cost = slope * exp(epsilon) * b + expm1(epsilon) * m
-        j = np.floor(cost / slope) + 1
-        body = (slope * y * left - cost) * at_least(j, left, y)
-        edge = slope * y * (1 - y) * left * mass(j - 1, left - 1, y)
-        error = MARGIN * (np.abs(body) + edge)
-        return np.asarray(np.maximum(0.0, body + edge + sign * error) * (self.share[0] / m))
+    def _attained(self, epsilon: float, reach: float) -> float:
+        """(1/n)·E[((p − 1)(a − e^ε·b) − (e^ε − 1)·(m + (n − m)/p))+]: of n reports m do not name the answer of all
+        others, a and b of those name the two in question (docs/theory/shuffle.md)."""
+        p, n, k = exp(float(self.epsilon)), float(self.size), float(self.categories)
+        if k == 2:
+            return self._one_sided(epsilon)
+        each, least = 1 / (p + k - 1), expm1(epsilon)
+        table = _blocks_below(self.size, (k - 1) * each, int(k) - 1, round(reach, 3))
+        total = 0.0
+        for first, last, b, w in table:
+            late = (last - first) * least * ((p - 1) / (k - 1) + 1 - 1 / p)  # what more reports take off on average
+            cost = (p - 1) * exp(epsilon) * b + least * (first * (1 - 1 / p) + n / p) + late
+            total += float(np.dot(w, _gain(p - 1, first - b, 1 / (k - 2), cost, -1)))
+        return total / n * (1 - MARGIN)
+
+    def _one_sided(self, epsilon: float) -> float:
+        """Two answers, all others giving the second: with X = (p·a + (n − a)/p)/n and a ~ Bin(n, 1/(p + 1)) reports of
+        the first, E[(X − e^ε)+], or the other way round e^ε·E[(e^−ε − X)+]."""
+        p, n = exp(float(self.epsilon)), np.array([float(self.size)])
+        share, slope, cost = 1 / (p + 1), p - 1 / p, n * (exp(epsilon) - 1 / p)
+        ahead = _gain(slope, n, share, cost, -1)
+        # e^−ε − X in reports of the second, of which there are n − a
+        back = _gain(slope, n, 1 - share, n * (p - exp(-epsilon)), -1) * exp(epsilon)
+        return float(max(ahead[0], back[0]) / n[0]) * (1 - MARGIN)
 
     def dominating(self) -> Mirrored:
         """The pair whose curve joins, by straight lines in e^ε, upper bounds of δ at a few hundred points."""
@@ -83,7 +106,7 @@ class ShuffledResponse(ShuffledPart, Part):
             return ShuffledReports(self.epsilon, self.reports).dominating()
         local = float(self.epsilon)
         points = grid(local, self.deviation, 200)[200:]
-        curve = np.array([self._sum(float(e), 16.0, 1, 41, 300) for e in points[:-1]] + [0.0])
+        curve = np.array([self._sum(float(e), 16.0, 41, 300) for e in points[:-1]] + [0.0])
         points, curve = _hull(points, np.minimum(curve, _response(local, points)))
         slopes = np.diff(curve) / (np.exp(points[:-1]) * np.expm1(np.diff(points)))
         q = np.maximum(0.0, np.diff(np.append(slopes, 0.0)))  # of the points above 0
@@ -114,11 +137,17 @@ def _hull(epsilon: Floats, curve: Floats) -> tuple[Floats, Floats]:
 Table = list[tuple[float, Floats, Floats]]
 
 
+def _gain(slope: float, trials: Floats, share: float, cost: Floats, sign: int) -> Floats:
+    """E[(slope·a − cost)+], a ~ Bin(trials, share), rounded up (sign = 1) or down (−1)."""
+    j = np.floor(cost / slope) + 1
+    body = (slope * share * trials - cost) * at_least(j, trials, share)
+    edge = slope * share * (1 - share) * trials * mass(j - 1, trials - 1, share)
+    return np.asarray(np.maximum(0.0, body + edge + sign * MARGIN * (np.abs(body) + edge)))
+
+
 @lru_cache(maxsize=16)
-def _table(
-    size: int, share: tuple[float, float], categories: int, reach: float, sign: int, most: int, knots: int
-) -> Table:
-    """For each block of m the m that bounds it, points b, and weights for the values there.
+def _table(size: int, share: tuple[float, float], categories: int, reach: float, most: int, knots: int) -> Table:
+    """For each block of m its first, points b, and weights for the values there.
 
     The value falls in m (it is the mean of the positive part of an average of m terms), and falls and is convex in b.
     """
@@ -126,11 +155,25 @@ def _table(
     points = int(min(most, max(9, 2 * reach * deviation / (1e-4 * mean))))
     edges, masses = blocks(size - 1, *share, reach, points)
     table: Table = []
-    for first, last, part in zip(edges[:-1] + 1, edges[1:], masses, strict=True):
-        m, place = (float(first), _chords) if sign > 0 else (float(last), _means)
-        b, weights = place(m, 1 / categories, reach, knots)
+    for first, part in zip(edges[:-1] + 1, masses, strict=True):
+        b, weights = _chords(float(first), 1 / categories, reach, knots)
         live = weights > 0
-        table.append((m, b[live], part * weights[live]))
+        table.append((float(first), b[live], part * weights[live]))
+    return table
+
+
+@lru_cache(maxsize=16)
+def _blocks_below(size: int, share: float, categories: int, reach: float) -> list[tuple[float, float, Floats, Floats]]:
+    """For each block of m its ends, points b and weights, so that values there bound the mean from below.
+
+    Reports beyond the first m of a block are replaced by what they add on average, which only lowers the mean of a
+    convex function; and so does a b at the mean of many.
+    """
+    edges, masses = blocks(size, share, 1 - share, reach, 401)
+    table = []
+    for first, end, part in zip(edges[:-1], edges[1:], masses, strict=True):
+        b, weights = _means(float(first), 1 / categories, reach, 400)
+        table.append((float(first), float(end) - 1, b, part * weights * (1 - MARGIN)))
     return table
 
 

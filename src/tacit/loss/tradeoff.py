@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import exp, inf, log, sqrt
+from math import inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, LossError, Number, Relation, cached_property, exact, whole
-from tacit.loss.compose import Composed, Composition, Rough, Terms
-from tacit.loss.grid import LatticePair
+from tacit.base import InputError, Number, Relation, cached_property, exact, whole
+from tacit.loss.compose import Composition, Curve
+from tacit.loss.lattice import LatticePair
 from tacit.loss.loss import Interval, Loss
-from tacit.loss.pair import UNIT, Atoms, Floats, Pair
+from tacit.loss.pair import Atoms, Floats, Pair
 from tacit.loss.part import Part
 from tacit.loss.pld import GDP, PLD, directions
 
@@ -137,74 +137,37 @@ def _profile(loss: Loss) -> Profile:
     if not isinstance(loss, PLD):
         marks = tuple(loss.epsilon(goal + _slack(loss)).upper for goal in (1e-3, FAINT))
         return Profile(lambda epsilon: _apart([loss.delta(float(e)) for e in epsilon]), marks)
-    orders = directions(loss.parts)
+    orders = [Composition(terms, ACCURACY) for terms in directions(loss.parts)]
     forward = orders[0]
-    rough = Rough(forward, 1e-16 / sum(count for count, _ in forward))
-    marks = tuple(max(0.1, rough.moments(rough.theta_for_delta(goal))[1]) for goal in (1e-3, FAINT))
-    _, mean, variance = rough.moments(0.0)
+    marks = tuple(max(0.1, forward.moments(forward.theta_for_delta(goal))[1]) for goal in (1e-3, FAINT))
+    _, mean, variance = forward.moments(0.0)
     if mean > 8 * sqrt(variance):
         marks = (mean - 8 * sqrt(variance), *marks)  # before that, δ is nearly 1
     bound = inf
     if all(part.bound is not None for part, _ in loss.parts):
         bound = float(loss.bound) * (1 + 1e-15)
         marks = tuple(sorted(min(mark, bound) for mark in (*marks, bound) if mark < marks[-1] + 1))
-    try:
-        sides = [_composed(terms) for terms in orders]
-    except LossError:  # the grid would be too large: one question at a time chooses its own
-        return Profile(lambda epsilon: _apart([loss.delta(float(e), accuracy=ACCURACY) for e in epsilon]), marks)
+    sides = [composition.whole() for composition in orders]
 
     def delta(epsilon: Floats) -> tuple[Floats, Floats]:
-        upper = np.max([_deltas(above, epsilon, 1) for above, _ in sides], axis=0)
-        lower = np.max([_deltas(below, epsilon, -1) for _, below in sides], axis=0)
+        upper = np.max([_along(above, epsilon, 1) for above, _ in sides], axis=0)
+        lower = np.max([_along(below, epsilon, -1) for _, below in sides], axis=0)
         upper[epsilon >= bound] = np.minimum(upper[epsilon >= bound], float(loss.slack) * (1 + 1e-15))
         return upper, np.minimum(lower, upper)
 
     return Profile(delta, marks)
 
 
+def _along(curve: Curve, epsilon: Floats, sign: int) -> Floats:
+    return np.array([curve(float(e), sign) for e in epsilon])
+
+
 def _apart(bounds: list[Interval]) -> tuple[Floats, Floats]:
     return np.array([b.upper for b in bounds]), np.array([b.lower for b in bounds])
 
 
-def _deltas(sum_of_losses: Composed, epsilon: Floats, sign: int) -> Floats:
-    """`Composed.delta` for many ε at once, by sums from the right: its errors stay small against 1, not against δ."""
-    from scipy.signal import lfilter  # takes long to import
-
-    c, theta = sum_of_losses, sum_of_losses.theta
-    step = float(c.losses[1] - c.losses[0]) if len(c.losses) > 1 else 1.0
-    first = np.searchsorted(c.losses, epsilon, side="right")
-    gap = np.append(c.losses, inf)[first] - epsilon
-
-    def after(rate: float) -> Floats:  # Σ over l > ε of mass·e^(−rate·(l − ε))
-        sums = lfilter([1.0], [1.0, -exp(-rate * step)], c.masses[::-1])[::-1]
-        return np.asarray(np.append(sums, 0.0)[first] * np.exp(-rate * gap))
-
-    kept, lost = after(theta), after(theta + 1)
-    slack = c.error * sqrt(1 + 1 / (2 * theta * step)) + c.outside + 4 * len(c.masses) * UNIT * (kept + lost)
-    value = np.exp(np.minimum(700.0, c.log_total - theta * epsilon)) * np.maximum(0.0, kept - lost + sign * slack)
-    return np.asarray(np.clip((value + c.infinite) * (1 + sign * (c.rounding + 1e-14)), 0.0, 1.0))
-
-
 def _slack(loss: Loss) -> float:
     return float(getattr(loss, "slack", 0))
-
-
-def _composed(terms: Terms) -> tuple[Composed, Composed]:
-    """The whole sum of losses bounded from above and from below, tilted a little, so that every δ is right to 1e-13."""
-    rough = Rough(terms, 1e-16 / sum(count for count, _ in terms))
-    theta = min(1.0, rough.theta_for_delta(0.05))
-    _, start, curve = rough.moments(theta)
-    found: list[tuple[Composed, Composed]] = []
-
-    def bounds(above: Composed, below: Composed) -> Interval:
-        found.append((above, below))
-        high, low = above.delta(max(0.0, start), 1), below.delta(max(0.0, start), -1)
-        return Interval(0.0, (high - low) / (high * theta) if high else 0.0)  # about the uncertainty in ε
-
-    Composition(terms, ACCURACY)._refined(bounds, theta, rough, ACCURACY * max(start, 0.1 * sqrt(curve)))
-    if not found:
-        raise LossError("no grid is fine enough for this composition")
-    return found[-1]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tacit.loss.pair import UNIT, Cells, Floats, Pair, cells_of, normal_masses
+from tacit.loss.quadrature import Mixture
 
 __all__ = ["MixturePair", "ReplacedGaussian", "Sampled", "Swapped", "Symmetric"]
 
@@ -44,6 +45,14 @@ class Swapped(Pair):
     @property
     def anchor(self) -> float | None:
         return None if self.base.anchor is None else -self.base.anchor
+
+    @property
+    def square(self) -> float | None:
+        return self.base.square
+
+    @property
+    def mixture(self) -> Mixture | None:
+        return None if self.base.mixture is None else self.base.mixture.swapped
 
     @property
     def swapped(self) -> Pair:
@@ -101,6 +110,10 @@ class Sampled(Pair):
     def anchor(self) -> float | None:
         return None if self.base.anchor is None else self._outer(self.base.anchor)
 
+    @property
+    def mixture(self) -> Mixture | None:
+        return None if self.base.mixture is None else self.base.mixture.sampled(self.rate, self._keep)
+
     def _outer(self, loss: float) -> float:
         if loss > 700:
             return loss + log(self.rate)
@@ -145,6 +158,11 @@ class ReplacedGaussian(Pair):
     def symmetric(self) -> bool:
         return True
 
+    @property
+    def mixture(self) -> Mixture:
+        r = self.rate
+        return Mixture((0.0, self.mu, -self.mu), (1 - r, r, 0.0), (1 - r, 0.0, r))
+
 
 @dataclass(frozen=True)
 class MixturePair(Pair):
@@ -187,6 +205,11 @@ class MixturePair(Pair):
         z = sqrt(-2 * log(tail))
         low, high = self._loss(np.array([-z, z + (len(self.weights) - 1) * self.mu]))
         return float(low), float(high) if high < inf else 700.0
+
+    @property
+    def mixture(self) -> Mixture:
+        places = range(len(self.weights))
+        return Mixture(tuple(j * self.mu for j in places), self.weights, tuple(float(j == 0) for j in places))
 
 
 @dataclass(frozen=True)
