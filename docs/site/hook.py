@@ -65,7 +65,7 @@ GUIDES = {
         "account-for-training",
     ),
     "Synthetic tables and censuses": ("make-a-synthetic-table", "take-a-census"),
-    "Markets and series": ("set-a-price", "protect-a-series"),
+    "Markets and series": ("set-a-price", "match-goods-and-routes", "let-agents-take-part", "protect-a-series"),
     "Check": ("audit-a-mechanism", "check-a-certificate", "run-the-lab"),
     "Build on it": ("choose-the-noise", "which-accountant", "add-a-mechanism", "release-with-your-own-code"),
 }

@@ -24,10 +24,11 @@ from support.curves import (
     twice,
 )
 from support.laplace_pair import LaplacePair
-from tacit.loss.compose import Composition, Terms, _crossing
+from tacit.loss.compose import Composition, _crossing
 from tacit.loss.pair import GaussianPair, Pair
 from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, ResponsePart
 from tacit.loss.sampling import Poisson
+from tacit.loss.source import Terms
 from tacit.loss.transform import Sampled, Swapped
 
 F = Fraction

@@ -208,5 +208,7 @@ def test_a_thousand_unlike_parts_are_one_sum(build: Callable[[int], Pair], accur
 
 def test_finite_pairs_stay_finite_when_exchanged() -> None:
     pair = Atoms(np.array([-0.5, 0.2]), np.array([0.3, 0.6]), only_p=0.1, only_q=0.02)
+    again = pair.swapped.swapped
     assert isinstance(pair.swapped, Atoms)
-    assert pair.swapped.swapped.losses == pytest.approx(pair.losses)
+    assert isinstance(again, Atoms)
+    assert again.losses == pytest.approx(pair.losses)

@@ -7,12 +7,11 @@ lattice nor smooth (docs/theory/pld.md).
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from math import exp, expm1, fsum, inf, log, log1p, pi, sqrt
 
 import numpy as np
 
-from tacit.base import LossError
+from tacit.base import LossError, cached_property
 from tacit.loss.inverse import Inverse, Lattice, TooManyError
 from tacit.loss.lattice import LatticePair, common_lattice, outcomes
 from tacit.loss.loss import Interval

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import expm1, gcd, lcm, log1p, sqrt
 from typing import Any
 
 import numpy as np
 
+from tacit.base import cached_property
 from tacit.loss.pair import UNIT, Atoms, Cells, Floats, Pair, dot
 from tacit.loss.quadrature import Mixture
 

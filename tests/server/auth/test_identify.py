@@ -29,7 +29,11 @@ SURVEY = {
     "questions": [{"name": "ate", "ask": "Did you eat?", "kind": "yes-no"}],
 }
 
-# method, path, body, who may. What is behind {mine} is the caller's own, {job} likewise.
+MARKET = {"rules": {"rule": "price", "table": "visits", "epsilon": "0.1"}, "agents": ["ana", "cora"]}
+# Past the door there may be nothing: no profile is declared, nobody ran the market, an answer has no other form.
+NOTHING = {"/profile": "no-profile", "/advice": "no-advice", "/{form}": "no-form"}
+
+# method, path, body, who may. What is behind {release}, {job} and {market} is the caller's own.
 MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("GET", "/v1/me", None, EVERYBODY),
     ("GET", "/ask", None, ASKERS),
@@ -56,6 +60,16 @@ MATRIX: list[tuple[str, str, object, set[str]]] = [
     ("GET", "/v1/releases/{release}/chart", None, ASKERS),
     ("GET", "/v1/releases/{release}/proof", None, ASKERS),
     ("PUT", "/v1/releases/{release}/sharing", {"shared": False}, ASKERS),
+    ("GET", "/v1/releases/{release}/forms", None, ASKERS),
+    ("GET", "/v1/releases/{release}/forms/{form}", None, ASKERS),
+    ("GET", "/v1/markets", None, EVERYBODY),
+    ("GET", "/v1/market-rules", None, EVERYBODY),
+    ("GET", "/v1/market-tools", None, EVERYBODY),
+    ("POST", "/v1/datasets/{dataset}/markets", {**MARKET, "name": "new {who}"}, ASKERS),
+    ("GET", "/v1/markets/{dataset}/{market}", None, ASKERS),
+    ("PUT", "/v1/markets/{dataset}/{market}/report", {"report": 1}, ASKERS),
+    ("GET", "/v1/markets/{dataset}/{market}/advice", None, ASKERS),
+    ("DELETE", "/v1/markets/{dataset}/{market}", None, ASKERS),
     ("GET", "/v1/people", None, GOVERNORS),
     ("POST", "/v1/people", {"name": "new {who}", "role": "analyst"}, GOVERNORS),
     ("DELETE", "/v1/people/{name}", None, GOVERNORS),
@@ -122,7 +136,7 @@ def own(clinic: Running) -> dict[str, dict[str, str]]:
     for who in ("ana", "cora"):
         release = clinic.ask(who, epsilon=0.02).json()["id"]
         job = clinic.ask(who, headers={"Prefer": "respond-async"}, epsilon=0.02).json()["id"]
-        found[who] = {"release": release, "job": job}
+        found[who] = {"release": release, "job": job, "form": "report"}
     return found
 
 
@@ -160,6 +174,10 @@ def test_each_route_for_each_role(
         state.save(b"", 0.5)
         runs.callback(state.forget)
         names = {**names, "entry": "7"}
+    if "{market}" in path:  # opened by whoever asks, and so seen by nobody who is not invited
+        owner, market = who if who in ASKERS else "ana", f"{who} {method} {path.replace('/', ' ')}"
+        clinic.call(owner, "POST", "/v1/datasets/clinic/markets", json={**MARKET, "name": market})
+        names = {**names, "market": market}
     if "/analysts/" in path:
         clinic.call("cora", "PUT", path.format(dataset="clinic", name=other), json={"limit": 1})
     filled = path.format(dataset="clinic", survey="sleep", name=other, **names) if "{" in path else path
@@ -169,8 +187,8 @@ def test_each_route_for_each_role(
     if who is None:
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
-    elif who in may and path.endswith("/profile"):  # whose table declares none: past the door, and no further
-        assert answer.json()["type"] == "urn:tacit:problem:no-profile"
+    elif who in may and (nothing := [problem for end, problem in NOTHING.items() if path.endswith(end)]):
+        assert answer.json()["type"] == f"urn:tacit:problem:{nothing[0]}"
     elif who in may:
         assert answer.is_success, answer.text
     else:

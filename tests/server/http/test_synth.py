@@ -33,10 +33,9 @@ def sent(service: Running, settings: Any, what: str = "") -> Any:
     return service.call("ana", "POST", f"/v1/datasets/people/jobs{what}", json=body)
 
 
-def test_from_a_quote_to_rows(service: Running) -> None:
-    quote = sent(service, SETTINGS, "/quote").json()
-    assert quote["enough"]
-    assert quote["cost"]["rho"] == "0.5"
+@pytest.fixture(scope="module")
+def job(service: Running) -> Any:
+    """Made once for all tests here, by ana."""
     taken = sent(service, SETTINGS)
     assert taken.status_code == 202, taken.text
     job, until = taken.json(), monotonic() + 60
@@ -44,6 +43,13 @@ def test_from_a_quote_to_rows(service: Running) -> None:
         sleep(0.05)
         job = service.call("ana", "GET", f"/v1/jobs/{job['id']}").json()
     assert job["state"] == "done", job
+    return job
+
+
+def test_from_a_quote_to_rows(service: Running, job: Any) -> None:
+    quote = sent(service, SETTINGS, "/quote").json()
+    assert quote["enough"]
+    assert quote["cost"]["rho"] == "0.5"
     assert job["title"] == "Make a synthetic table: people by aim"
     told = service.call("ana", "GET", job["release"]).json()
     assert told["kind"] == "rows"
@@ -74,9 +80,8 @@ def test_every_key_is_offered_to_forms(service: Running) -> None:
     assert {"table", "columns", "rho", "epsilon", "method", "pairs", "impossible"} <= {k["name"] for k in synth["keys"]}
 
 
-def test_a_release_has_a_report_rows_and_its_measurements(service: Running) -> None:
-    jobs = service.call("ana", "GET", "/v1/jobs").json()["items"]
-    release = next(each["release"] for each in jobs if each.get("release"))
+def test_a_release_has_a_report_rows_and_its_measurements(service: Running, job: Any) -> None:
+    release = job["release"]
     items = service.call("ana", "GET", f"{release}/forms").json()["items"]
     assert [each["name"] for each in items] == ["report", "rows", "csv", "measurements"]
     page = service.call("ana", "GET", f"{release}/forms/report")
