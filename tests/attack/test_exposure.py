@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from support.fixed_rng import FixedRng
-from tacit.attack.exposure import Characters, candidates, exposure, stage
+from tacit.attack.exposure import Alphabet, candidates, exposure, stage
 from tacit.attack.population import chance
 from tacit.attack.trained import Trained, classifier
 from tacit.base import InputError
@@ -27,7 +27,7 @@ def test_what_was_never_seen_has_an_exposure_of_chance() -> None:
 
 
 def test_text_becomes_examples() -> None:
-    x, y = Characters("ab", 2).encode(["ab", "b"])
+    x, y = Alphabet("ab", 2).encode(["ab", "b"])
     assert y.tolist() == [[0, 1], [1, 2]]
     assert x[0].tolist() == [[0, 0, 0, 0], [0, 0, 1, 0]]  # nothing before "a"; before "b" nothing and "a"
     assert x.shape == (2, 2, 4)
@@ -35,7 +35,7 @@ def test_text_becomes_examples() -> None:
 
 @pytest.mark.parametrize("context", [1, 2, 4])
 def test_candidates_are_what_the_network_loses_on_each(context: int) -> None:
-    characters = Characters("0123456789 x", context)
+    characters = Alphabet("0123456789 x", context)
     network = Trained(classifier(12 * context, 12, hidden=(5,), seed=3))
     found = candidates(network, characters, prefix="x ", places=3)
     for number in (0, 7, 123, 999):
@@ -67,10 +67,10 @@ def test_bad_inputs_are_refused() -> None:
     with pytest.raises(InputError, match="NaN"):
         exposure(np.array([1.0, np.nan]), 0)
     with pytest.raises(InputError, match="1 characters of the text"):
-        Characters("ab").encode(["abc"])
+        Alphabet("ab").encode(["abc"])
     with pytest.raises(InputError, match="no text"):
-        Characters("ab").encode([""])
+        Alphabet("ab").encode([""])
     with pytest.raises(InputError, match="ten digits"):
-        candidates(Trained(classifier(8, 2)), Characters("ab"), prefix="a")
+        candidates(Trained(classifier(8, 2)), Alphabet("ab"), prefix="a")
     with pytest.raises(InputError, match="in the text once"):
         stage(secrets=((4, 1),))

@@ -11,7 +11,7 @@ import pytest
 from support.books import account, cost, opened, program, terms
 from tacit.base import InputError, LedgerError
 from tacit.ledger.export import export, is_export, verify_export
-from tacit.ledger.verify import Report, verify
+from tacit.ledger.verify import VerificationReport, verify
 
 Lines = list[dict[str, Any]]
 
@@ -38,7 +38,7 @@ def exported(where: str, tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def said(report: Report) -> str:
+def said(report: VerificationReport) -> str:
     return "\n".join(map(str, report.findings))
 
 

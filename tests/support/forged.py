@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.ledger.chain import digest
-from tacit.ledger.verify import Report
+from tacit.ledger.verify import VerificationReport
 
 __all__ = ["rewrite", "said"]
 
 
-def said(report: Report) -> str:
+def said(report: VerificationReport) -> str:
     return "\n".join(map(str, report.findings))
 
 

@@ -21,7 +21,7 @@ from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
 from tacit.survey.registry import PROTOCOLS
 from tacit.survey.square_wave import SquareWave
-from tacit.survey.vectors import Stream
+from tacit.survey.vectors import FixedBytes
 
 __all__ = ["node"]
 
@@ -80,7 +80,7 @@ def test_the_same_report_as_python(node: str, protocol: Protocol, answers: list[
     given, expected, rng = [], [], FixedRng(3)
     for answer in answers * 25:
         data = bytes(rng.read(96))
-        stream = Stream(data)
+        stream = FixedBytes(data)
         expected.append([protocol.sample(answer, stream).hex(), stream.used])
         given.append({"question": protocol.terms(), "answer": answer, "bytes": data.hex()})
     assert told(node, REPLAY, given) == expected

@@ -9,7 +9,7 @@ import pytest
 from support.tree import ROOT
 from tacit.base import InputError, RandomnessError
 from tacit.survey.registry import PROTOCOLS
-from tacit.survey.vectors import Stream, main, vectors
+from tacit.survey.vectors import FixedBytes, main, vectors
 
 PUBLISHED = ROOT / "docs" / "reference" / "survey-vectors.json"
 VECTORS: dict[str, Any] = json.loads(PUBLISHED.read_text())
@@ -163,6 +163,6 @@ def test_every_kind_is_there_with_every_turn_of_its_coins() -> None:
 
 def test_a_stream_ends_and_the_program_says_what_it_wants() -> None:
     with pytest.raises(RandomnessError, match="used up"):
-        Stream(b"abc").read(4)
+        FixedBytes(b"abc").read(4)
     with pytest.raises(InputError, match="FILE"):
         main([])

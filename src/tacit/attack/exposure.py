@@ -23,7 +23,7 @@ from tacit.learn.need import need_torch
 from tacit.loss import Loss
 from tacit.noise import Rng
 
-__all__ = ["Characters", "Exposure", "candidates", "exposure", "stage"]
+__all__ = ["Alphabet", "Exposure", "candidates", "exposure", "stage"]
 
 DIGITS = "0123456789"
 ALPHABET = f" {DIGITS}aemnst"
@@ -56,7 +56,7 @@ def exposure(losses: Array, secret: int) -> Exposure:
 
 
 @dataclass(frozen=True)
-class Characters:
+class Alphabet:
     """How text becomes examples: each character is to be told from the `context` characters before it."""
 
     alphabet: str
@@ -87,7 +87,7 @@ class Characters:
         return float(model.losses(x, y).sum() / (y < len(self.alphabet)).sum() / np.log(2))
 
 
-def candidates(model: Trained, characters: Characters, *, prefix: str, places: int = PLACES) -> Array:
+def candidates(model: Trained, characters: Alphabet, *, prefix: str, places: int = PLACES) -> Array:
     """The loss of the model on each number of so many digits after `prefix`, in the order of the numbers."""
     if not set(DIGITS + prefix) <= set(characters.alphabet):
         raise InputError("the alphabet must have the ten digits and every character of the prefix")
@@ -122,7 +122,7 @@ def stage(
     """
     if not secrets or secrets[0][0] != 1:
         raise InputError("secrets must begin with those that stand in the text once, for example ((1, 8), (16, 3))")
-    source, characters = chance(seed), Characters(ALPHABET)
+    source, characters = chance(seed), Alphabet(ALPHABET)
     model = classifier(characters.context * len(ALPHABET), len(ALPHABET))
     fresh = _corpus(source, lines)
     plan = Training(

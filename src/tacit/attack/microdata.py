@@ -22,7 +22,7 @@ from tacit.base import InputError, TacitError
 from tacit.session.single import EACH_ROW, OneTable
 
 __all__ = [
-    "Block",
+    "CensusBlock",
     "Domain",
     "Group",
     "Person",
@@ -192,7 +192,7 @@ def _middle(programme: Programme, places: Array, count: int, median: float) -> N
 
 
 @dataclass(frozen=True)
-class Block:
+class CensusBlock:
     """People that fit the tables. Every block that fits, the true one too, has at least `least` of them."""
 
     people: tuple[Person, ...]
@@ -203,7 +203,7 @@ class Block:
         return self.least == len(self.people)
 
 
-def rebuild(rows: Sequence[Row], domain: Domain) -> Block:
+def rebuild(rows: Sequence[Row], domain: Domain) -> CensusBlock:
     """A block that would be published as `rows`, and how far another one that would be can differ from it.
 
     Two integer programmes: the second asks for the block with the fewest people in common with the first.
@@ -221,7 +221,7 @@ def rebuild(rows: Sequence[Row], domain: Domain) -> Block:
     other = programme.solve()
     assert other is not None  # `counts` fits
     people = programme.block(counts)
-    return Block(people=people, least=overlap(people, programme.block(other)))
+    return CensusBlock(people=people, least=overlap(people, programme.block(other)))
 
 
 def overlap(one: Sequence[Person], other: Sequence[Person]) -> int:

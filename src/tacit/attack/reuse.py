@@ -16,7 +16,7 @@ from tacit.base import InputError, whole
 from tacit.learn.thresholdout import FINE, Thresholdout
 from tacit.noise import Rng, rng_or_default
 
-__all__ = ["Coins", "Report", "chosen_features", "stage"]
+__all__ = ["Coins", "ReuseReport", "chosen_features", "stage"]
 
 KEPT = (1, 5, 20, 100, 500)  # features that vote
 
@@ -45,7 +45,7 @@ class Coins:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class ReuseReport:
     """What an analyst reports, and what is true on fresh rows, by the number of features."""
 
     claimed: tuple[float, ...]
@@ -95,7 +95,7 @@ def stage(
     return _outcome(naive, careful, settings, run.left, count, wide)
 
 
-def _reported(train: Coins, fresh: Coins, order: Integers, judged: Any) -> Report:
+def _reported(train: Coins, fresh: Coins, order: Integers, judged: Any) -> ReuseReport:
     if not len(order):
         raise InputError("no feature leans one way on both halves: take more features")
     claimed, true = [], []
@@ -104,10 +104,12 @@ def _reported(train: Coins, fresh: Coins, order: Integers, judged: Any) -> Repor
         picked = order[:many]
         claimed.append(judged(picked, lean[picked]) / len(train.agree))
         true.append(fresh.right(picked, lean[picked]) / len(fresh.agree))
-    return Report(claimed=tuple(claimed), true=tuple(true))
+    return ReuseReport(claimed=tuple(claimed), true=tuple(true))
 
 
-def _outcome(naive: Report, careful: Report, settings: Thresholdout, left: int, rows: int, features: int) -> Outcome:
+def _outcome(
+    naive: ReuseReport, careful: ReuseReport, settings: Thresholdout, left: int, rows: int, features: int
+) -> Outcome:
     epsilon, asked = settings.loss().epsilon(0).upper, features + len(KEPT)
     against = "a holdout that is asked freely", "the same holdout behind Thresholdout"
 

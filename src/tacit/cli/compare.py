@@ -26,7 +26,7 @@ NEEDS_DELTA = "needs a δ above 0"
 
 
 @dataclass(frozen=True)
-class Method:
+class ComparedMethod:
     """What one method says ε is at δ; `found` is None where it has nothing to say, and `note` says why."""
 
     name: str
@@ -79,7 +79,7 @@ def compare(
     write_out("picture", plot, lambda path: _draw(program, found, path), quiet=as_json)
 
 
-def _epsilon(method: Method, digits: int = 6) -> Text:
+def _epsilon(method: ComparedMethod, digits: int = 6) -> Text:
     if method.found is None:
         return Text("–", style="dim")
     if not method.proven:
@@ -87,7 +87,7 @@ def _epsilon(method: Method, digits: int = 6) -> Text:
     return Text(f"{'' if method.exactly else '≤ '}{up(method.found.upper, digits)}", style="cyan")
 
 
-def _draw(program: AccountedProgram, found: list[Method], path: Path) -> None:
+def _draw(program: AccountedProgram, found: list[ComparedMethod], path: Path) -> None:
     from tacit.plot import PlottedClaim, compare, page, write
 
     claims = [
@@ -110,7 +110,7 @@ def _draw(program: AccountedProgram, found: list[Method], path: Path) -> None:
 Answer = tuple[Interval, str]
 
 
-def methods(program: AccountedProgram) -> list[Method]:
+def methods(program: AccountedProgram) -> list[ComparedMethod]:
     """Every method, the crudest first. All but the sum and the last need a δ."""
     loss, delta = program.loss(), program.delta
     assert isinstance(loss, PLD)
@@ -122,20 +122,20 @@ def methods(program: AccountedProgram) -> list[Method]:
         "CLT": lambda: _limit(program),
     }
     found = [_attempt("sum", lambda: _sum(program))]
-    found += [_attempt(name, work) if delta else Method(name, NEEDS_DELTA) for name, work in rows.items()]
+    found += [_attempt(name, work) if delta else ComparedMethod(name, NEEDS_DELTA) for name, work in rows.items()]
     whole = loss.epsilon(delta, accuracy=ACCURACY)
-    return [*found, Method("tacit", "the whole distribution of the loss", whole)]
+    return [*found, ComparedMethod("tacit", "the whole distribution of the loss", whole)]
 
 
-def _attempt(name: str, work: Callable[[], Answer]) -> Method:
+def _attempt(name: str, work: Callable[[], Answer]) -> ComparedMethod:
     try:
         value, note = work()
     except LossError as refusal:
-        return Method(name, str(refusal).partition(":")[0].partition(", so ")[0])
+        return ComparedMethod(name, str(refusal).partition(":")[0].partition(", so ")[0])
     if value.upper == inf:
-        return Method(name, "gives no finite ε here")
+        return ComparedMethod(name, "gives no finite ε here")
     # a bound by one of these methods is one-sided: what it attains is not said of the program
-    return Method(name, note, Interval(0.0, value.upper) if value.rigorous else value)
+    return ComparedMethod(name, note, Interval(0.0, value.upper) if value.rigorous else value)
 
 
 def _each(program: AccountedProgram, *, halves: int) -> tuple[float | Fraction, Fraction, str]:

@@ -23,7 +23,7 @@ from tacit.ledger.export import export as write_export
 from tacit.ledger.export import verify_any
 from tacit.ledger.recompute import CAVEAT, Recomputation
 from tacit.ledger.recompute import recompute as price_again
-from tacit.ledger.verify import Report
+from tacit.ledger.verify import VerificationReport
 from tacit.ledger.verify import verify as verify_ledger
 from tacit.policy import Amount, Currency
 
@@ -142,7 +142,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _report(report: Report, checkpoint: Path | None) -> Iterator[Any]:
+def _report(report: VerificationReport, checkpoint: Path | None) -> Iterator[Any]:
     """Whole or not, and why not."""
     if report.ok:
         yield s.line(f"{report.where}: whole", "bold green")

@@ -2,7 +2,16 @@
 
 from tacit.engine.dialect import Dialect
 from tacit.plan.operation.automaton import automaton
-from tacit.plan.operation.pattern import ANY, LARGEST, Characters, Choice, Part, Repeat, Sequence, pattern_of
+from tacit.plan.operation.pattern import (
+    ANY,
+    LARGEST,
+    Alternatives,
+    CharacterClass,
+    PatternPart,
+    Repeat,
+    Sequence,
+    pattern_of,
+)
 
 __all__ = ["regex_sql"]
 
@@ -19,13 +28,13 @@ def regex_sql(sql: str, pattern: str, mode: str, dialect: Dialect) -> str:
     return _run(sql, pattern, mode, dialect)
 
 
-def _written(part: Part, any_one: str, code: str) -> str:
+def _written(part: PatternPart, any_one: str, code: str) -> str:
     match part:
-        case Characters(ranges):
+        case CharacterClass(ranges):
             return any_one if part == ANY else _class(ranges, code)
         case Sequence(parts):
             return "".join(_written(each, any_one, code) for each in parts)
-        case Choice(parts):
+        case Alternatives(parts):
             return f"(?:{'|'.join(_written(each, any_one, code) for each in parts)})"
         case Repeat(inner, least, most):
             times = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((least, most))

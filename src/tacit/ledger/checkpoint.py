@@ -30,7 +30,7 @@ from tacit.base.private_file import write_private
 from tacit.ledger.chain import REGISTRY
 from tacit.ledger.export import verify_any
 from tacit.ledger.schema import VERSION
-from tacit.ledger.verify import KnownEntry, Report, verify
+from tacit.ledger.verify import KnownEntry, VerificationReport, verify
 from tacit.noise import SecureRng
 from tacit.program import canonical
 
@@ -114,7 +114,7 @@ def vouched(content: Any, signature: Any, public: str, *, kind: str) -> bool:
     return True
 
 
-def sign(where: str | Path, key: Path, report: Report | None = None) -> dict[str, Any]:
+def sign(where: str | Path, key: Path, report: VerificationReport | None = None) -> dict[str, Any]:
     """A checkpoint of a ledger as it is. It is verified first, and not signed if anything is wrong with it.
 
     `report` is what `verify` of this very ledger said, if it was asked just now.
@@ -167,7 +167,7 @@ def _known(content: dict[str, Any]) -> tuple[KnownEntry, ...]:
         raise InputError("this checkpoint was signed, but does not list chains as one does") from None
 
 
-def check(stored: Any, public: Path, against: str | Path, **progress: Any) -> Report:
+def check(stored: Any, public: Path, against: str | Path, **progress: Any) -> VerificationReport:
     """Verify a ledger, or an export of one, and that it still has everything this checkpoint was signed over.
 
     InputError if the signature is not this key's or the checkpoint is of another ledger; all else is in the report.

@@ -16,7 +16,17 @@ from typing import Any, TextIO
 from tacit.base import InputError
 from tacit.ledger.chain import REGISTRY, UNREADABLE, Chain, Findings, hashed
 from tacit.ledger.reader import on_server, reading
-from tacit.ledger.verify import TICK, KnownEntry, Report, Tick, check_registry, concluded, silent, verify, watch_for
+from tacit.ledger.verify import (
+    TICK,
+    KnownEntry,
+    Tick,
+    VerificationReport,
+    check_registry,
+    concluded,
+    silent,
+    verify,
+    watch_for,
+)
 
 __all__ = ["FORMAT", "export", "is_export", "verify_any", "verify_export"]
 
@@ -70,14 +80,14 @@ def is_export(path: Path) -> bool:
 
 def verify_any(
     where: str | Path, *, known: tuple[KnownEntry, ...] = (), begin: Tick = silent, tick: Tick = silent
-) -> Report:
+) -> VerificationReport:
     """Check a ledger, or an export of one."""
     if not on_server(where) and is_export(Path(where)):
         return verify_export(Path(where), known=known, tick=tick)
     return verify(where, known=known, begin=begin, tick=tick)
 
 
-def verify_export(path: Path, *, known: tuple[KnownEntry, ...] = (), tick: Tick = silent) -> Report:
+def verify_export(path: Path, *, known: tuple[KnownEntry, ...] = (), tick: Tick = silent) -> VerificationReport:
     """Check such a file by itself: its chains, and where bodies are in it, what they add up to.
 
     There are no balances and answers beside it to compare with. `known` are the entries of a checkpoint.

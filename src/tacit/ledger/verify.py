@@ -20,7 +20,17 @@ from tacit.ledger.reader import Reader, reading
 from tacit.ledger.replay import ChargeRecord
 from tacit.policy.account import analyst_holder
 
-__all__ = ["TICK", "KnownEntry", "Report", "Tick", "check_registry", "concluded", "silent", "verify", "watch_for"]
+__all__ = [
+    "TICK",
+    "KnownEntry",
+    "Tick",
+    "VerificationReport",
+    "check_registry",
+    "concluded",
+    "silent",
+    "verify",
+    "watch_for",
+]
 
 Tick = Callable[[int], None]
 TICK = 5000  # entries between two signs of life
@@ -42,7 +52,7 @@ class KnownEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class VerificationReport:
     """What was found. `more` counts findings beyond the ones listed."""
 
     ledger: str
@@ -76,7 +86,7 @@ class Report:
 
 def verify(
     where: str | Path, *, known: tuple[KnownEntry, ...] = (), begin: Tick = silent, tick: Tick = silent
-) -> Report:
+) -> VerificationReport:
     """Check all of a ledger, at a path or a `postgresql://` address, without writing, while others may charge.
 
     `begin` is told about how many entries there are, `tick` how many more were read. Raises LedgerError if there is
@@ -106,7 +116,7 @@ class _Walk:
         self.answers: Iterator[tuple[int, int, str, str]] = reader.answers()
         self.answered = self.read = 0
 
-    def run(self, tick: Tick) -> Report:
+    def run(self, tick: Tick) -> VerificationReport:
         self._next_answer()
         chain, account = None, None
         for row in self.reader.entries():
@@ -318,7 +328,7 @@ def concluded(
     entries: int,
     answers: int = 0,
     redacted: bool = False,
-) -> Report:
+) -> VerificationReport:
     """The report, once each chain was held against the entries that a checkpoint says it had.
 
     `place` is which ledger it is, and where.
@@ -330,7 +340,7 @@ def concluded(
             findings.add(entry.people, None, "is in the checkpoint, and the account is gone or begins otherwise")
         elif entry.seq and chain.watched.get(entry.seq) != entry.digest:
             findings.add(chain.people, entry.seq, "is not the entry that the checkpoint was signed over")
-    return Report(
+    return VerificationReport(
         ledger=place[0],
         where=place[1],
         findings=tuple(findings.kept),

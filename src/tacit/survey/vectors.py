@@ -26,7 +26,7 @@ from tacit.survey.prefix import PrefixText
 from tacit.survey.protocol import Protocol
 from tacit.survey.square_wave import SquareWave
 
-__all__ = ["Stream", "vectors"]
+__all__ = ["FixedBytes", "vectors"]
 
 SPARE = 4  # bytes after the last one used, so that reading too many is noticed
 COINS = ("keep", "near", "other", "true", "truth")  # their heads are written as decimal strings
@@ -64,7 +64,7 @@ SUBJECTS: Sequence[Protocol] = (
 )
 
 
-class Stream(Rng):
+class FixedBytes(Rng):
     """A generator that hands out given bytes, and knows how many it has handed out and in what portions."""
 
     def __init__(self, data: bytes) -> None:
@@ -131,14 +131,14 @@ def _inputs(protocol: Protocol) -> Iterator[tuple[Any, bytes]]:
         at_and_below = ((answer, heads - less) for less in (0, 1) for answer in (first, last))
         for answer, number in (*at_and_below, (between, heads ^ WORD)):
             data = _bytes(f"{name} {heads} {answer} {number}", length)
-            stream = Stream(data)
+            stream = FixedBytes(data)
             protocol.sample(answer, stream)
             at = next(start for start, count in stream.portions if count == 8)  # the first toss
             yield answer, data[:at] + (number % ONE).to_bytes(8, "big") + data[at + 8 :]
 
 
 def _case(protocol: Protocol, answer: Any, data: bytes) -> dict[str, Any]:
-    stream = Stream(data)
+    stream = FixedBytes(data)
     report = protocol.sample(answer, stream)
     return {"answer": answer, "bytes": data[: stream.used + SPARE].hex(), "report": report.hex(), "used": stream.used}
 

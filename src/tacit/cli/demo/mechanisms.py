@@ -21,7 +21,7 @@ from tacit.mechanism.postprocess import clamp
 from tacit.mechanism.randomized_response import CoinFlipSurvey
 from tacit.mechanism.selection import Exponential
 
-__all__ = ["Age", "Histogram", "Pricing", "Tour", "TourAnswer", "TourSurvey", "epsilon", "money", "show_mechanisms"]
+__all__ = ["Age", "Histogram", "PricingTour", "Tour", "TourAnswer", "TourSurvey", "epsilon", "money", "show_mechanisms"]
 
 CONFIDENCE = 0.95
 PERSON = "person"
@@ -129,7 +129,7 @@ class Histogram:
         return lines
 
 
-class Pricing:
+class PricingTour:
     """One price for everybody: who values the good at the price or more buys. Money is in cents.
 
     Another bidder adds at most the price to the revenue at each price and lowers none: the score is monotone. `error`
@@ -198,8 +198,8 @@ class Tour:
         small = (*SMALL_MARKET, SMALL_MARKET[-1] + 1)  # one cent above the highest valuation: nobody buys
         self.ages = Age("0.5"), Age("1")
         self.histogram = Histogram("0.5")
-        self.small_market = Pricing("0.5", np.array(SMALL_MARKET), small)
-        self.market = Pricing("0.5", bidders(), tuple(range(10, 1001, 10)))
+        self.small_market = PricingTour("0.5", np.array(SMALL_MARKET), small)
+        self.market = PricingTour("0.5", bidders(), tuple(range(10, 1001, 10)))
         self.survey = TourSurvey()
 
     def people_loss(self) -> Pure:

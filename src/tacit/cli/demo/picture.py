@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tacit.cli.demo.data import AGE_BANDS, GENDERS, REGIONS
-from tacit.cli.demo.mechanisms import Age, Histogram, Pricing, Tour, TourSurvey, epsilon, money
+from tacit.cli.demo.mechanisms import Age, Histogram, PricingTour, Tour, TourSurvey, epsilon, money
 from tacit.plot import Cell, Panel, Rate, choice, counts, law, page, rates, write
 
 __all__ = ["draw"]
@@ -36,7 +36,7 @@ def _curve(age: Age) -> dict[float, float]:
     return {truth + z * step: half[abs(z)] for z in range(-last, last + 1, EVERY)}
 
 
-def _pricing(pricing: Pricing) -> Panel:
+def _pricing(pricing: PricingTour) -> Panel:
     best, chosen = pricing.best, pricing.chosen
     return choice(
         [price / 100 for price in pricing.prices],

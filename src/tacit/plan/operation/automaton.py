@@ -11,7 +11,16 @@ from tacit.base import InputError
 from tacit.plan.expression import Expression
 from tacit.plan.facts import Facts, Type
 from tacit.plan.operation.kind import TEXT, ArgumentKind, Arguments, Held, Operation, takes, text_constant, truth
-from tacit.plan.operation.pattern import LARGEST, REMEMBERED, Characters, Choice, Part, Repeat, Sequence, pattern_of
+from tacit.plan.operation.pattern import (
+    LARGEST,
+    REMEMBERED,
+    Alternatives,
+    CharacterClass,
+    PatternPart,
+    Repeat,
+    Sequence,
+    pattern_of,
+)
 
 __all__ = ["OPERATIONS", "Automaton", "automaton"]
 
@@ -24,7 +33,7 @@ class _Choices:
 
     def __init__(self) -> None:
         self.free: list[list[int]] = []
-        self.steps: list[list[tuple[Characters, int]]] = []
+        self.steps: list[list[tuple[CharacterClass, int]]] = []
 
     def state(self) -> int:
         if len(self.free) >= MOST_STATES:
@@ -33,10 +42,10 @@ class _Choices:
         self.steps.append([])
         return len(self.free) - 1
 
-    def add(self, part: Part, begin: int) -> int:
+    def add(self, part: PatternPart, begin: int) -> int:
         """The state after the part."""
         match part:
-            case Characters():
+            case CharacterClass():
                 end = self.state()
                 self.steps[begin].append((part, end))
                 return end
@@ -44,7 +53,7 @@ class _Choices:
                 for each in parts:
                     begin = self.add(each, begin)
                 return begin
-            case Choice(parts):
+            case Alternatives(parts):
                 ends = [self.add(each, self._after(begin)) for each in parts]
                 end = self.state()
                 for last in ends:
@@ -59,7 +68,7 @@ class _Choices:
         self.free[begin].append(found)
         return found
 
-    def _repeated(self, inner: Part, least: int, most: int | None, begin: int) -> int:
+    def _repeated(self, inner: PatternPart, least: int, most: int | None, begin: int) -> int:
         for _ in range(least):
             begin = self.add(inner, begin)
         if most is None:
@@ -134,7 +143,7 @@ def automaton(text: str, mode: str) -> Automaton:
 
 
 def _moves(
-    steps: list[tuple[Characters, int]], ends: tuple[int, ...], reached: list[frozenset[int]]
+    steps: list[tuple[CharacterClass, int]], ends: tuple[int, ...], reached: list[frozenset[int]]
 ) -> dict[int, frozenset[int]]:
     """Where a state leads by each kind of character."""
     found: dict[int, frozenset[int]] = {}

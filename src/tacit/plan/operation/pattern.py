@@ -13,7 +13,17 @@ from functools import lru_cache
 
 from tacit.base import InputError
 
-__all__ = ["ANY", "LARGEST", "REMEMBERED", "Characters", "Choice", "Part", "Repeat", "Sequence", "pattern_of"]
+__all__ = [
+    "ANY",
+    "LARGEST",
+    "REMEMBERED",
+    "Alternatives",
+    "CharacterClass",
+    "PatternPart",
+    "Repeat",
+    "Sequence",
+    "pattern_of",
+]
 
 LONGEST = 500  # characters of a pattern
 MOST_REPEATED = 100  # of {m,n}, which is what every engine takes
@@ -35,32 +45,32 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Part:
+class PatternPart:
     """A piece of a pattern."""
 
 
 @dataclass(frozen=True)
-class Characters(Part):
+class CharacterClass(PatternPart):
     """One character of these code points, in order and apart."""
 
     ranges: tuple[Range, ...]
 
 
 @dataclass(frozen=True)
-class Sequence(Part):
-    parts: tuple[Part, ...]
+class Sequence(PatternPart):
+    parts: tuple[PatternPart, ...]
 
 
 @dataclass(frozen=True)
-class Choice(Part):
-    parts: tuple[Part, ...]
+class Alternatives(PatternPart):
+    parts: tuple[PatternPart, ...]
 
 
 @dataclass(frozen=True)
-class Repeat(Part):
+class Repeat(PatternPart):
     """`least` times and up to `most`, any number where that is None."""
 
-    part: Part
+    part: PatternPart
     least: int
     most: int | None
 
@@ -95,7 +105,7 @@ def _folded(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
     return _merged((*ranges, *more))
 
 
-ANY = Characters(((0, LARGEST),))
+ANY = CharacterClass(((0, LARGEST),))
 SOMETHING = Repeat(ANY, 0, None)
 
 
@@ -116,9 +126,9 @@ class _Reader:
         self.at += len(text) if found else 0
         return found
 
-    def whole(self) -> Part:
+    def whole(self) -> PatternPart:
         """Any text that contains the pattern, as one that fits from end to end."""
-        alternatives: list[Part] = []
+        alternatives: list[PatternPart] = []
         while True:
             begins = self.take("^")
             parts = list(self.items())
@@ -129,22 +139,22 @@ class _Reader:
         if self.at < len(self.text):
             why = "^ and $ stand at its ends, or at those of its alternatives"
             raise self.wrong(why if self.text[self.at] in "^$" else "a ) closes nothing")
-        return alternatives[0] if len(alternatives) == 1 else Choice(tuple(alternatives))
+        return alternatives[0] if len(alternatives) == 1 else Alternatives(tuple(alternatives))
 
-    def choice(self) -> Part:
+    def choice(self) -> PatternPart:
         """What stands in a group, or all of a pattern for whole texts."""
         found = [Sequence(tuple(self.items()))]
         while self.take("|"):
             found.append(Sequence(tuple(self.items())))
-        return found[0] if len(found) == 1 else Choice(tuple(found))
+        return found[0] if len(found) == 1 else Alternatives(tuple(found))
 
-    def items(self) -> Iterator[Part]:
+    def items(self) -> Iterator[PatternPart]:
         while self.at < len(self.text) and self.text[self.at] not in "|)$":
             if self.ahead("^"):
                 raise self.wrong("^ stands at its beginning, or at that of an alternative")
             yield self.repeated(self.one())
 
-    def one(self) -> Part:
+    def one(self) -> PatternPart:
         sign = self.text[self.at]
         if sign in "*+?":
             raise self.wrong(f"there is nothing before {sign} to repeat")
@@ -166,15 +176,15 @@ class _Reader:
             case "[":
                 return self.characters(self.listed())
             case ".":
-                return Characters(_other(((10, 10),)))
+                return CharacterClass(_other(((10, 10),)))
             case "\\":
                 return self.characters(self.escaped())
             case "{" | "}" | "]":
                 raise self.wrong(f"{sign} stands alone: write \\{sign}")
         return self.characters(((ord(sign), ord(sign)),))
 
-    def characters(self, ranges: tuple[Range, ...]) -> Characters:
-        return Characters(_folded(ranges) if self.folded else _merged(ranges))
+    def characters(self, ranges: tuple[Range, ...]) -> CharacterClass:
+        return CharacterClass(_folded(ranges) if self.folded else _merged(ranges))
 
     def escaped(self) -> tuple[Range, ...]:
         if self.at >= len(self.text):
@@ -229,7 +239,7 @@ class _Reader:
         self.at += 1
         return self.escaped() if sign == "\\" else ((ord(sign), ord(sign)),)
 
-    def repeated(self, part: Part) -> Part:
+    def repeated(self, part: PatternPart) -> PatternPart:
         sign = self.text[self.at : self.at + 1]
         if sign not in ("*", "+", "?", "{"):
             return part
@@ -254,7 +264,7 @@ class _Reader:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def pattern_of(text: str, mode: str) -> Part:
+def pattern_of(text: str, mode: str) -> PatternPart:
     """The pattern as one for whole texts. `mode` is `search`, `search folded`, `whole` or `whole folded`; folded takes
     A to Z and a to z as alike. InputError for what is no pattern of ours, or too large."""
     if len(text) > LONGEST:

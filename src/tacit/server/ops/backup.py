@@ -33,7 +33,7 @@ from tacit.ledger.chain import REGISTRY, LedgerFinding
 from tacit.ledger.reader import on_server, reading
 from tacit.ledger.schema import metadata
 from tacit.ledger.sqlite.file import Watermark
-from tacit.ledger.verify import Report, verify
+from tacit.ledger.verify import VerificationReport, verify
 from tacit.server.ask.datasets import read_quietly
 from tacit.server.db import metadata as of_state
 from tacit.server.db import now, versions
@@ -120,12 +120,12 @@ def marks_of(place: Path) -> tuple[Heads | None, str | None]:
         return reader.mark.heads, None
 
 
-def heads_of(report: Report) -> list[dict[str, Any]]:
+def heads_of(report: VerificationReport) -> list[dict[str, Any]]:
     """How far each account had come, to be written down."""
     return [{"people": head.people, "seq": head.seq, "digest": head.digest.hex()} for head in report.heads]
 
 
-def report_of(copy: Path, marks: Heads | None, heads: Sequence[Mapping[str, Any]] = ()) -> Report:
+def report_of(copy: Path, marks: Heads | None, heads: Sequence[Mapping[str, Any]] = ()) -> VerificationReport:
     """Verify a copy of a ledger, in a folder where files may be left: against the marks of the original if they are
     known, and against what was written down of it."""
     if copy.suffix == ".sql":

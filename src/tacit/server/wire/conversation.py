@@ -14,7 +14,7 @@ from tacit.server.wire import message as wire
 from tacit.server.wire.door import Portal, PreparedStatement, WireDoor
 from tacit.server.wire.enter import Call
 from tacit.server.wire.lex import filled, places, split
-from tacit.server.wire.link import Link, WireTally
+from tacit.server.wire.link import WireLink, WireTally
 from tacit.server.wire.setting import REPORTED, alarm
 from tacit.server.wire.statement import Command, Copy, Declare, Statement, read_statement
 from tacit.server.wire.value import WireField, decoded, encoded, literal, samples
@@ -31,7 +31,9 @@ IDLE, INSIDE, FAILED = "I", "T", "E"
 class Conversation:
     """What the client says, in its order. `call` runs what may block, elsewhere."""
 
-    def __init__(self, link: Link, door: WireDoor, token: str, people: People, tally: WireTally, call: Call) -> None:
+    def __init__(
+        self, link: WireLink, door: WireDoor, token: str, people: People, tally: WireTally, call: Call
+    ) -> None:
         self._link, self._door, self._token = link, door, token
         self._people, self._tally, self._call = people, tally, call
         self._statements: dict[str, PreparedStatement] = {}

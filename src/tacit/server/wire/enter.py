@@ -21,7 +21,7 @@ from tacit.server.db import tokens
 from tacit.server.problem import Fault
 from tacit.server.wire import message as reply
 from tacit.server.wire.door import WireDoor
-from tacit.server.wire.link import Link, WireTally
+from tacit.server.wire.link import WireLink, WireTally
 from tacit.server.wire.message import Cancel, Encrypt, Startup, broken
 from tacit.server.wire.setting import REPORTED, Settings
 
@@ -120,7 +120,7 @@ SASL = 4096  # the largest message of an authentication
 ITSELF = ("user", "database", "options", "replication")
 
 
-async def first_message(link: Link, context: ssl.SSLContext | None) -> Startup | Cancel:
+async def first_message(link: WireLink, context: ssl.SSLContext | None) -> Startup | Cancel:
     """The first message that is not about encryption. Where there is TLS, nothing else is spoken."""
     encrypted = False
     for _ in range(3):
@@ -139,7 +139,7 @@ async def first_message(link: Link, context: ssl.SSLContext | None) -> Startup |
 
 
 async def enter(
-    link: Link, startup: Startup, datasets: Datasets, people: People, shelf: Shelf, tally: WireTally, call: Call
+    link: WireLink, startup: Startup, datasets: Datasets, people: People, shelf: Shelf, tally: WireTally, call: Call
 ) -> tuple[WireDoor, str]:
     """Authenticate, choose the dataset, and tell the client what it needs to know; also the prefix of the token."""
     asked = startup.parameters
@@ -162,7 +162,7 @@ async def enter(
     return WireDoor(datasets, who, dataset, settings, shelf), token
 
 
-async def _authenticate(link: Link, name: str, people: People, tally: WireTally, call: Call) -> str:
+async def _authenticate(link: WireLink, name: str, people: People, tally: WireTally, call: Call) -> str:
     exchange: Exchange = await call(lambda: Exchange(name, people.scram(name), salt_secret(people)))
     link.put(reply.authentication(10, MECHANISM.encode() + b"\0\0"))
     mechanism, _, rest = (await _password(link)).partition(b"\0")
@@ -179,7 +179,7 @@ async def _authenticate(link: Link, name: str, people: People, tally: WireTally,
     return keys.token
 
 
-async def _password(link: Link) -> bytes:
+async def _password(link: WireLink) -> bytes:
     await link.flush()
     tag, data = await link.frame(SASL)
     if tag != b"p":

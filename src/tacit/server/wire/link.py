@@ -16,7 +16,7 @@ from tacit.server.problem import Fault, HttpProblem, kind_of
 from tacit.server.wire.message import Opening, broken, read_opening
 from tacit.server.wire.statement import Ask, Browse, Copy, Declare, Explain, Statement
 
-__all__ = ["Link", "WireLimits", "WireTally"]
+__all__ = ["WireLimits", "WireLink", "WireTally"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ HEAD = 5
 CHUNK = 1 << 16
 
 
-class Link:
+class WireLink:
     """One client."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: WireLimits) -> None:

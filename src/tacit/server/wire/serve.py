@@ -19,7 +19,7 @@ from tacit.server.problem import Fault, fault_of
 from tacit.server.wire import message as reply
 from tacit.server.wire.conversation import Conversation
 from tacit.server.wire.enter import Call, enter, first_message
-from tacit.server.wire.link import Link, WireLimits, WireTally
+from tacit.server.wire.link import WireLimits, WireLink, WireTally
 from tacit.server.wire.message import Cancel
 
 __all__ = ["serve_wire"]
@@ -70,7 +70,7 @@ class _Wire:
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, from its first byte to its last. Nothing that a client does gets further than this."""
-        link = Link(reader, writer, self._limits)
+        link = WireLink(reader, writer, self._limits)
         last = b""
         address = link.address
         self._open += 1
@@ -94,7 +94,7 @@ class _Wire:
                 del self._from[address]
             await link.close(last)
 
-    async def _talk(self, link: Link, address: str) -> None:
+    async def _talk(self, link: WireLink, address: str) -> None:
         if self._from[address] > 2 * self._limits.address:
             return
         try:
