@@ -53,7 +53,8 @@ class GroupReport:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        texts = [f"{'group':<16}{'rows':>9}{'accuracy':>10}   interval        reference   interval"]
+        beside = "        reference   interval" if any(line.reference is not None for line in self.lines) else ""
+        texts = [f"{'group':<16}{'rows':>9}{'accuracy':>10}   interval{beside}"]
         for line in self.lines:
             beside = ""
             if line.reference is not None:
@@ -78,7 +79,9 @@ class GroupReport:
                 )
         chart = groups(bars, title=("Accuracy in each group", "points with their intervals, which are for the noise"))
         if path is not None:
-            write(page([[chart]], title="Who pays for privacy", subtitle="; ".join(self.notes)), Path(path))
+            compared = any(line.reference is not None for line in self.lines)
+            title = "Who pays for privacy" if compared else "Whom the model serves"
+            write(page([[chart]], title=title, subtitle="; ".join(self.notes)), Path(path))
         return chart
 
 
