@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["FILE", "FOLDER", "nothing_for_others", "open_private", "private_folder", "write_private"]
+__all__ = ["FILE", "FOLDER", "nothing_for_others", "open_private", "private_folder", "settle", "write_private"]
 
 FILE, FOLDER = 0o600, 0o700
 
@@ -49,6 +49,15 @@ def write_private(path: Path, content: bytes | str, *, mode: int = FILE) -> None
     """Write a new file; FileExistsError if there is one."""
     with os.fdopen(open_private(path, os.O_WRONLY | os.O_EXCL, mode=mode), "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def settle(path: Path) -> None:
+    """Have a file on disk; or a folder, and with it the names in it, which syncing a file does not see to."""
+    place = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
 
 
 @contextmanager

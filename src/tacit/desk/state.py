@@ -15,7 +15,7 @@ from time import time_ns
 from typing import Any
 
 from tacit.base import InputError, LedgerError
-from tacit.base.private_file import open_private, private_folder
+from tacit.base.private_file import open_private, private_folder, settle
 from tacit.engine import Stopped
 from tacit.engine.source.copies import state_folder
 from tacit.ledger import Receipt
@@ -63,11 +63,7 @@ class JobState:
             except OSError:
                 fresh.unlink(missing_ok=True)
                 raise
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            settle(self.path.parent)
 
     def load(self) -> bytes | None:
         """What was saved last; None if nothing was. An error where it is not whole."""

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tacit.base import InputError, LedgerError
-from tacit.base.private_file import open_private, private_folder
+from tacit.base.private_file import open_private, private_folder, settle
 from tacit.noise import rng_or_default
 
 __all__ = ["PrivateBook"]
@@ -45,7 +45,7 @@ class PrivateBook:
         with book:
             book.executescript("BEGIN;" + ABOUT + cls.tables)
             book.execute("INSERT INTO about VALUES (?, ?)", (receipt, salt))
-        _settled(path.parent)
+        settle(path.parent)
         return cls(book, salt)
 
     @classmethod
@@ -82,12 +82,3 @@ def _connected(path: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError:
         book.close()
         raise
-
-
-def _settled(folder: Path) -> None:
-    """The name of a new file is on disk."""
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)

@@ -16,6 +16,7 @@ import pytest
 from support.cohorts import Messages, client_keys, policy_in, small_cohort
 from tacit.base import Aborted, Denied, InputError, OverBudget
 from tacit.learn.federated import Client, Cohort, Federation
+from tacit.learn.federated.masked_sum import MaskedSum
 from tacit.learn.weights import arrays_from_bytes
 from tacit.loss import from_json
 from tacit.session import Session
@@ -30,6 +31,11 @@ def session(tmp_path: Path) -> Any:
 def plan(**changes: Any) -> Federation:
     settings: dict[str, Any] = {"cohort": small_cohort(), "rounds": 3, "sigma": 2, "table": "phones"}
     return Federation(**settings | changes)
+
+
+def lying_plan() -> Federation:
+    registered = tuple(key.public for key in client_keys(5))
+    return plan(cohort=small_cohort(server="lying"), registered=registered)
 
 
 def spent_by(session: Session) -> Any:
@@ -139,9 +145,36 @@ def test_a_device_takes_part_in_each_round_once(tmp_path: Path) -> None:
     assert oct(state.stat().st_mode & 0o777) == "0o600"
     with pytest.raises(InputError, match="not of this plan"):
         Client(plan(name="another"), 1, state=state)
-    state.write_text("")
+    state.write_bytes(state.read_bytes()[:-1])
     with pytest.raises(InputError, match="cut short"):
         Client(federation, 1, state=state)
+
+
+@pytest.mark.parametrize("stage", ["keys", "shares", "upload", "survivors", "unmask"])
+def test_a_device_in_two_processes_answers_each_stage_once(tmp_path: Path, stage: str) -> None:
+    """As where each message starts a process of its own, and a lying server sends two at a time."""
+    federation = lying_plan()
+    others, state = devices(federation), tmp_path / "device"
+    kept = dict[str, bytes]()
+
+    def process() -> Client:
+        found = Client(federation, 1, key=client_keys(5)[0], state=state)
+        if kept:
+            found.remember(1, kept["secrets"])
+        return found
+
+    def exchange(now: str, messages: Messages) -> Messages:
+        first, second = process(), process()
+        words = np.ones(6)
+        answers = {p: others[p].answer(1, now, m, words) for p, m in messages.items() if p != 1}
+        answers[1] = first.answer(1, now, messages[1], words)
+        if now == stage:
+            with pytest.raises(Aborted, match=r"out of turn|is not to come"):
+                second.answer(1, now, messages[1], words)
+        kept["secrets"] = first.secrets()
+        return answers
+
+    assert MaskedSum(federation.terms(1)).run(exchange).shape == (8,)
 
 
 def test_stages_of_another_setting_and_rounds_out_of_turn() -> None:

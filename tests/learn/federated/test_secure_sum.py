@@ -240,6 +240,131 @@ def test_answers_never_hold_both_shares() -> None:
         assert answer["gone"] == [6]
 
 
+def test_letters_of_another_round() -> None:
+    """The server keeps letters of an earlier round, between the same clients, and hands them out once more."""
+    kept: dict[int, Any] = {}
+
+    def keep(stage: str, messages: Messages) -> Messages:
+        if stage == "upload":
+            kept.update(messages)
+        return messages
+
+    earlier = sum_terms(lying=True, round=7)
+    MaskedSum(earlier).run(exchange_with(masked_clients(earlier), vectors(earlier), lie=keep))
+    with pytest.raises(Aborted, match="was changed on its way"):
+        lying_sum(at("upload", lambda place, message: message.update(kept[place])))
+
+
+COLLUDING = (5, 6)
+
+
+@pytest.mark.parametrize("forged", ["in others' names", "of another list", "of another round", "too few"])
+def test_a_shorter_list_that_colluders_sign(forged: str) -> None:
+    """Six clients, of whom two help the server; all have signed that six are left. The server asks for the sum of five,
+    with signatures of the two and whatever it can find."""
+    terms = sum_terms(clients=6, threshold=5, lying=True, colluding=2)
+    keys, shorter = client_keys(6), [1, 3, 4, 5, 6]
+    earlier = sum_terms(clients=6, threshold=5, lying=True, colluding=2, round=7)
+
+    def change(place: int, message: dict[str, Any]) -> None:
+        own = {p: keys[p - 1].sign(terms.survivors_content(shorter)) for p in COLLUDING}
+        if forged == "in others' names":
+            found = own | dict.fromkeys((1, 3, 4), own[5])
+        elif forged == "of another list":
+            found = own | {p: message["signatures"][p - 1] for p in (1, 3, 4)}
+        elif forged == "of another round":
+            found = own | {p: keys[p - 1].sign(earlier.survivors_content(shorter)) for p in (1, 3, 4)}
+        else:
+            found = own
+        message |= {"survivors": shorter, "signers": list(found), "signatures": list(found.values())}
+
+    with pytest.raises(Aborted, match="changed after it was signed"):  # whoever signed six, whatever it is shown
+        MaskedSum(terms).run(exchange_with(masked_clients(terms), vectors(terms), lie=at("unmask", change)))
+
+    def from_the_start(stage: str, messages: Messages) -> Messages:
+        """Client 4 is asked to sign the shorter list itself, and no other honest one is."""
+        if stage == "survivors":
+            messages[4]["survivors"] = shorter
+        return at("unmask", change)(stage, {4: messages[4]} if stage == "unmask" else messages)
+
+    with pytest.raises(Aborted, match=r"did not sign who is left|are fewer than"):
+        MaskedSum(terms).run(exchange_with(masked_clients(terms), vectors(terms), lie=from_the_start))
+
+
+def test_a_letter_withheld_from_one() -> None:
+    """Client 2 is not told of client 1, and all sign a list with both: their masks do not cancel, and nothing shows."""
+    terms = sum_terms(clients=6, threshold=4, lying=True, size=4096)
+    clients, words = masked_clients(terms), vectors(terms)
+
+    def exchange(stage: str, messages: Messages) -> Messages:
+        if stage == "upload":
+            senders, letters = messages[2]["senders"], messages[2]["letters"]
+            at = senders.index(1)
+            messages[2] = {"senders": senders[:at] + senders[at + 1 :], "letters": letters[:at] + letters[at + 1 :]}
+        if stage in ("survivors", "unmask"):
+            if stage == "survivors":
+                with pytest.raises(Aborted, match="cannot be there"):
+                    clients[2].answer(stage, messages[2])
+            messages.pop(2, None)
+        return {p: clients[p].answer(stage, m, words[p] if stage == "upload" else None) for p, m in messages.items()}
+
+    found = MaskedSum(terms).run(exchange)
+    for some in (range(1, 7), [1, 3, 4, 5, 6], range(2, 7), range(3, 7)):
+        assert (found == sum((words[p] for p in some), np.zeros(4096, "<u2"))).mean() < 0.005
+
+
+def test_a_vector_that_is_cut_short_or_counted_twice() -> None:
+    """A client's short vector is as good as none. A server that counts one twice has masks left in its sum."""
+    terms = sum_terms(size=4096)
+    words, kept = vectors(terms), dict[int, Any]()
+
+    def short(stage: str, messages: Messages) -> Any:
+        answers = dict(network(stage, messages))
+        if stage == "upload":
+            answers[3] = {"vector": answers[3]["vector"][:-2]}
+            kept.update(answers)
+        return answers
+
+    network = exchange_with(masked_clients(terms), words)
+    total = MaskedSum(terms)
+    assert (total.run(short) == sum((words[p] for p in (1, 2, 4, 5)), np.zeros(4096, "<u2"))).all()
+    assert total.survivors == (1, 2, 4, 5)
+
+    def twice(stage: str, messages: Messages) -> Any:
+        answers = dict(again(stage, messages))
+        if stage == "upload":
+            answers[3] = answers[2]
+        return answers
+
+    again = exchange_with(masked_clients(terms), words)
+    found = MaskedSum(terms).run(twice)
+    for counts in ((1, 2, 0, 1, 1), (1, 1, 1, 1, 1), (1, 2, 1, 1, 1)):
+        wanted = sum((np.uint16(c) * words[p] for p, c in enumerate(counts, 1)), np.zeros(4096, "<u2"))
+        assert (found == wanted).mean() < 0.005
+
+
+def test_shares_of_another_round_are_noticed() -> None:
+    """A holder gives the share of a client's mask key that it got in another round."""
+    old: dict[int, Any] = {}
+
+    def unmasked(terms: SumTerms, spoil: bool) -> None:
+        network = exchange_with(masked_clients(terms), vectors(terms), gone={"upload": [5]})
+
+        def exchange(stage: str, messages: Messages) -> Any:
+            answers = dict(network(stage, messages))
+            if stage == "unmask":
+                if spoil:
+                    answers[1] = dict(answers[1]) | {"masks": old[1]["masks"]}
+                old.update(answers)
+            return answers
+
+        MaskedSum(terms).run(exchange)
+
+    unmasked(sum_terms(round=1), spoil=False)
+    with pytest.raises(Aborted, match="are wrong: nothing is released"):
+        unmasked(sum_terms(round=2), spoil=True)
+
+
 @pytest.mark.parametrize(
     ("stage", "name", "value", "words"),
     [
@@ -280,17 +405,18 @@ def test_a_key_of_low_order_ends_it() -> None:
         MaskedSum(terms).run(exchange_with(masked_clients(terms), vectors(terms), lie=at("shares", change)))
 
 
-def test_wrong_shares_of_a_key_are_noticed() -> None:
+@pytest.mark.parametrize("secrets", ["masks", "seeds"])
+def test_wrong_shares_are_noticed(secrets: str) -> None:
     terms = sum_terms()
     network = exchange_with(masked_clients(terms), vectors(terms), gone={"upload": [5]})
 
     def spoiled(stage: str, messages: Messages) -> Any:
         answers = dict(network(stage, messages))
         if stage == "unmask":
-            answers[1] = dict(answers[1]) | {"masks": [bytes(33)]}
+            answers[1] = dict(answers[1]) | {secrets: [bytes(33)] * len(answers[1][secrets])}
         return answers
 
-    with pytest.raises(Aborted, match=r"client 5's key are wrong|do not belong"):
+    with pytest.raises(Aborted, match="are wrong: nothing is released"):
         MaskedSum(terms).run(spoiled)
 
 

@@ -1,30 +1,25 @@
 """Training over many devices as a plan: rounds of one cohort, priced and charged together before any device is asked.
 
 What a round releases is a noisy sum, and nothing else is. A round counts when it begins, on disk, before a device hears
-of it: one that breaks off stays paid. A device answers each round once, and no more rounds than the plan has.
+of it: one that breaks off stays paid.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.base import Aborted, InputError, between, cached_property, positive, whole
 from tacit.base.number import OptionalRatio, default, frozen
-from tacit.base.private_file import open_private
 from tacit.base.stored import fraction_to_text
 from tacit.desk import ContentRelease, OwnJob, Run
 from tacit.learn.federated.cohort import Cohort
 from tacit.learn.federated.encode import Floats
-from tacit.learn.federated.masked_client import MaskedClient
 from tacit.learn.federated.masked_sum import Exchange, MaskedSum
-from tacit.learn.federated.terms import ClientKey, Message
 from tacit.learn.weights import Arrays, arrays_from_bytes, arrays_to_bytes
 from tacit.loss import Loss, calibrate
 from tacit.program import Program, Step, Task
@@ -32,7 +27,7 @@ from tacit.program import Program, Step, Task
 if TYPE_CHECKING:
     from tacit.desk import Quote, Spender
 
-__all__ = ["Client", "FederatedRound", "FederatedRun", "Federation"]
+__all__ = ["FederatedRound", "FederatedRun", "Federation"]
 
 DIGITS = 10**5  # parts of a sigma that is found for an epsilon
 Weights = Mapping[str, Any]
@@ -225,90 +220,6 @@ class FederatedRound:
         """The noisy sum over how many are in it, which is public."""
         total = self.sum(exchange)
         return total / len(self.survivors)
-
-
-class Client:
-    """A device that takes part: it answers each round of one plan once, in order, whatever the server says.
-
-    `state` is a file in which it keeps the last round it took part in, so that it does not take part twice after it
-    was restarted; without one it remembers for as long as it lives.
-    """
-
-    def __init__(
-        self,
-        plan: Federation,
-        place: int,
-        *,
-        key: ClientKey | None = None,
-        state: Path | None = None,
-    ) -> None:
-        self.plan, self.place = plan, place
-        self._key, self._state = key, state
-        self._last = self._remembered()
-        self._masked: MaskedClient | None = None
-
-    def _remembered(self) -> int:
-        if self._state is None or not self._state.exists():
-            return 0
-        text = self._state.read_text().split()
-        if len(text) != 2 or text[0] != self.plan.run_name.hex() or not text[1].isdigit():
-            raise InputError(f"{self._state} is not of this plan, or was cut short: a device has one for each plan")
-        return int(text[1])
-
-    def _begin(self, number: int) -> None:
-        """Remember a round, durably, before anything of it is said."""
-        if type(number) is not int or not self._last < number <= self.plan.rounds:
-            raise Aborted(
-                f"round {number!r} is not to come: a device takes part in each of {self.plan.rounds} rounds once, in "
-                f"order, and the last was {self._last}"
-            )
-        self._last = number
-        if self._state is not None:
-            with os.fdopen(open_private(self._state, os.O_WRONLY | os.O_TRUNC), "w") as file:
-                file.write(f"{self.plan.run_name.hex()} {number}\n")
-                file.flush()
-                os.fsync(file.fileno())
-
-    @property
-    def last(self) -> int:
-        """The round it took part in last."""
-        return self._last
-
-    def secrets(self) -> bytes:
-        """Where it is in that round, for a device whose program starts anew for each message. It holds secrets: it
-        stays on the device."""
-        return b"" if self._masked is None else self._masked.secrets()
-
-    def remember(self, last: int, secrets: bytes) -> None:
-        """Go on behind a round, or within it."""
-        self._last = max(self._last, last)
-        if secrets and last == self._last > 0:
-            self._masked = MaskedClient(self.plan.terms(last), self.place, key=self._key)
-            self._masked.restore(secrets)
-
-    def answer(self, number: int, stage: str, message: Message, vector: Any = None) -> dict[str, Any]:
-        """What to send back. `vector`, a list of numbers or a function that makes it, is looked at for the upload."""
-        cohort = self.plan.cohort
-        if stage in ("keys", "vector"):
-            self._begin(number)
-            self._masked = None
-        if (stage == "vector") == (cohort.noise == "distributed"):
-            raise Aborted(f"{stage!r} is no stage of this plan, whose noise is {cohort.noise}")
-        if stage == "vector":
-            return {"vector": self._encoded(number, vector).tobytes()}
-        if stage == "keys":
-            self._masked = MaskedClient(self.plan.terms(number), self.place, key=self._key)
-        if self._masked is None or number != self._last:
-            raise Aborted(f"{stage!r} of round {number} was asked for out of turn")
-        words = self._encoded(number, vector) if stage == "upload" else None
-        return self._masked.answer(stage, message, words)
-
-    def _encoded(self, number: int, vector: Any) -> Any:
-        given = vector() if callable(vector) else vector
-        if given is None:
-            raise InputError("a vector is to be uploaded: pass vector=…")
-        name = self.plan.terms(number).bound()
-        return self.plan.cohort.encode(given, sigma=self.plan.share, name=name)
 
 
 def _stored(weights: Weights) -> Arrays:

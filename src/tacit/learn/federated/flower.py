@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.base import Aborted, InputError
-from tacit.learn.federated.federation import Client, FederatedRun, Federation
+from tacit.learn.federated.client import Client
+from tacit.learn.federated.federation import FederatedRun, Federation
 from tacit.learn.federated.terms import ClientKey, Message
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ def private_mod(
     signing key, and the file in which it keeps the last round it took part in."""
 
     app = need_flower()
+    if plan.cohort.server == "lying" and state is None:
+        raise InputError(
+            "a lying server could ask two processes of one device at a time: give state=, a file of its own"
+        )
 
     def mod(message: "FlowerMessage", context: "Context", call_next: Any) -> "FlowerMessage":
         if RECORD not in message.content.config_records or not message.metadata.message_type.startswith(TRAIN):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.base import Aborted
+from tacit.base import Aborted, InputError
 from tacit.learn.federated.channel import SEED, Words, add_mask, mask_seed, public_of
 from tacit.learn.federated.masked_client import SHARE
 from tacit.learn.federated.shamir import PRIME, join_shares
@@ -126,7 +126,10 @@ class MaskedSum:
                 found[holder] = int.from_bytes(share, "big")
         if len(found) < self.terms.threshold:
             raise Aborted(f"too few shares of client {place}'s secrets came back: nothing is released")
-        return join_shares(found, threshold=self.terms.threshold, size=size)
+        try:
+            return join_shares(found, threshold=self.terms.threshold, size=size)
+        except InputError:
+            raise Aborted(f"the shares of client {place}'s secrets are wrong: nothing is released") from None
 
 
 def _by_place(shares: dict[int, Message], who: str, what: str) -> dict[int, dict[int, Any]]:

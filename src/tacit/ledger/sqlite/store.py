@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from tacit.base import CorruptLedger, LedgerError, TacitError
-from tacit.base.private_file import FILE, open_private
+from tacit.base.private_file import FILE, open_private, settle
 from tacit.ledger.charge import ChargeEntry, ChargeOrder, charge
 from tacit.ledger.migrate import migrate
 from tacit.ledger.queue import Queue, QueuedWork
@@ -305,9 +305,7 @@ class SqliteStore:
             self._note({number: head for number, head in heads.items() if marked.get(number) != head})
             self._known = heads
         if unborn:
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+            settle(self.path.parent)
 
     def _mode(self) -> int:
         """The rights of the files beside the ledger: its own, so that a group that shares it shares all of them."""

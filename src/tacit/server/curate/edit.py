@@ -19,7 +19,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from tacit.base import InputError, PolicyError
-from tacit.base.private_file import private_folder, write_private
+from tacit.base.private_file import private_folder, settle, write_private
 from tacit.policy import Policy, parse
 from tacit.policy.declaration import number, quoted
 from tacit.policy.privacy import ANYBODY, Analyst
@@ -161,7 +161,7 @@ def trial(folder: Path, text: str) -> Iterator[Path]:
     try:
         try:
             write_private(path, text)
-            _settle(path)
+            settle(path)
         except OSError as error:
             raise InputError(f"the file cannot be written to its folder: {error.strerror}") from None
         yield path
@@ -176,7 +176,7 @@ def create(tried: Path, path: Path) -> None:
         os.link(tried, path)
     except FileExistsError:
         raise HttpProblem(409, "file-exists", "There is such a file", f"{path.name} exists already") from None
-    _settle(path.parent)
+    settle(path.parent)
 
 
 def replace_text(path: Path, tried: Path, *, before: str) -> None:
@@ -189,13 +189,4 @@ def replace_text(path: Path, tried: Path, *, before: str) -> None:
     with suppress(OSError):
         os.chown(tried, found.st_uid, found.st_gid)  # as far as we may
     os.replace(tried, path.resolve())  # a link stays one  # noqa: PTH105 - says what it does
-    _settle(path.parent)
-
-
-def _settle(path: Path) -> None:
-    """Have a file on the disk; or a folder, and with it the names in it."""
-    place = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
+    settle(path.parent)
