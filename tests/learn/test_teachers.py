@@ -160,7 +160,8 @@ def test_teachers_that_fail_or_talk_nonsense_have_no_vote() -> None:
             place = part_of(int(self.seen[0, 2]), 20)
             if place < 10:
                 return np.repeat("perhaps", len(inputs))
-            return super().predict(inputs)[: None if place < 15 else 1]
+            said = super().predict(inputs)
+            return said if place < 15 else said[:1] if place < 18 else said[:, None]
 
     votes = Teachers.fit(Odd, table(), count=20, by="person", label="kind").votes(PUBLIC, ("no", "yes"))
     assert (votes.sum(axis=1) == 5).all()

@@ -21,6 +21,8 @@ from tacit.sql.parse import parse
 
 __all__ = ["HoldoutOptions", "holdout", "row_values"]
 
+READ = "a query is made of columns, numbers, texts, = <> < <= > >=, AND OR NOT, + - * and ABS(): nothing else is read"
+
 COMPARED: dict[type[exp.Expression], Any] = {
     exp.EQ: np.equal, exp.NEQ: np.not_equal, exp.GT: np.greater, exp.GTE: np.greater_equal, exp.LT: np.less,
     exp.LTE: np.less_equal, exp.And: np.logical_and, exp.Or: np.logical_or,
@@ -96,7 +98,10 @@ def _columns(path: Path) -> dict[str, Any]:
 def _told(hold: Holdout, text: str, seen: dict[str, Any], as_json: bool) -> None:
     """The answer, in a line, at once."""
     names = list(seen)
-    tree = parse(f"SELECT {text}").expressions[0]
+    select = parse(f"SELECT {text}")
+    if {name for name, value in select.args.items() if value} - {"expressions", "kind"} or len(select.expressions) != 1:
+        raise InputError(READ)
+    tree = select.expressions[0]
     for column in tree.find_all(exp.Column):
         if column.name not in names:
             raise InputError(f'there is no column "{column.name}": there are {", ".join(names)}')
@@ -126,9 +131,14 @@ def row_values(tree: Any, columns: Mapping[str, Any]) -> Any:
     if isinstance(tree, exp.Literal):
         return tree.this if tree.is_string else float(tree.this)
     if kind in COMPARED:
-        return COMPARED[kind](row_values(tree.left, columns), row_values(tree.right, columns))
+        left, right = row_values(tree.left, columns), row_values(tree.right, columns)
+        if _is_text(left) is not _is_text(right):
+            raise TypeError
+        return COMPARED[kind](left, right)
     if kind in ALONE:
         return ALONE[kind](row_values(tree.this, columns))
-    raise InputError(
-        "a query is made of columns, numbers, texts, = <> < <= > >=, AND OR NOT, + - * and ABS(): nothing else is read"
-    )
+    raise InputError(READ)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or getattr(value, "dtype", np.dtype(float)).kind in "OU"

@@ -84,12 +84,17 @@ def panel(
 def _asked(sums: PanelSums, text: str) -> PanelSum:
     """The sum that a line asks for."""
     tree = parse(text)
-    used = {name for name, value in tree.args.items() if value}
-    table, where = tree.find(exp.Table), tree.args.get("where")
-    if not used <= {"expressions", "from", "from_", "where", "kind"} or table is None or len(tree.expressions) != 1:
+    source, where = tree.args.get("from") or tree.args.get("from_"), tree.args.get("where")
+    table = None if source is None else source.this
+    if not isinstance(table, exp.Table) or not _used(table) <= {"this", "alias"}:
+        raise InputError(SHAPE)
+    if not _used(tree) <= {"expressions", "from", "from_", "where", "kind"} or len(tree.expressions) != 1:
         raise InputError(SHAPE)
     if table.name.lower() != sums.panel.table.lower():
         raise InputError(f'this panel is of "{sums.panel.table}", and not of "{table.name}"')
+    for column in tree.find_all(exp.Column):
+        if column.table and column.table.lower() != table.alias_or_name.lower():
+            raise InputError(f'"{column.table}" in {column.sql()} is not the table: this panel is of one table alone')
     wanted = tree.expressions[0].unalias()
     values = {} if where is None else dict(_equalities(where.this))
     if isinstance(wanted, exp.Count) and isinstance(wanted.this, exp.Star):
@@ -97,6 +102,10 @@ def _asked(sums: PanelSums, text: str) -> PanelSum:
     if isinstance(wanted, exp.Sum) and isinstance(wanted.this, exp.Column):
         return sums.sum(wanted.this.name, values)
     raise InputError(SHAPE)
+
+
+def _used(tree: Any) -> set[str]:
+    return {name for name, value in tree.args.items() if value}
 
 
 def _equalities(condition: Any) -> list[tuple[str, Any]]:

@@ -13,7 +13,7 @@ from tacit.base.stored import fraction_to_text
 from tacit.desk import Job, Quote, Release, Run, Spender
 from tacit.desk.release import release_from_bytes, release_of
 from tacit.learn.made_of import table_of_data
-from tacit.learn.thresholdout import FINE, RowSum, Thresholdout
+from tacit.learn.thresholdout import FINE, Floats, RowSum, Thresholdout
 from tacit.loss import Loss
 from tacit.noise import rng_or_default
 from tacit.policy.account import Currency
@@ -108,7 +108,7 @@ class Holdout:
         if size is None and privacy.relation is not Relation.REPLACE:
             raise InputError(
                 "how many units are held is a secret under add_remove: say size=, about how many there are as the "
-                "public knows it"
+                "public knows it (--size)"
             )
         name = table_of_data(policy, table)
         if units is None and not policy.tables[name].each_row_is_a_unit:
@@ -157,14 +157,16 @@ class Holdout:
 
     def ask(self, query: Query) -> float:
         """The mean of a query: over the training rows where the held ones agree, else over the held ones with noise."""
-        values = query(*self._train)
-        if np.shape(values) != np.shape(self._train_sum.weights):
+        values = _numbers_of(query(*self._train))
+        if values.shape != self._train_sum.weights.shape:
             raise InputError("a query gives one number from 0 to 1 for each row: it gave something else")
+        outside = values[~((values >= 0) & (values <= 1))]
+        if len(outside):
+            raise InputError(f"a query gives each row a number from 0 to 1: of a training row it gave {outside[0]:g}")
         last = len(self._train[0]) - 1
         for some in (np.array([last]), np.linspace(last, 0, min(PROBED, last + 1)).astype(np.int64)):
-            alone = np.asarray(query(*(each[some] for each in self._train)), dtype=np.float64)
-            among = np.asarray(values, dtype=np.float64)[some]
-            if alone.shape != some.shape or not np.allclose(alone, among, atol=1e-6, equal_nan=True):
+            alone = _numbers_of(query(*(each[some] for each in self._train)))
+            if alone.shape != some.shape or not np.allclose(alone, values[some], atol=1e-6):
                 raise InputError("a query looks at each row alone: of fewer rows it gave some another number")
         train = Fraction(self._train_sum.of(values), FINE * len(self._train[0]))
         answer, _ = self._run.ask(train, self._held_total(query))
@@ -184,6 +186,14 @@ class Holdout:
     def error(self, queries: Number, confidence: Number = 0.95) -> float:
         """How near every answer is to the mean over the population; see `Thresholdout.error`."""
         return self.settings.error(queries, confidence)
+
+
+def _numbers_of(values: Any) -> Floats:
+    """What a query gave of training rows, which its asker may see."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("a query gives one number from 0 to 1 for each row: it gave something else") from None
 
 
 def _numbers(query: Query, rows: Any) -> Any:

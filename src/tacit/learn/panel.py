@@ -9,6 +9,7 @@ noise only: what was cut off is missing. docs/theory/individual-budgets.md has t
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from fractions import Fraction
 from hashlib import blake2b
 from math import isqrt
@@ -29,6 +30,7 @@ from tacit.learn.private_book import PrivateBook
 from tacit.loss import ZCDP, Loss
 from tacit.noise import discrete_gaussian, rng_or_default
 from tacit.plan.facts import Facts, Type
+from tacit.policy.declaration import instead
 from tacit.program import Adaptive, Program, Task
 
 __all__ = ["Panel", "PanelJob", "PanelState", "PanelSum", "PanelSums", "unit_name"]
@@ -242,6 +244,21 @@ def unit_name(value: Any) -> str | None:
     return f"number {int(value)}"
 
 
+def _constant(name: str, wanted: Any, facts: Facts) -> Any:
+    """A value that the column may have: another would spend a sum on nobody."""
+    if facts.type is Type.DATE and isinstance(wanted, str):
+        with suppress(ValueError):
+            wanted = date.fromisoformat(wanted)
+    kinds = {Type.TEXT: str, Type.BOOLEAN: bool | np.bool_, Type.DATE: date, Type.TIMESTAMP: datetime}
+    number = int | float | Fraction | np.number
+    if not isinstance(wanted, kinds.get(facts.type, number)) or (facts.type.numeric and isinstance(wanted, bool)):
+        raise InputError(f'column "{name}" holds {facts.type}, and is compared with {wanted!r}')
+    if facts.type is Type.TEXT and facts.domain is not None and wanted not in facts.domain:
+        other = instead(str(wanted), map(str, facts.domain), those="values")
+        raise InputError(f'column "{name}" has no value {wanted!r}: {other}')
+    return wanted
+
+
 class PanelSums:
     """What a loop is given. `released` are the sums so far."""
 
@@ -283,7 +300,7 @@ class PanelSums:
         told = f"SUM({column})" if column is not None else "COUNT(*)"
         if where:
             told += " WHERE " + " AND ".join(f"{name} = {value!r}" for name, value in where.items())
-        values = self._values(scan, column, where)
+        values = self._values(scan, column, {name: _constant(name, each, facts[name]) for name, each in where.items()})
         number, self._begun = self._begun, self._begun + 1
         exact = self._state.take(number, told, values, self.panel.cap)
         noisy = exact + discrete_gaussian((self.panel.sigma / self.panel.step) ** 2, self._rng)

@@ -118,8 +118,8 @@ class Teachers:
         total = np.zeros((len(inputs), len(classes)), dtype=np.int64)
         for model in self._models:
             said = None if model is None else _predicted(model, inputs)
-            if said is None or len(said) != len(inputs):
-                continue
+            if said is None or said.shape != (len(inputs),):
+                continue  # of no use, such as a column or scores: no vote
             for row, answer in enumerate(said.tolist()):
                 at = place.get(answer)
                 if at is not None:

@@ -22,7 +22,7 @@ from tacit.mechanism import Laplace, SparseVector
 from tacit.noise import Rng
 from tacit.program import Step, Task
 
-__all__ = ["FINE", "RowSum", "Thresholdout", "ThresholdoutRun"]
+__all__ = ["FINE", "Floats", "RowSum", "Thresholdout", "ThresholdoutRun"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
