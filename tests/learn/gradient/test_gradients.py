@@ -209,14 +209,38 @@ def test_half_precision_is_squared_and_summed_in_more() -> None:
         assert 0.005 < moved.norm() <= float(found.clipping.sensitivity())
 
 
+def test_autocast_around_the_step_is_for_the_loss_alone() -> None:
+    """Rows that are alike round alike: in half precision their sum would be off by many clips' slack."""
+    model = MLP.model().float()
+    found = Gradients(model, MLP.loss, clipping=Flat(0.01), shapes=MLP.shapes)
+    x, y = (each.expand(200, *each.shape[1:]) for each in MLP.batch(1, dtype=torch.float32))
+    unit = torch.arange(200) // 2
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        alone = flat(found.clipped_sum(x[:1], y[:1])).double()
+        assert (flat(found.clipped_sum(x, y)).double() - 200 * alone).norm() <= 0.01 * 0.5 * float(SLACK)
+        pair = flat(found.clipped_sum(x[:2], y[:2], unit=unit[:2])).double()
+        assert (flat(found.clipped_sum(x, y, unit=unit)).double() - 100 * pair).norm() <= 0.01 * 0.5 * float(SLACK)
+
+
 def test_sums_in_less_than_single_precision_are_refused() -> None:
+    """Told before the charge, by the check, and once more at each sum."""
     found = gradients(MLP)
+    found.check()
     torch.set_float32_matmul_precision("medium")
     try:
-        with pytest.raises(InputError, match="highest"):
-            found.clipped_sum(*MLP.batch(2))
+        for work in (found.check, lambda: found.clipped_sum(*MLP.batch(2))):
+            with pytest.raises(InputError, match="highest"):
+                work()
     finally:
         torch.set_float32_matmul_precision("highest")
+    if not torch.set_flush_denormal(True):
+        return  # this processor cannot
+    try:
+        for work in (found.check, lambda: found.clipped_sum(*MLP.batch(2))):
+            with pytest.raises(InputError, match="set_flush_denormal"):
+                work()
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def test_the_model_stays_as_it_is() -> None:

@@ -1,6 +1,7 @@
 """From a model and a batch to the sum of clipped gradients."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,7 @@ from tacit.learn.rounding import in_single
 
 __all__ = ["Gradients"]
 
+TINY = 1e-40  # a denormal number of single precision
 RAISED = 1 + 2.0**-38  # more than adding up the squares of 30,000 parts may lose in double precision
 
 assert rules.__all__  # importing them registers them
@@ -54,6 +56,7 @@ class Gradients:
 
     def check(self) -> None:
         """Raise an InputError that names the layer unless this model can be trained; looks at made-up inputs only."""
+        _full_precision()
         self._method = choose(self.model, self.loss, self.shapes)
 
     @property
@@ -85,11 +88,7 @@ class Gradients:
         up and clipped once. All are of one cell, of which `cell` says how many units it has; the rest of them come in
         other calls.
         """
-        if torch.get_float32_matmul_precision() != "highest":
-            raise InputError(
-                "torch is told to multiply matrices in less than single precision, which the bound on rounding does "
-                "not cover: call torch.set_float32_matmul_precision('highest'); torch.autocast is allowed"
-            )
+        _full_precision()
         rows = len(inputs[0]) if inputs else 0
         size = max(rows, cell or 0)
         if into is None:
@@ -103,9 +102,10 @@ class Gradients:
             if bad.any():
                 parts = {number: part.without(bad) for number, part in parts.items()}
             layers = Factors.rows(factors)
-            for number, part in parts.items():
-                own = layers[self._layer_of[number]]
-                into.put(number, lambda out, part=part, own=own: part.total(own, size, out))  # type: ignore[misc]
+            with self._exact():
+                for number, part in parts.items():
+                    own = layers[self._layer_of[number]]
+                    into.put(number, lambda out, part=part, own=own: part.total(own, size, out))  # type: ignore[misc]
         return tuple(into.views)
 
     def sums(self, *, double: bool = False) -> Sums:
@@ -149,7 +149,8 @@ class Gradients:
                 part = tuple(each.masked_fill(outside.view(-1, *[1] * (each.dim() - 1)), 0) for each in part)
                 parts = {number: each.without(outside) for number, each in self._parts(part).items()}
             if index is not None:
-                parts = {number: each.grouped(index) for number, each in parts.items()}
+                with self._exact():
+                    parts = {number: each.grouped(index) for number, each in parts.items()}
             count = len(part[0]) if index is None else len(index)
             yield parts, self._squares(parts, count), None if weights is None else weights[rows]
 
@@ -162,7 +163,8 @@ class Gradients:
                     losses = self.loss(self.model, *inputs)
                 if losses.shape != (len(inputs[0]),):
                     raise InputError("the loss must return one number for each example")
-                return tape.read(losses)
+                with self._exact():
+                    return tape.read(losses)
             except (UntapedError, UnplacedError):
                 pass  # this batch takes a way that the made-up ones did not
         found: dict[int, list[Part]] = {number: [] for number in range(len(self.parameters))}
@@ -174,9 +176,34 @@ class Gradients:
     def _squares(self, parts: dict[int, Part], count: int) -> Tensor:
         first = next(iter(self.parameters.values()))
         found = [torch.zeros(count, dtype=torch.float64, device=first.device) for _ in self.layers]
-        for number, part in parts.items():
-            found[self._layer_of[number]] += part.squares()
+        with self._exact():
+            for number, part in parts.items():
+                found[self._layer_of[number]] += part.squares()
         return torch.stack(found).mul_(RAISED)
+
+    def _exact(self) -> AbstractContextManager[object]:
+        """Lengths and sums keep their precision where autocast is on around the step: it is for the loss alone."""
+        kind = next(iter(self.parameters.values())).device.type
+        return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
+
+
+def _full_precision() -> None:
+    """Raise where torch was told to lose precision that the bound on rounding counts on."""
+    try:
+        full = torch.get_float32_matmul_precision() == "highest"
+    except RuntimeError:  # told so for one library apart, in torch.backends
+        full = False
+    if not full:
+        raise InputError(
+            "torch is told to multiply matrices in less than single precision, which the bound on rounding does not "
+            "cover: call torch.set_float32_matmul_precision('highest') and leave fp32_precision of torch.backends "
+            "alone; torch.autocast is allowed"
+        )
+    if not torch.tensor(TINY).mul(1.0).item():
+        raise InputError(
+            "torch is told to take very small numbers for zero, which the bound on rounding does not cover: call "
+            "torch.set_flush_denormal(False)"
+        )
 
 
 def _wide(tensor: Tensor) -> torch.dtype:
