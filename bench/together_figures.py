@@ -1,4 +1,4 @@
-"""The pictures of learning together: votes with noise, budgets of single rows, and a stream beside a tree.
+"""The pictures of learning together: votes with noise and what comes of them, single budgets, a stream beside a tree.
 
 python -m bench.together_figures docs/images
 """
@@ -12,18 +12,23 @@ from unittest.mock import patch
 
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.semi_supervised import LabelSpreading
 
 from tacit.base import Relation
-from tacit.learn import Counter, IndividualDescent, IndividualFilter, Stream, Teachers
+from tacit.learn import Counter, GNMax, IndividualDescent, IndividualFilter, Stream, Teachers
 from tacit.learn.individual import descended
 from tacit.learn.stream_state import StreamState
+from tacit.loss import ZCDP, calibrate
 from tacit.noise import rng_or_default
 from tacit.plot import LabelledCurve, curves, page, write
 from tacit.program import Program
 
 SIGMA = 12  # of the noise on votes
 SPREAD = 1.96
+ANSWERS, SPLITS = 100, 10
+PARTS = slice(0, 1197), slice(1197, 1497), slice(1497, None)  # private, public, for testing
 
 
 def votes(place: Path) -> None:
@@ -58,6 +63,51 @@ def votes(place: Path) -> None:
     write(
         page([panels], title="Votes of a hundred teachers", subtitle=""),
         place / "pate.svg",
+    )
+
+
+def students(place: Path) -> None:
+    """What students learn from a hundred labels, by what the labels cost."""
+    pictures, digits = load_digits(return_X_y=True)
+    pictures, at = pictures / 16, (1, 2, 3, 4, 6, 8)
+    sigmas = [
+        calibrate(lambda s: ZCDP(ANSWERS * GNMax(sigma=s).answer_rho(1)), epsilon=e, delta=1e-5).value for e in at
+    ]
+    rng, found = rng_or_default(None), []
+    for split in range(SPLITS):
+        order = np.random.default_rng(split).permutation(len(digits))
+        (private, public, test), y = (pictures[order[part]] for part in PARTS), digits[order]
+        known = (private, y[PARTS[0]])
+        teachers = Teachers.fit(lambda: KNeighborsClassifier(1), known, count=100, classes=range(10))
+        said = teachers.votes(public, range(10))
+        rows = []
+        for sigma in sigmas:
+            rule, labels = GNMax(sigma=sigma), np.full(len(public), -1)
+            labels[:ANSWERS] = [rule.answer(row, rng) for row in said[:ANSWERS]]
+            alone = LogisticRegression(max_iter=500).fit(public[:ANSWERS], labels[:ANSWERS])
+            spread = LabelSpreading(kernel="knn", alpha=0.5, max_iter=100).fit(public, labels)
+            right = (labels[:ANSWERS] == y[PARTS[1]][:ANSWERS]).mean()
+            rows.append([spread.score(test, y[PARTS[2]]), alone.score(test, y[PARTS[2]]), right])
+        found.append(rows)
+    mean = np.mean(found, axis=0)
+    print("epsilon", at, "sigma", [round(float(s), 2) for s in sigmas], "\n", mean.T.round(3))
+    lines = [
+        LabelledCurve(words, list(at), mean[:, column].tolist(), None, None)
+        for column, words in enumerate(
+            (
+                "a student that also looks at public inputs without a label",
+                "a student of the labels",
+                "labels that are right",
+            )
+        )
+    ]
+    chart = curves(
+        lines,
+        title=("What a hundred labels teach", f"digits, 100 teachers, mean of {SPLITS} splits"),
+        axes=("ε of all labels, δ = 1e-5", "share that is right"),
+    )
+    write(
+        page([[chart]], title="Labels with noise, and who learns from them", subtitle=""), place / "pate-students.svg"
     )
 
 
@@ -135,5 +185,5 @@ def stream(place: Path) -> None:
 
 
 if __name__ == "__main__":
-    for draw in (votes, budgets, stream):
+    for draw in (votes, students, budgets, stream):
         draw(Path(sys.argv[1]))
