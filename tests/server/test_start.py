@@ -215,15 +215,14 @@ def started(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
 def test_whoever_is_greeted_can_come_in(workers: str, tmp_path: Path, policy: Path) -> None:
     import httpx
 
-    words = ["--wire", "127.0.0.1:0"] if workers == "1" else ["--workers", workers]
+    words = ["--wire", "127.0.0.1:0", "--workers", workers]
     with started(tmp_path, "--policy", str(policy), *words) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         found = re.fullmatch(r"tacit serves at (http://127\.0\.0\.1:\d+)\n", first)
         assert found is not None, first
         assert httpx.get(f"{found[1]}/healthz", trust_env=False).status_code == 200  # at once, without waiting
-        if workers == "1":
-            gate = re.search(r"-p (\d+)", process.stdout.readline())
-            assert gate is not None
-            socket.create_connection(("127.0.0.1", int(gate[1])), timeout=5).close()
+        gate = re.search(r"-p (\d+)", process.stdout.readline())
+        assert gate is not None
+        socket.create_connection(("127.0.0.1", int(gate[1])), timeout=5).close()
         assert "/signin?link=" in process.stdout.readline()

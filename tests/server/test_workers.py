@@ -2,22 +2,29 @@
 
 import os
 import signal
+import socket
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from time import sleep
 from typing import Any
 
 import httpx
+import psycopg
+import pytest
 
+from support.in_postgres import in_database, locked
+from support.postgres import Server, postgres
 from support.service import COUNT, clinic
 from support.serving import Serving, serving
 from tacit.policy import load
 from tacit.server.ask.jobs import MOST
+
+__all__ = ["postgres"]
 
 keys = count()
 
@@ -66,6 +73,41 @@ def test_open_jobs_are_limited_for_both_workers_together_and_a_killed_worker_fre
         assert lost
         codes = Counter(sent(service, "ana", n) for n in range(40))
         assert codes == {202: lost, 429: 40 - lost}
+
+
+def test_clients_of_postgresqls_protocol_come_in_at_every_worker_and_stop_what_runs_in_another(
+    tmp_path: Path, postgres: Server
+) -> None:
+    """A request to stop is a connection of its own, which any worker may get: each question has to be stopped."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    wire = {"WIRE": f"127.0.0.1:{port}", "QUESTIONS_AT_ONCE": "12"}
+    with (
+        postgres.database() as name,
+        serving(tmp_path, in_database(tmp_path, postgres, name), "ana", environment=wire) as service,
+        ExitStack() as stack,
+    ):
+        place = f"host=127.0.0.1 port={port} dbname=clinic user=ana password={service.tokens['ana']}"
+        clients = [stack.enter_context(psycopg.connect(place, autocommit=True)) for _ in range(6)]
+        numbers = [client.info.backend_pid for client in clients]
+        while max(numbers) - min(numbers) < 100:  # a worker counts its connections, from anywhere
+            clients.append(stack.enter_context(psycopg.connect(place, autocommit=True)))
+            numbers.append(clients.pop(0).info.backend_pid)
+            assert len(numbers) < 24
+        with locked(postgres, name), ThreadPoolExecutor(6) as threads:
+
+            def asked(number: int) -> object:
+                clients[number].execute("SET tacit.epsilon = 0.001")
+                return clients[number].execute(f"SELECT COUNT(*) AS n FROM visits WHERE age > {number}".encode())
+
+            waiting = [threads.submit(asked, number) for number in range(6)]
+            sleep(1)
+            for client in clients:
+                client.cancel_safe(timeout=30)
+            for each in waiting:
+                with pytest.raises(psycopg.errors.QueryCanceled):
+                    each.result(timeout=30)
 
 
 def test_requests_and_failures_are_limited_for_both_workers_together(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,13 +21,13 @@ from typing import Any, Self
 import pytest
 
 from support import client
-from support.books import opened, terms
+from support.books import account, cost, opened, program, terms
 from support.client import PATIENCE, Message
 from tacit.ledger import Ledger
 from tacit.ledger.verify import verify
 from tacit.policy.account import DATASET
 
-__all__ = ["FULL", "Client", "Nursery", "begin_book", "nursery", "nursery_of_tests", "spent_units", "whole"]
+__all__ = ["FULL", "Client", "Nursery", "Told", "begin_book", "nursery", "nursery_of_tests", "spent_units", "whole"]
 
 FULL = os.environ.get("TACIT_TESTS") == "full"
 
@@ -173,3 +173,45 @@ def whole(where: str | Path) -> None:
     """Every chain verifies, and every balance is the sum of its entries."""
     report = verify(where)
     assert report.findings == ()
+
+
+class Told:
+    """What clients tried, and what the ledger acknowledged to them."""
+
+    def __init__(self) -> None:
+        self.tried: set[str] = set()
+        self.got: dict[str, tuple[int, str]] = {}
+
+    def hear(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            if "tried" in message:
+                self.tried.add(message["tried"])
+            elif "got" in message:
+                self.got[message["got"]] = (message["seq"], message["digest"])
+
+    @property
+    def in_flight(self) -> set[str]:
+        """Tried, and nobody knows: the reply was not heard."""
+        return self.tried - set(self.got)
+
+    def check(self, ledger: Ledger, people: str = "patients") -> set[str]:
+        """All that was acknowledged is there as it was, nothing is there that nobody tried; the keys in the book."""
+        found = {}
+        for entry in ledger.log(people):
+            if entry.kind == "charge":
+                key = json.loads(entry.body)["key"]
+                assert key not in found, "one key, two charges"
+                found[key] = (entry.seq, entry.digest.hex())
+        assert self.got.items() <= found.items()
+        assert found.keys() <= self.tried
+        assert len(self.got) <= spent_units(ledger, people) == len(found) <= len(self.tried)
+        return set(found)
+
+    def retry(self, ledger: Ledger, people: str = "patients") -> None:
+        """Ask again for what was in flight: each is charged once, whether it was before or not."""
+        before = self.check(ledger, people)
+        for key in sorted(self.in_flight):
+            receipt = ledger.charge(account(people=people, total=10**6), cost(1), program(), key)
+            assert receipt.replayed == (key in before)
+            self.got[key] = (receipt.seq, receipt.digest.hex())
+        assert self.check(ledger, people) == self.tried

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -24,7 +24,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-__all__ = ["NoServerError", "Server", "database", "postgres", "server"]
+__all__ = ["NoServerError", "Server", "database", "either", "pair", "postgres", "server"]
 
 START = 60.0  # seconds a start may take, crash recovery included
 OPTIONS = {
@@ -46,7 +46,7 @@ class NoServerError(RuntimeError):
 class Server:
     """One PostgreSQL with its data in a folder of its own, which is removed with it."""
 
-    def __init__(self, binaries: Path) -> None:
+    def __init__(self, binaries: Path, *, begun: bool = True) -> None:
         self.binaries = binaries
         self.folder = Path(tempfile.mkdtemp(prefix="pg-"))  # short: a socket's path has room for about 100 bytes
         self.data = self.folder / "data"
@@ -56,12 +56,10 @@ class Server:
         if self._user is not None:
             os.chown(self.folder, self._user.pw_uid, self._user.pw_gid)
         try:
-            arguments = ["-D", str(self.data), "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync"]
-            done = self._spawn("initdb", [*arguments, "--no-locale"], subprocess.PIPE)
-            out, _ = done.communicate()
-            if done.returncode:
-                raise NoServerError(f"initdb of {binaries} failed: {out.decode(errors='replace').strip()[-300:]}")
-            self.start()
+            if begun:
+                arguments = ["-D", str(self.data), "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync"]
+                self._done("initdb", [*arguments, "--no-locale"])
+                self.start()
         except BaseException:
             self.close()
             raise
@@ -92,6 +90,60 @@ class Server:
             if time.monotonic() > end:  # after a kill, its orphans hold the shared memory for a moment
                 raise NoServerError(f"PostgreSQL does not start: {self._log()}")
             time.sleep(0.05)
+
+    def _done(self, program: str, arguments: list[str]) -> None:
+        process = self._spawn(program, arguments, subprocess.PIPE)
+        out, _ = process.communicate()
+        if process.returncode:
+            raise NoServerError(f"{program} of {self.binaries} failed: {out.decode(errors='replace').strip()[-300:]}")
+
+    # --- a standby
+
+    def standby(self, *, synchronous: bool = True) -> "Server":
+        """A server of its own that has what this one commits."""
+        made = Server(self.binaries, begun=False)
+        try:
+            made.follow(self, synchronous=synchronous)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def follow(self, primary: "Server", *, synchronous: bool = True) -> None:
+        """Begin anew as its standby; if `synchronous`, commits wait for this one from now on."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        name = self.folder.name.replace("-", "_")
+        place = f"{primary.dsn()} application_name={name}"
+        self._done("pg_basebackup", ["-D", str(self.data), "-R", "-c", "fast", "--no-sync", "-d", place])
+        self.start()
+        if synchronous:
+            primary.setting("synchronous_standby_names", f'"{name}"')
+            end = time.monotonic() + START
+            while not primary.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
+                if time.monotonic() > end:
+                    raise NoServerError(f"the standby does not follow: {self._log()}")
+                time.sleep(0.02)
+
+    def promote(self) -> None:
+        """A standby becomes a primary, and takes writes when this returns."""
+        assert self.ask("SELECT pg_promote(true, 60)") == (True,)
+
+    def setting(self, name: str, value: str) -> None:
+        """Change a setting of the whole server while it runs, for good."""
+        self._run(f"ALTER SYSTEM SET {name} = '{value}'")
+        self._run("SELECT pg_reload_conf()")
+
+    def ask(self, query: str) -> "tuple[object, ...] | None":
+        """The first row of an answer."""
+        with psycopg.connect(self.dsn(), autocommit=True) as connection:
+            return connection.execute(query.encode()).fetchone()
+
+    def signal(self, number: int) -> None:
+        """To every process of the server: SIGSTOP is a machine that does not answer, SIGCONT ends that."""
+        assert self._process is not None
+        for pid in (self._process.pid, *_children(self._process.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def kill(self) -> None:
         """kill -9 of the postmaster and of every process under it, as a power cut would see them."""
@@ -234,6 +286,12 @@ def _missing() -> str | None:
     return None
 
 
+def either(*servers: Server, name: str = "postgres") -> str:
+    """The address of a database on whichever of these servers takes writes."""
+    hosts = ",".join(str(each.folder) for each in servers)
+    return f"postgresql://postgres@/{name}?host={hosts}&target_session_attrs=read-write"
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Server:
     """The server of this test process."""
@@ -248,3 +306,15 @@ def database(postgres: Server) -> Iterator[str]:
     """The address of a fresh, empty database."""
     with postgres.database() as name:
         yield postgres.url(name)
+
+
+@pytest.fixture
+def pair(postgres: Server) -> Iterator[tuple[Server, Server]]:
+    """A primary of its own, and the standby that its commits wait for."""
+    with ExitStack() as stack:
+        primary = Server(postgres.binaries)
+        stack.callback(primary.close)
+        standby = primary.standby()
+        stack.callback(standby.close)
+        stack.callback(standby.signal, signal.SIGCONT)
+        yield primary, standby

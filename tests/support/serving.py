@@ -87,14 +87,13 @@ def serving(
     folder: Path, policy: Path, *people: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[Serving]:
     """Two workers for this policy; everybody named is an analyst. The service is stopped at the end."""
-    state = State(folder / "server.db")
+    (folder / "state").mkdir()
+    state = State((environment or {}).get("DATABASE") or folder / "state" / "server.db")
     tokens = {}
     for name in people:
         People(state).add(name, "analyst")
         tokens[name] = People(state).issue(name).text
     state.close()
-    (folder / "state").mkdir()
-    (folder / "server.db").rename(folder / "state" / "server.db")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

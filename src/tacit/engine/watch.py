@@ -41,10 +41,11 @@ class Stopped(BaseException):  # no Exception: those are stored as the answer of
 
 
 class Watch:
-    """Made by whoever asks, one for each question. `owner` is who shares places with others; `progress` is told."""
+    """Made by whoever asks, one for each question. `owner` is who shares places with others; `progress` is told; who
+    has the `key` may stop it from elsewhere."""
 
-    def __init__(self, *, owner: str = "", progress: Progress | None = None) -> None:
-        self.owner, self._progress = owner, progress
+    def __init__(self, *, owner: str = "", progress: Progress | None = None, key: str = "") -> None:
+        self.owner, self._progress, self.key = owner, progress, key
         self.share: float | None = None
         self.words = ""  # how far a long job is, beside its share
         self.ran = False  # whether it got as far as the data

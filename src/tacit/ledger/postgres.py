@@ -3,12 +3,18 @@
 Everything is a transaction that locks the account's row first; each statement after it reads what was committed by then
 (READ COMMITTED). A commit has reached the disk when it returns: `synchronous_commit` is on whatever the default of the
 server says, and a server without fsync is refused.
+
+Where the server has a synchronous standby, a commit has reached that too, and nothing is told that has not
+(docs/decisions/0021-failover.md): a commit whose wait for the standby was given up is `OutcomeUnknown`, and a
+connection begins with a commit of its own, before which whatever a crash left here alone cannot be read.
 """
 
 import os
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, TypeVar, cast
 
@@ -36,6 +42,7 @@ Raw = psycopg.Connection[Any]
 PATIENCE = "10s"  # to wait for the lock of an account
 HANGING = {"connect_timeout": 10, "tcp_user_timeout": 60_000, "keepalives_idle": 30}  # a silent network is noticed
 RETURN = 10.0  # seconds to wait for a server that went away in the middle of a charge
+STANDBY = 10.0  # seconds to wait for its standby to have a commit, after which it is not known what became of it
 CONNECTIONS = 32  # of a process
 TRIES = 5  # of a transaction that lost a race and left nothing behind
 MIGRATING = 0x7461636974  # the name of a lock: one at a time creates the tables
@@ -46,8 +53,10 @@ SELECT current_setting('fsync'), current_setting('server_encoding'), current_set
     set_config('lock_timeout', '{PATIENCE}', false),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
+        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
+    current_setting('synchronous_standby_names') <> '' AND NOT pg_is_in_recovery()
 """
+BARRIER = "SELECT pg_logical_emit_message(true, 'tacit', '')"  # something to commit, which changes nothing
 ADVICE = "Restore the newest backup of the database, and look at both with `tacit ledger verify`"
 CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('fsync')"
 TORN = text("""
@@ -166,7 +175,8 @@ class PostgresStore:
                         page = Page(connection, ledger=self.ledger, clock=_clock, locks=locks, seen=dict(self._known))
                         answer = work(page)
                         committing = locks
-                        transaction.commit()
+                        with _answered(cast(Raw, connection.connection.driver_connection), connection.info, self.where):
+                            transaction.commit()
                     self._known |= page.heads
                     return answer
             except DBAPIError as error:
@@ -234,7 +244,10 @@ def _address(url: str) -> URL:
     try:
         found = make_url(url)
     except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
-        raise LedgerError(f"this is no address of a database: write postgresql://user@host/name ({error})") from None
+        several = "; several servers are ?host=one,two&port=5432,5432&target_session_attrs=read-write after the name"
+        raise LedgerError(
+            f"this is no address of a database: write postgresql://user@host/name{several} ({error})"
+        ) from None
     return found.set(drivername="postgresql+psycopg")
 
 
@@ -249,24 +262,68 @@ def _engine(url: URL, where: str) -> Engine:
     )
 
     @event.listens_for(engine, "connect")
-    def connected(raw: Any, _: Any) -> None:
-        _ready(raw.driver_connection if hasattr(raw, "driver_connection") else raw, where)
+    def connected(raw: Any, record: Any) -> None:
+        _ready(raw.driver_connection if hasattr(raw, "driver_connection") else raw, record.info, where)
 
     return engine
 
 
-def _ready(raw: Raw, where: str) -> None:
+def _ready(raw: Raw, info: dict[Any, Any], where: str) -> None:
     """Settle how this connection commits, and refuse a server that cannot keep what it commits."""
+    warnings: list[str] = []
+    raw.add_notice_handler(lambda said: warnings.append(str(said.severity_nonlocalized)))
     row = raw.execute(SETTINGS.encode()).fetchone()
-    if not raw.autocommit:
-        raw.commit()
     assert row is not None
+    info["warnings"], info["mirrored"] = warnings, row[-1]
+    try:
+        with _answered(raw, info, where):
+            if info["mirrored"]:
+                raw.execute(BARRIER.encode())
+            if not raw.autocommit:
+                raw.commit()
+    except OutcomeUnknown as error:  # nothing was asked of it yet
+        raise _UnreachableError(_unreachable(where, _still())) from error
     if row[0] != "on":
         raise LedgerError(_unsafe(where))
     if row[1] != "UTF8":
         raise LedgerError(f"{where} stores text as {row[1]}: create the database for the ledger with ENCODING 'UTF8'")
     if row[2] < 120000:
         raise LedgerError(f"{where} is PostgreSQL {row[2] // 10000}: a ledger needs 12 or newer")
+
+
+@contextmanager
+def _answered(raw: Raw, info: dict[Any, Any], where: str) -> Iterator[None]:
+    """Around a commit: `OutcomeUnknown` if the server gave up to wait for its standby, and if we do, after a while.
+
+    A wait is ended by hanging up. To cancel it would leave the commit standing here, for others to read, and not there.
+    """
+    warnings, late = info["warnings"], threading.Event()
+    warnings.clear()
+    timer = threading.Timer(STANDBY, _hang_up, (raw, late)) if info["mirrored"] else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    except (DBAPIError, psycopg.Error) as error:
+        if late.is_set():
+            raise OutcomeUnknown(_unknown(where, _still())) from error
+        raise
+    finally:
+        if timer is not None:
+            timer.cancel()
+    if "WARNING" in warnings:
+        raise OutcomeUnknown(_unknown(where, "the wait for its standby was cancelled there"))
+
+
+def _still() -> str:
+    return f"its standby has not confirmed a commit for {STANDBY:g} s"
+
+
+def _hang_up(raw: Raw, late: threading.Event) -> None:
+    late.set()
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(raw.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _open(connection: Connection, create: bool) -> tuple[str, dict[int, tuple[int, bytes]]]:

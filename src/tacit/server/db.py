@@ -185,10 +185,16 @@ def _more(connection: sa.Connection, *columns: str) -> None:
         connection.execute(sa.text(f"ALTER TABLE tacit_jobs ADD COLUMN {column}"))
 
 
+def _stoppable(connection: sa.Connection) -> None:
+    if not any(column["name"] == "key" for column in sa.inspect(connection).get_columns("tacit_running")):
+        connection.execute(sa.text("ALTER TABLE tacit_running ADD COLUMN key TEXT"))
+
+
 STEPS = (
     lambda connection: _more(connection, "key TEXT", "seen BIGINT"),
     lambda connection: _more(connection, "share FLOAT"),
     lambda connection: _more(connection, "words TEXT", "title TEXT"),
+    _stoppable,
 )
 SCHEMA = StateSchema("service", metadata, "tacit_people", steps=STEPS)
 
@@ -216,7 +222,9 @@ class State:
         on_server = isinstance(where, str) and where.startswith(("postgresql://", "postgresql+psycopg://"))
         try:
             url = make_url(str(where)).set(drivername="postgresql+psycopg") if on_server else f"sqlite:///{where}"
-            self.engine = sa.create_engine(url, pool_pre_ping=on_server, pool_size=20, max_overflow=40)
+            away = {"connect_timeout": 10} if on_server else {}  # of each server that the address names
+            pool = {"pool_pre_ping": on_server, "pool_size": 20, "max_overflow": 40}
+            self.engine = sa.create_engine(url, connect_args=away, **pool)
         except (ArgumentError, ValueError):
             raise InputError("database is no address: write postgresql://user@host/name") from None
         self.on_server = on_server  # PostgreSQL, which several machines share

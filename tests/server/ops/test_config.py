@@ -70,7 +70,6 @@ def test_limits_of_questions(tmp_path: Path) -> None:
         ("certificate = 'x.pem'", "go together"),
         ("wire = '0.0.0.0:5432'", "wire: 0.0.0.0 can be reached"),
         ("wire = '0.0.0.0:5432'\nbehind_proxy = true", "wire: 0.0.0.0 can be reached"),
-        ("wire = '127.0.0.1:5432'\nworkers = 2", "workers = 1"),
         ("grid = -1", "grid 0 to 60"),
         ("grid = nan", "grid 0 to 60"),
         ("behind_proxy = 1", "is not what this setting takes"),

@@ -34,6 +34,7 @@ questions = Table(
     Column("since", BigInteger, nullable=False),
     Column("seen", BigInteger, nullable=False),
     Column("stop", Boolean, nullable=False),
+    Column("key", Text),  # the hash of what a client of PostgreSQL's protocol has to say to stop it
 )
 
 
@@ -97,6 +98,13 @@ class RunningQuestions:
             self._state.change(update(questions).where(questions.c.id == name).values(stop=True))
         return found
 
+    def stop_by_key(self, key: str) -> bool:
+        """Stop what another worker runs under this key; whether there is such a thing. Anybody may ask."""
+        mine = questions.c.key == key
+        if not self._state.look(select(questions.c.id).where(mine)):
+            return False
+        return self._state.change(update(questions).where(mine).values(stop=True)) > 0
+
     def _listen(self) -> None:
         """While something runs here: write down what takes long, and stop what others wish to be stopped."""
         written: set[str] = set()
@@ -130,7 +138,8 @@ class RunningQuestions:
             with self._state.writing() as connection:
                 connection.execute(delete(questions).where(questions.c.id.in_(over)))
                 for each in new:
-                    row = each.json() | {"dataset": each.dataset, "process": self._process}
+                    key = None if each.watch is None else each.watch.key or None
+                    row = each.json() | {"dataset": each.dataset, "process": self._process, "key": key}
                     connection.execute(insert(questions).values(**row, seen=time, stop=False))
         return (written - over) | {each.id for each in new}
 

@@ -63,7 +63,7 @@ ROUTERS = (
 
 def application(service: Service, *, wire: Sequence[socket] | None = None) -> FastAPI:
     """The application over what is open. It closes it when it ends. `wire` has the sockets of the PostgreSQL protocol;
-    None if they are to be opened here."""
+    None if they are to be opened here: each of several workers has its own, and the system shares out who comes."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, int]]:
@@ -108,8 +108,9 @@ async def _wire(service: Service, sockets: Sequence[socket] | None) -> list[asyn
         return []
     tally = WireTally(service.rate, service.failures, service.metrics)
     serve = partial(serve_wire, service.datasets, service.people, ssl=guarded, shelf=service.shelf, tally=tally)
+    serve = partial(serve, elsewhere=service.running.stop_by_key)
     if sockets is None:
-        return [await serve(host=place[0], port=place[1])]
+        return [await serve(host=place[0], port=place[1], reuse_port=service.config.workers > 1)]
     return [await serve(sock=each) for each in sockets]
 
 

@@ -7,6 +7,7 @@ misspelled would otherwise be off, and nobody would know.
 
 import ipaddress
 import os
+import socket
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -67,8 +68,8 @@ class Config:
         host, wire = self.address[0], self.wire_address
         if wire is not None and not (on_this_machine(wire[0]) or self.tls):
             raise InputError(f"wire: {wire[0]} can be reached from elsewhere: set certificate and private_key")
-        if wire is not None and self.workers > 1:
-            raise InputError("set workers = 1, or leave wire out: one process alone can speak PostgreSQL's protocol")
+        if wire is not None and self.workers > 1 and not hasattr(socket, "SO_REUSEPORT"):
+            raise InputError("set workers = 1, or leave wire out: here one process alone can listen at a port")
         for name in ("body", "rate", "survey_rate", "connections", "failures", "jobs", "workers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")

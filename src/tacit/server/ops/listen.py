@@ -21,7 +21,8 @@ BACKLOG = 2048
 
 
 class Doors:
-    """The sockets of HTTP and of PostgreSQL's protocol, bound and listening. Whoever comes now waits for the start."""
+    """The sockets of HTTP and of PostgreSQL's protocol, bound and listening: whoever comes now waits for the start.
+    With several workers the latter only holds its port, where each of them listens by itself."""
 
     def __init__(self, config: Config) -> None:
         secured(config)
@@ -29,6 +30,8 @@ class Doors:
         if config.wire_address is not None:
             try:
                 self.wire = _listening("wire", *config.wire_address)
+                if config.workers > 1:
+                    self.wire = list(map(_held, self.wire))
             except BaseException:
                 self.close()
                 raise
@@ -72,6 +75,19 @@ def _listening(setting: str, host: str, port: int) -> list[socket.socket]:
     for each in made:
         each.close()
     raise InputError(_why(setting, host, port, problem))
+
+
+def _held(found: socket.socket) -> socket.socket:
+    """The same address without listening there: held for the workers, each of which listens by itself."""
+    family, place = found.family, found.getsockname()
+    found.close()  # it was nobody else's
+    made = socket.socket(family, socket.SOCK_STREAM)
+    if family == socket.AF_INET6:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+        made.setsockopt(socket.SOL_SOCKET, option, 1)
+    made.bind(place)
+    return made
 
 
 def _why(setting: str, host: str, port: int, problem: OSError | None) -> str:

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from time import sleep
 from typing import Any
 
@@ -133,6 +134,9 @@ def _run_alone(config: Config, doors: Doors, welcome: Welcome) -> None:
 def _run_workers(config: Config, doors: Doors, welcome: Welcome) -> None:
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]  # what follows says all of it
+    port = doors.ports[1]
+    if port is not None:  # 0 would be another one for each
+        config = replace(config, wire=f"{config.wire.rpartition(':')[0]}:{port}")
     os.environ |= config.environment()
     told = uvicorn.Config("tacit.server.ops.run:worker", factory=True, workers=config.workers, **settings(config))
     workers = _Workers(told, doors, welcome)

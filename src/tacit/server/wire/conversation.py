@@ -32,9 +32,9 @@ class Conversation:
     """What the client says, in its order. `call` runs what may block, elsewhere."""
 
     def __init__(
-        self, link: WireLink, door: WireDoor, token: str, people: People, tally: WireTally, call: Call
+        self, link: WireLink, door: WireDoor, token: str, people: People, tally: WireTally, call: Call, key: str
     ) -> None:
-        self._link, self._door, self._token = link, door, token
+        self._link, self._door, self._token, self._key = link, door, token, key
         self._people, self._tally, self._call = people, tally, call
         self._statements: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
@@ -270,7 +270,7 @@ class Conversation:
         if isinstance(statement, Command):
             self._command(statement)
         formats = _formats(portal.results, len(portal.fields or ()))
-        watch = self._watch = Watch()
+        watch = self._watch = Watch(key=self._key)
 
         def work() -> list[bytes]:
             result = self._door.run(statement, portal.fields, watch)

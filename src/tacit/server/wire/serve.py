@@ -5,9 +5,11 @@ import hmac
 import logging
 import ssl as tls
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from itertools import count
 from typing import Any
 
@@ -25,6 +27,7 @@ from tacit.server.wire.message import Cancel
 __all__ = ["serve_wire"]
 
 LIMITS = WireLimits()
+LOOKS = (0.0, 0.6, 0.6)  # seconds before each look for a question elsewhere: it is written down after a moment
 log = logging.getLogger("tacit.wire")
 
 
@@ -36,14 +39,21 @@ async def serve_wire(
     tally: WireTally,
     ssl: tls.SSLContext | None = None,
     limits: WireLimits = LIMITS,
+    elsewhere: Callable[[str], bool] | None = None,
     **where: Any,
 ) -> asyncio.Server:
     """Serve PostgreSQL's protocol; `where` is `host` and `port`, or `sock`, a socket that listens. With `ssl`, TLS is
-    the only way in. Releases are kept on `shelf`, and statements counted in `tally`.
+    the only way in. Releases are kept on `shelf`, and statements counted in `tally`. A request to stop what does not
+    run here goes `elsewhere`, to the other workers.
 
     Closing the server lets nobody else in; whoever is inside is told when the event loop ends.
     """
-    return await asyncio.start_server(_Wire(datasets, people, shelf, tally, ssl, limits).take, **where)
+    return await asyncio.start_server(_Wire(datasets, people, shelf, tally, ssl, limits, elsewhere).take, **where)
+
+
+def key_of(number: int, secret: bytes) -> str:
+    """What the other workers may know of the key of a connection."""
+    return sha256(number.to_bytes(4) + secret).hexdigest()
 
 
 def _caller(threads: int, name: str) -> Call:
@@ -59,12 +69,13 @@ class _Wire:
     _tally: WireTally
     _ssl: tls.SSLContext | None
     _limits: WireLimits
+    _elsewhere: Callable[[str], bool] | None
 
     def __post_init__(self) -> None:
         self._call = _caller(self._limits.threads, "wire")
         self._enter = _caller(4, "enter")  # never behind long questions
         self._stop = _caller(2, "stop")  # never behind what is to be stopped
-        self._numbers = count(1)
+        self._numbers = count(int.from_bytes(random_bytes(4)))  # other workers have others
         self._open, self._from = 0, Counter[str]()
         self._inside: dict[int, tuple[bytes, Conversation]] = {}
 
@@ -104,20 +115,29 @@ class _Wire:
                     secret, other = self._inside.get(first.number, (b"", None))
                     if other is not None and hmac.compare_digest(secret, first.secret):
                         await self._stop(other.cancel)
+                    elif self._elsewhere is not None:
+                        await self._stop_elsewhere(self._elsewhere, key_of(first.number, first.secret))
                     return
                 if self._open > self._limits.connections or self._from[address] > self._limits.address:
                     raise Fault("53300", "too many connections are open: try again in a moment", fatal=True)
                 entered = await enter(link, first, self._datasets, self._people, self._shelf, self._tally, self._enter)
         except TimeoutError:
             raise Fault("08P01", "signing in took too long: connect again", fatal=True) from None
-        conversation = Conversation(link, *entered, self._people, self._tally, self._call)
+        number, secret = next(self._numbers) % (1 << 31), random_bytes(4)
+        key = key_of(number, secret)
+        conversation = Conversation(link, *entered, self._people, self._tally, self._call, key)
         mine = sum(other.name == conversation.name for _, other in self._inside.values())
         if mine >= self._limits.each:
             raise Fault("53300", f"close some of your connections: you have {mine} open, which is the most", fatal=True)
-        number, secret = next(self._numbers) % (1 << 31), random_bytes(4)
         self._inside[number] = secret, conversation
         link.put(reply.key_data(number, secret))
         try:
             await conversation.hold()
         finally:
             del self._inside[number]
+
+    async def _stop_elsewhere(self, stop: Callable[[str], bool], key: str) -> None:
+        for pause in LOOKS:
+            await asyncio.sleep(pause)
+            if await self._stop(partial(stop, key)):
+                return
