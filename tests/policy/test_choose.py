@@ -19,7 +19,7 @@ DATASET = '[dataset]\nname = "x"\n'
 
 
 def choice(**changes: object) -> BudgetChoice:
-    values: dict[str, object] = {"people": 10_000, "error": 50, "questions": 50, "belief": "0.9"}
+    values: dict[str, object] = {"people": 10_000, "error": 50, "questions": 50, "belief": "90"}
     return choose_budget(**(values | changes))  # type: ignore[arg-type]  # what users pass is checked there
 
 
@@ -34,7 +34,7 @@ def choice(**changes: object) -> BudgetChoice:
 def test_the_policy_that_is_proposed_keeps_the_odds(
     people: int, error: int, questions: int, belief: int, rows: int
 ) -> None:
-    found = choice(people=people, error=error, questions=questions, belief=Fraction(belief, 100), rows=rows)
+    found = choice(people=people, error=error, questions=questions, belief=belief, rows=rows)
     privacy = parse(DATASET + found.toml).privacy
     odds = log(belief / (100 - belief))
     assert privacy.promise.epsilon(privacy.delta).upper <= odds * (1 + 1e-9)
@@ -65,8 +65,9 @@ def test_what_does_not_fit_says_three_ways_out() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"belief": "0.5"}, "allows no answer"),
-        ({"belief": 2}, "strictly between 0 and 1"),
+        ({"belief": "50"}, "no answer keeps it at 50"),
+        ({"belief": "0.9"}, "in per cent, at least 51 and below 100, not 0.9"),
+        ({"belief": 100}, "below 100"),
         ({"error": 0}, "error"),
         ({"error": 2, "rows": 5}, "less than what one person counts"),
         ({"people": "many"}, "people must be"),

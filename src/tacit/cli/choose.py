@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from tacit.base import exact
 from tacit.cli.options import Json, option
 from tacit.cli.screen import bullets, line, output
 from tacit.policy.choose import choose_budget
@@ -25,7 +24,6 @@ def choose(
 
     Example: tacit account choose --people 10000 --error 50 --questions 50 --belief 90
     """
-    tolerated = exact(belief, "belief, in per cent,") / 100
-    found = choose_budget(people=people, error=error, questions=questions, belief=tolerated, rows=rows, unit=unit)
+    found = choose_budget(people=people, error=error, questions=questions, belief=belief, rows=rows, unit=unit)
     sentence = found.meaning(found.budget).sentence
     output(as_json, found.json(), bullets(found.words()), line("With this budget", "bold"), sentence, "", found.toml)

@@ -7,6 +7,7 @@ Over it, w = c/√N or c/N in doubles, c ≤ BD(1 − 2^-48), and vᵢ becomes t
 Proof: the double of N (two roundings), the root, the quotient and the product are each within a factor 1 ± 2^-52, five
 of them, so |trunc(vᵢw)| ≤ |vᵢ|·(BD/√N)·(1 − 2^-48)(1 + 2^-52)^5 < |vᵢ|·BD/√N. The sum of squares of aᵢ times that is
 below (BD)². The same with N for √N. A unit's weight and its coordinates follow from its own rows alone.
+(docs/theory/whole-clip.md goes step by step.)
 
 Magnitudes: each coordinate aᵢvᵢ is clamped to ±2^b before anything else; b is 8 more than the least k with BD ≤ 2^k,
 from 32 to 48.

@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy.special import logit
 
-from tacit.base import InputError, Relation, between, cached_property, positive, whole
+from tacit.base import InputError, Relation, cached_property, exact, positive, whole
 from tacit.base.number import Number, short
 from tacit.loss import ZCDP, Loss, Meaning, calibrate, explain
 from tacit.mechanism import DiscreteGaussian
@@ -113,7 +113,8 @@ class BudgetChoice:
             yield f"Not both. {asked} cost ρ = {price}, and the odds allow {short(self.allowed, up=False)}."
             if self.possible:
                 yield f"Ask less: the odds allow {self.possible:,} such counts."
-            yield f"Take a larger error: {self.questions:,} counts within ± {self.nearest:,.0f} keep the odds."
+            many = ", which tells little of so few people" if 4 * self.nearest > self.people else ""
+            yield f"Take a larger error: {self.questions:,} counts within ± {self.nearest:,.0f} keep the odds{many}."
             yield f"Or tolerate other odds. {self.meaning(self.wanted).sentence}"
         share = 100 * float(self.error) / self.people
         yield (
@@ -141,15 +142,17 @@ class BudgetChoice:
 def choose_budget(
     *, people: Number, error: Number, questions: Number, belief: Number, rows: Number = 1, unit: str = "person"
 ) -> BudgetChoice:
-    """The choice, checked. `belief` is between a half, which no answer at all keeps, and 1."""
-    tolerated = between(belief, "belief", 0, 1, toward="decimal")
-    if tolerated <= Fraction(51, 100):
-        raise InputError("belief must be above 0.51: a belief of 0.5 that nothing may move allows no answer")
+    """The choice, checked. `belief` is in per cent: above 50, which only no answer at all keeps, and below 100."""
+    tolerated = exact(belief, "belief", toward="decimal")
+    if not 51 <= tolerated < 100:
+        raise InputError(
+            f"belief must be in per cent, at least 51 and below 100, not {float(tolerated):g}: no answer keeps it at 50"
+        )
     made = BudgetChoice(
         people=_most(people, "people", MOST_PEOPLE),
         error=positive(error, "error", toward="decimal"),
         questions=_most(questions, "questions", MOST_QUESTIONS),
-        belief=tolerated,
+        belief=tolerated / 100,
         rows=_most(rows, "rows", 10**6),
         unit=unit,
     )

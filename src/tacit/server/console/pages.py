@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.attack.registry import ATTACKS
-from tacit.base import TacitError, exact
+from tacit.base import TacitError
 from tacit.policy.choose import choose_budget
 from tacit.policy.kind import ColumnType
 from tacit.server.auth import identify
@@ -183,8 +183,7 @@ def choose(request: Request, who: identify.Watches) -> Response:
     given = {name: request.query_params.get(name, start)[:40].replace(",", "") for name, start in CHOICE.items()}
     choice, problem = None, ""
     try:
-        wanted = {name: value for name, value in given.items() if name != "belief"}
-        choice = choose_budget(belief=exact(given["belief"], "belief, in per cent,") / 100, **wanted)
+        choice = choose_budget(**given)
         choice.budget  # noqa: B018 - what it costs to work out is spent here, where an error is caught
     except TacitError as error:
         problem = str(error)
