@@ -92,6 +92,21 @@ def test_a_draft_with_mistakes_cannot_be_saved(clinic: Running, chromium: "Brows
         assert page.get_by_role("button", name="Save and serve it").is_disabled()
 
 
+def test_a_budget_is_chosen_by_somebody_who_never_heard_of_epsilon(clinic: Running, chromium: "Browser") -> None:
+    with visit(chromium, clinic, "cora", expected=("status of 400",)) as page:
+        page.goto(f"{clinic.url}/curator/choose")
+        page.get_by_role("heading", name="Both fit").wait_for()
+        page.get_by_label("How near each has to be: ±").fill("5")
+        page.get_by_role("button", name="Work it out").click()
+        page.get_by_role("heading", name="Not both").wait_for()
+        way_out = page.get_by_text("Take a larger error").bounding_box()
+        assert way_out is not None
+        assert 0 < way_out["y"] < 900, "the answer is below the fold"
+        page.get_by_label("After all answers they may think").fill("0.9")
+        page.get_by_role("button", name="Work it out").click()
+        page.get_by_role("alert").get_by_text("in per cent, at least 51 and below 100").wait_for()
+
+
 def test_a_wish_is_sent_and_approved(clinic: Running, chromium: "Browser") -> None:
     with visit(chromium, clinic, "zoe") as page:
         page.goto(f"{clinic.url}/requests")
