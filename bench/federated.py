@@ -11,19 +11,9 @@ import numpy as np
 from tacit.learn.federated.cohort import Cohort
 from tacit.learn.federated.masked_client import MaskedClient
 from tacit.learn.federated.masked_sum import MaskedSum
+from tacit.learn.federated.rehearsal import size_of
 
 RUN = bytes(16)
-
-
-def size_of(message: Any) -> int:
-    """Bytes of numbers and byte strings, without a format around them."""
-    if isinstance(message, bytes):
-        return len(message)
-    if isinstance(message, dict):
-        return sum(map(size_of, message.values()))
-    if isinstance(message, list):
-        return sum(map(size_of, message))
-    return 4
 
 
 def measured(clients: int, dimension: int) -> tuple[float, float, float, float]:

@@ -50,6 +50,7 @@ COMMANDS = {
     "panel": ("panel:panel", "Ask for sums, under a budget for each person"),
     "holdout": ("holdout:holdout", "Test models on held rows, again and again"),
     "stream": ("stream:stream", "Count events as they come, one noisy count a tick"),
+    "together": ("together:together", "Plan training over many devices, and rehearse a round"),
     "account epsilon": ("account:epsilon", "The ε that a program costs"),
     "account calibrate": ("account:calibrate", "The noise that an ε needs"),
     "account compare": ("compare:compare", "One program under every method of accounting"),

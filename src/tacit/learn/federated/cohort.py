@@ -29,6 +29,7 @@ STEPS = (
     3  # of the lattice that a share's sigma has at least: shares then add up to a Gaussian but for a factor 1 ± 1e-35
 )
 APART = 1 - Fraction(1, 10**9)  # of sigma: far more than that factor is worth
+WIDEST = 32  # bits of a number
 SPREAD = 4  # standard deviations of a coordinate of the sum that fit before it wraps round
 FINEST = 30  # powers of two that a lattice is finer than the clip, at most
 ROOT = 10**12  # parts in which a square root is rounded
@@ -74,8 +75,8 @@ class Cohort:
             put(self, name, whole(getattr(self, name), name, least=least))
         put(self, "clip", positive(self.clip, "clip"))
         put(self, "relation", Relation(self.relation))
-        if self.bits > 32:
-            raise InputError(f"bits must be at most 32, not {self.bits}")
+        if self.bits > WIDEST:
+            raise InputError(f"bits must be at most {WIDEST}, not {self.bits}")
         if self.noise not in ("distributed", "central", "local"):
             raise InputError(f"noise must be 'distributed', 'central' or 'local', not {self.noise!r}")
         check_trust(self.clients, self.survivors, self.colluding, self.server)
@@ -98,9 +99,11 @@ class Cohort:
         least, most = log2(float(self.clip)) - FINEST, floor(log2(float(size) / STEPS))
         power = next((power for power in range(floor(least), most + 1) if self._fits(2.0**power, float(size))), None)
         if power is None:
+            bits = self._bits(float(size))
             raise InputError(
                 f"sums of {self.clients} vectors of {self.dimension:,} numbers with noise of {float(size):.3g} do not "
-                f"fit into {self.bits} bits: say bits={self._bits(float(size))}"
+                f"fit into {self.bits} bits: "
+                + (f"say bits={bits}" if bits <= WIDEST else f"nor into {WIDEST}; take more noise, or a smaller clip")
             )
         step = Fraction(2) ** power
         clip, root = float(self.clip / step), sqrt(self.size)
