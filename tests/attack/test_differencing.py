@@ -9,6 +9,7 @@ import pytest
 
 from tacit.attack.differencing import GuardedDesk, PrivateDesk, equals, find_tracker, leaver, stage, track
 from tacit.base import InputError, Refused
+from tacit.policy import Currency
 from tacit.session.single import OneTable
 
 STAFF = pa.table(
@@ -24,7 +25,13 @@ STAFF = pa.table(
 def private(place: Path, budget: int) -> OneTable:
     ledger = place / "ledger"
     return OneTable(
-        data=STAFF, unit_column="name", bounds={"salary": (0, 100_000)}, budget=budget, clip_rows=1, ledger=ledger
+        data=STAFF,
+        unit_column="name",
+        bounds={"salary": (0, 100_000)},
+        currency=Currency.EPSILON,
+        budget=budget,
+        clip_rows=1,
+        ledger=ledger,
     )
 
 

@@ -19,6 +19,7 @@ import pytest
 from support.fixed_rng import FixedRng, drawing_from
 from tacit.attack.reconstruction import reconstruct
 from tacit.base import Denied
+from tacit.policy import Currency
 from tacit.session import Session
 from tacit.session.single import OneTable
 
@@ -55,7 +56,14 @@ def sticky(secret: np.ndarray, subset: np.ndarray) -> float:
 
 
 def private(place: Path, data: pa.Table, budget: float) -> OneTable:
-    return OneTable(data=data, unit_column="person", budget=budget, clip_rows=1, ledger=place / "ledger")
+    return OneTable(
+        data=data,
+        unit_column="person",
+        currency=Currency.EPSILON,
+        budget=budget,
+        clip_rows=1,
+        ledger=place / "ledger",
+    )
 
 
 def bought(session: Session, subsets: np.ndarray, budget: float) -> np.ndarray:

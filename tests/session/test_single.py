@@ -75,8 +75,19 @@ def test_each_row_may_be_a_person(file: Path) -> None:
 
 
 def test_error_first(file: Path) -> None:
-    known = {**KNOWN, "clip_rows": 10}
+    """It names no currency: a new ledger is in rho, and one that there is stays as it is."""
+    known: dict[str, Any] = {**KNOWN, "clip_rows": 10}
     answer = tacit.ask(file, "SELECT COUNT(*) AS n FROM visits", error=40, **known)
+    assert answer.facts["cost"].get("epsilon") is None
+    with pytest.raises(InputError, match="paid for in rho, and only like adds to like: offer rho"):
+        tacit.ask(file, "SELECT COUNT(*) AS n FROM visits", epsilon=1, **known)
+    again = tacit.ask(file, "SELECT SUM(cost) AS s FROM visits", error=9000, **known)
+    assert again.facts["cost"].get("epsilon") is None
+    other = pq.read_table(file).slice(1)
+    offers: list[dict[str, Any]] = [{"epsilon": 1}, {"error": 50}]
+    for terms in offers:
+        bought = tacit.ask(other, "SELECT COUNT(*) AS n FROM data", **known, **terms)
+        assert bought.facts["cost"]["epsilon"]
     low, high = answer.interval("n")
     assert low is not None
     assert high is not None

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from tacit.attack.population import Chance, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, bars, silent
 from tacit.base import InputError, Refused
+from tacit.policy import Currency
 from tacit.session import Session
 from tacit.session.single import OneTable
 
@@ -246,5 +247,11 @@ def _staff(source: Chance, people: int) -> pa.Table:
 
 def _private(staff: pa.Table, *, budget: float) -> OneTable:
     return OneTable(
-        data=staff, unit_column="name", bounds={"salary": (0, MOST)}, table="staff", budget=budget, clip_rows=1
+        data=staff,
+        unit_column="name",
+        bounds={"salary": (0, MOST)},
+        table="staff",
+        currency=Currency.EPSILON,
+        budget=budget,
+        clip_rows=1,
     )

@@ -19,6 +19,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from tacit.attack.population import Array, Chance, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, bars, silent
 from tacit.base import InputError, TacitError
+from tacit.policy import Currency
 from tacit.session.single import EACH_ROW, OneTable
 
 __all__ = [
@@ -299,7 +300,13 @@ def private_tables(blocks: Sequence[Sequence[Person]], *, epsilon: float) -> lis
     table = pa.table(columns | {"decade": [row["age"] // 10 for row in rows]})
     keys: dict[str, Sequence[Any]] = {"block": range(len(blocks)), "sex": SEXES, "race": RACES, "decade": DECADES}
     one = OneTable(
-        data=table, unit_column=EACH_ROW, bounds={"age": (0, 89)}, group_keys=keys, table="people", budget=epsilon
+        data=table,
+        unit_column=EACH_ROW,
+        bounds={"age": (0, 89)},
+        group_keys=keys,
+        table="people",
+        currency=Currency.EPSILON,
+        budget=epsilon,
     )
     told: list[Noisy] = [[] for _ in blocks]
     with one.session() as session:

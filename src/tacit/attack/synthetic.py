@@ -16,6 +16,7 @@ import pyarrow as pa
 from tacit.attack.population import Chance, Data, Integers, chance, grouped, table_of
 from tacit.attack.registry import Attempt, Outcome, Progress, bars, silent
 from tacit.base import InputError
+from tacit.policy import Currency
 from tacit.session.single import EACH_ROW, OneTable
 
 __all__ = ["RowAttack", "row_attack", "stage"]
@@ -103,7 +104,8 @@ def stage(*, seed: int = 1, people: int = 3000, epsilon: float = 1.0, progress: 
     undefended = row_attack(copied, members, others, secret="ill")
     progress(0.3)
     keys: dict[str, Sequence[Any]] = {name: range(size) for name, size in DOMAINS.items()}
-    with OneTable(data=members, unit_column=EACH_ROW, group_keys=keys).session() as session:
+    one = OneTable(data=members, unit_column=EACH_ROW, group_keys=keys, currency=Currency.EPSILON)
+    with one.session() as session:
         made = session.synthesise("data", epsilon=epsilon, columns=list(DOMAINS)).release()
     progress(0.9)
     drawn = made.rows(people).table

@@ -86,7 +86,7 @@ class DatasetOptions:
             unit_column=self.unit_column,
             bounds=dict(_range(text) for text in self.bounds or ()),
             group_keys={name: values.split(",") for name, values in keys},
-            currency=next((name for name in Currency if getattr(offer, name) is not None), Currency.EPSILON),
+            currency=next((name for name in Currency if getattr(offer, name) is not None), None),
             spelled=True,
             **{name: value for name, value in more.items() if value is not None},
         )

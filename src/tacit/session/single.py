@@ -91,7 +91,7 @@ def ask(
         steps=steps or {},
         types=types or {},
         table=table,
-        currency=next((name for name in Currency if terms.get(name) is not None), Currency.EPSILON),
+        currency=next((name for name in Currency if terms.get(name) is not None), None),
         delta=delta,
         budget=budget,
         clip_rows=clip_rows,
@@ -112,7 +112,7 @@ class OneTable:
     steps: Mapping[str, Number] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
-    currency: Currency = Currency.EPSILON
+    currency: Currency | None = None  # that of the ledger, and ρ in a new one
     delta: Number = DELTA
     budget: Number = BUDGET
     clip_rows: Number | str = "private"
@@ -130,7 +130,7 @@ class OneTable:
         with ExitStack() as stack:
             stack.enter_context(by_arguments())
             book = stack.enter_context(Ledger.open(place))
-            self._same_currency(book, policy)
+            policy = self._in_currency_of(book, policy)
             data = self.data
             if source is not None:
                 data = FileSource(path=Path(source), table=policy.tables[name], copies=copies, at_once=True)
@@ -192,7 +192,7 @@ class OneTable:
         return Policy(
             dataset=Dataset(name=name, engine=EngineName.DUCKDB, source=source or name, ledger=str(place)),
             privacy=Privacy(
-                currency=self.currency,
+                currency=self.currency or Currency.RHO,
                 budget=positive(self.budget, "budget", toward="decimal"),
                 delta=exact(self.delta, "delta", toward="decimal"),
                 unit="row" if each else "person",
@@ -219,15 +219,15 @@ class OneTable:
         step = None if name not in self.steps else exact(self.steps[name], f"step of {name}", toward="decimal")
         return Column(type=kind, bounds=bounds, group_keys=keys, step=step)
 
-    def _same_currency(self, book: Ledger, policy: Policy) -> None:
+    def _in_currency_of(self, book: Ledger, policy: Policy) -> Policy:
         if policy.dataset.identity not in book.people():
-            return
-        held = book.standing(policy.dataset.identity)
-        if held.currency is not self.currency:
+            return policy
+        held = book.standing(policy.dataset.identity).currency
+        if self.currency not in (None, held):
             raise InputError(
-                f"what was asked of this data before was paid for in {held.currency}, and only like adds to like: "
-                f"offer {held.currency}"
+                f"what was asked of this data before was paid for in {held}, and only like adds to like: offer {held}"
             )
+        return replace(policy, privacy=replace(policy.privacy, currency=held))
 
     def _schema(self) -> tuple[dict[str, str], str, str | None]:
         """Names and types of the columns, the table's name, and the file, if it is one."""
