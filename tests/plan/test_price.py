@@ -99,6 +99,24 @@ def test_unlisted_keys_in_an_account_in_epsilon() -> None:
         assert found.program.delta == (DELTA if norm == "l2" else None)
 
 
+@pytest.mark.parametrize("said", [Fraction(1), Fraction(5, 2)])
+@pytest.mark.parametrize("offer", [{"epsilon": 1}, {"rho": 1}])
+@pytest.mark.parametrize("relation", [ADD, SWAP])
+def test_a_threshold_is_for_all_that_a_unit_may_count(said: Any, offer: dict[str, Any], relation: Relation) -> None:
+    """It hides keys of vectors as large as the clip lets through, and the noise is for as large ones: of a bound that
+    is chosen later both are in units of it."""
+    found = priced("SELECT note, COUNT(DISTINCT patient_id) FROM visits GROUP BY note", Contribution(rows=said),
+                   relation, delta=DELTA, **offer)  # fmt: skip
+    ((task, step),) = [(t, s) for t, s in found.steps if isinstance(s.mechanism, KeyedCounts)]
+    assert isinstance(step.mechanism, KeyedCounts)
+    most = found.clip_of(task).bound
+    assert task.scaled == (most is None)
+    assert step.mechanism.most == (1 if most is None else most)
+    norm = step.mechanism.norm
+    assert step.sensitivity is not None
+    assert step.sensitivity.require(norm) >= step.mechanism.reach(relation).require(norm) > 0
+
+
 def test_which_count_decides_on_keys() -> None:
     said = Contribution(rows=Fraction(1))
     asked = {

@@ -20,13 +20,12 @@ __all__ = ["choice_share", "choose_step", "units_above"]
 
 EASY = Fraction(1, 20)  # the share where so many units are above the best bound that little noise finds it
 LEFT_OUT = 16  # times the square of a quantile's noise for one row: as many rows left out move it as far
-KEYED = {"l1": 500, "l2": 150}  # units above the best bound, times √ε, where its threshold hides keys; twice for people
 PARTS = 10_000  # of one, that a task's root is counted in
 ROOT = 0.04  # times the units, over ε, of which an average of one group leaves the root above its bound,
 LEAN = {"l1": 5 * sqrt(2), "l2": 2.4 / sqrt(2)}  # and no more than so many for each group, over ε or √ρ
 MOVED = 50  # units for each group, over ε² or 8ρ, whose weights move a quantile about as far as noise does
 FEW = 50  # groups that are taken to be shown, where keys are not listed
-SHOWN = {"l1": 80, "l2": 70}  # the same where other noise decides on keys
+SHOWN = {"l1": 80, "l2": 70}  # units above the best bound there, times √ε
 
 
 def choice_share(bounded: BoundedQuestion, task: Task) -> Fraction:
@@ -97,14 +96,10 @@ def _groups(part: Bounded) -> int:
 def _left_out(bounded: BoundedQuestion, task: Task, noise: float) -> float:
     """About how many units are best left above the bound of totals: groups/ε, or a third of 2·groups/√2ρ, since l2
     norms of units in several groups lie closer together. Of keys that nobody listed only groups that are shown have
-    noise, the fewer the more of it there is; and where the threshold grows with the bound, that hides more of them."""
-    part, clip = bounded.parts[task.part], bounded.clip_of(task)
-    root = sqrt(_epsilon(noise, bounded.norm))
-    if part.counted in clip.names:
-        people = any(measure.name == part.counted and measure.kind == "units" for measure in part.measures)
-        return (2 if people else 1) * KEYED[bounded.norm] / root
+    noise, the fewer the more of it there is."""
+    part = bounded.parts[task.part]
     if part.presence is not None or part.counted is not None:
-        return SHOWN[bounded.norm] / root
+        return SHOWN[bounded.norm] / sqrt(_epsilon(noise, bounded.norm))
     groups = group_count(part)
     return groups / noise if bounded.norm == "l1" else 2 * groups / (3 * sqrt(2 * noise))
 

@@ -22,8 +22,8 @@ from tacit.program import Step, Task
 from tacit.sql.stored import Codes, Groups, Noisy, NoisyPart
 
 __all__ = [
-    "centre_steps", "choose_bound", "choose_centre", "declared_groups", "drawn_edge", "noisy_counts", "noisy_part",
-    "release", "with_bound",
+    "centre_steps", "choose_bound", "choose_centre", "declared_groups", "drawn_edge", "edge_scores", "noisy_counts",
+    "noisy_part", "release", "with_bound",
 ]  # fmt: skip
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -33,20 +33,26 @@ BLOCK = 2**23  # cells of quantiles at once
 
 def choose_bound(priced: PricedPlan, step: Step, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
     """The bound for the clip that this step of the program chooses: the smallest edge with no more units above it than
-    it aims at, or one near it. See docs/theory/clip-choice.md.
-
-    Larger edges have less weight from the start: the many that nobody reaches look all alike, and each adds to the
-    noise. Such a weight knows nothing of the data, so it costs nothing.
-    """
+    it aims at, or one near it. See docs/theory/clip-choice.md."""
     return drawn_edge(step, bounded, open_exact(units, priced.program, receipt))
 
 
 def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     """The same from the numbers of units between edges, of which there is one more: the last are above all of them."""
+    assert isinstance(step.mechanism, Exponential)
+    assert step.task is not None
+    assert step.task.clip is not None  # as of every task to choose
+    return bounded.clips[step.task.clip].edges[step.mechanism.sample(edge_scores(step, bounded, between))]
+
+
+def edge_scores(step: Step, bounded: Bounded, between: Whole) -> list[int]:
+    """The score of each edge: how many units too many are above it, and less the larger it is. The many that nobody
+    reaches look all alike, and each adds to the noise. This part of it knows nothing of the data, so it costs nothing.
+    """
     task, mechanism = step.task, step.mechanism
     assert isinstance(mechanism, Exponential)
     assert task is not None
-    assert task.clip is not None  # as of every task to choose
+    assert task.clip is not None
     clip = bounded.clips[task.clip]
     above = [int(n) for n in np.cumsum(between[::-1])[::-1][1:]]
     total = not bounded.keys and task.root is None and not per_row_target(bounded, clip)
@@ -54,10 +60,8 @@ def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:
     later = ceil(halved * mechanism.scale * log(2))
     most = units_above(task, int(between.sum()))
     by_row = per_row_target(bounded, clip)
-    places, edges = clip.places.values(), clip.edges
-    targets = [floor(most * edge / clip.row) for edge in edges] if by_row else [most] * len(edges)
-    scores = [-max(0, n - t) - later * place for n, t, place in zip(above, targets, places, strict=True)]
-    return edges[mechanism.sample(scores)]
+    targets = [floor(most * edge / clip.row) for edge in clip.edges] if by_row else [most] * len(clip.edges)
+    return [-max(0, n - t) - later * place for n, t, place in zip(above, targets, clip.places.values(), strict=True)]
 
 
 def centre_steps(priced: PricedPlan, number: int) -> list[tuple[Step, Centre]]:
