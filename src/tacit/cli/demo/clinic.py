@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -102,7 +103,8 @@ class Story:
         """Build the clinic in `folder` and ask."""
         data = build(folder)
         wards = [data.ward == ward for ward in range(len(WARDS))]
-        by_ward = {"visits": [rows.sum() for rows in wards], "cost": [data.cents[rows].mean() / 100 for rows in wards]}
+        costs = [float(data.cents[rows].mean() / 100) for rows in wards]
+        by_ward = {"visits": [float(rows.sum()) for rows in wards], "cost": costs}
         with Session(folder / "tacit.toml", ANALYST) as session:
             limit = session.left()
             quote = session.quote(BY_WARD, epsilon=0.5)
@@ -168,8 +170,9 @@ def show_clinic(*, plot: Path | None = None, as_json: bool = False, keep: Path |
     again = f'tacit ask "SELECT …" --policy {keep}/tacit.toml --analyst {ANALYST} --epsilon 0.1'
     more = [] if keep is None else [bullets(["Ask it yourself:"]), again]
     output(as_json, story.json(), _parts(story), *more)
-    if (first := story.turns[0].answer) is not None:
-        write_out("picture", plot, first.plot, quiet=as_json)
+    first = story.turns[0]
+    if first.answer is not None:
+        write_out("picture", plot, partial(first.answer.plot, truth=first.truth), quiet=as_json)
 
 
 def _folder(keep: Path | None, stack: ExitStack) -> Path:
