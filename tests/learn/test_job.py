@@ -16,7 +16,17 @@ import pytest
 from support.learning import FEATURES, loop_of, points, policy_of, softmax_loss
 from tacit.base import Denied, InputError, OverBudget, SourceError
 from tacit.desk.state import jobs_folder
-from tacit.learn import AdaptiveClip, ArrayRows, ArrowRows, Correlated, DatasetRows, InputSize, TableRows, Training
+from tacit.learn import (
+    AdaptiveClip,
+    ArrayRows,
+    ArrowRows,
+    Correlated,
+    DatasetRows,
+    InputSize,
+    LossReport,
+    TableRows,
+    Training,
+)
 from tacit.learn.checkpoint import Checkpoint
 from tacit.learn.rounding import SLACK
 from tacit.ledger.export import verify_any
@@ -266,13 +276,39 @@ def test_what_can_be_known_before_is_told_before_the_charge(session: Session, ch
 def test_labels_out_of_range_are_told_before_the_charge(session: Session) -> None:
     inputs, labels = np.zeros((50, 3), dtype=np.float32), np.full(50, 2)
     arrow = pa.table({"a": inputs[:, 0], "b": inputs[:, 1], "c": inputs[:, 2], "kind": labels})
+    shapes, tensors = [InputSize((3,)), InputSize((), 2)], [torch.from_numpy(each) for each in (inputs, labels)]
     for rows in (
         ArrayRows(inputs, labels, classes=2),
         ArrowRows(arrow, features=("a", "b", "c"), label="kind", classes=2),
+        DatasetRows(torch.utils.data.TensorDataset(*tensors), shapes),
+        DatasetRows(list(zip(inputs, labels, strict=True)), shapes),
     ):
         with pytest.raises(InputError, match="from 0 to 1"):
             trained(session, plan(rows=rows, table="flat"), model())
     assert spent(session) == 0
+
+
+def test_items_that_are_not_as_declared_are_told_before_the_charge(session: Session) -> None:
+    shapes = [InputSize((3,)), InputSize((), 2)]
+    for item, words in (
+        ({"inputs": np.zeros(3), "label": 0}, "is a dict, and must be a tuple of 2"),
+        ((np.zeros(4), 0), r"input 0 of an item has shape \(4,\), and \(3,\) is declared"),
+    ):
+        with pytest.raises(InputError, match=words):
+            trained(session, plan(rows=DatasetRows([item] * 50, shapes), table="flat"), model())
+    assert spent(session) == 0
+    with pytest.raises(InputError, match=r"learn.DatasetRows\(loader.dataset"):
+        plan(rows=torch.utils.data.DataLoader([0]))
+
+
+@pytest.mark.parametrize(("data", "net"), [(torch.float64, torch.float32), (torch.float32, torch.float64)])
+def test_reals_are_taken_in_the_precision_of_the_model(session: Session, data: Any, net: Any) -> None:
+    """What numpy makes is in double precision: the check does not see it, and a layer would fail after the charge."""
+    inputs, labels = own_arrays()
+    rows = ArrayRows(torch.from_numpy(inputs).to(data), labels, classes=2)
+    made = model().to(net)
+    trained(session, plan(rows=rows, table="flat", loss_report=LossReport()), made)
+    assert accuracy(made.float()) > 0.75
 
 
 def test_what_a_table_does_not_have_is_told_in_the_quote(session: Session) -> None:

@@ -212,6 +212,13 @@ ZOO = (
         ROW,
         squared,
     ),
+    Case(
+        "a number as the scale",
+        lambda: Given(lambda m, x: m.a(x) * m.t.exp(), a=nn.Linear(6, 3), t=nn.Parameter(torch.tensor(0.3))),
+        ROW,
+        squared,
+        VMAP,
+    ),
     Case("prelu", lambda: nn.Sequential(nn.Linear(6, 5), nn.PReLU(5), nn.Linear(5, 2)), ROW, squared, VMAP),
     Case(
         "odd positions",

@@ -118,6 +118,11 @@ def rows_of(value: Any) -> Rows:
             "which columns are inputs and which is the label? Say learn.TableRows(name, features=…, label=…), one of "
             "the policy, or learn.ArrowRows(table or path, features=…, label=…)"
         )
+    if hasattr(value, "batch_sampler"):
+        raise InputError(
+            "a DataLoader draws batches of its own, and here each row takes part by a coin of its own: say "
+            "learn.DatasetRows(loader.dataset, [InputSize((3, 8, 8)), …])"
+        )
     if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
         raise InputError("what does one item look like? Say learn.DatasetRows(dataset, [InputSize((3, 8, 8)), …])")
     raise InputError(
@@ -284,16 +289,36 @@ class _DatasetExamples(Examples):
             raise SourceError(CHANGED)
         if not len(places):
             return ExampleBatch(tuple(each.empty() for each in self._sizes))
-        items = [self._dataset[int(place)] for place in places]
-        columns = zip(*items, strict=True)
-        return ExampleBatch(tuple(torch.stack([torch.as_tensor(each) for each in column]) for column in columns))
+        columns = zip(*(self._item(place) for place in places), strict=True)
+        return ExampleBatch(tuple(torch.stack(column) for column in columns))
+
+    def _item(self, place: Any) -> list[Any]:
+        """One item as tensors of the declared shapes."""
+        torch, item = need_torch(), self._dataset[int(place)]
+        if not isinstance(item, tuple | list) or len(item) != len(self._sizes):
+            raise InputError(
+                f"an item of the dataset is a {type(item).__name__}, and must be a tuple of {len(self._sizes)} tensors "
+                "or numbers, as its shapes declare"
+            )
+        found = [torch.as_tensor(each) for each in item]
+        for number, (each, size) in enumerate(zip(found, self._sizes, strict=True)):
+            if tuple(each.shape) != size.size:
+                raise InputError(
+                    f"input {number} of an item has shape {tuple(each.shape)}, and {size.size} is declared"
+                )
+        return found
 
     def mark(self) -> str:
         """All of it where it is made of tensors, else its length and some items: it may be too large to read."""
+        if self.units:
+            self._item(0)
         if tensors := getattr(self._dataset, "tensors", None):
+            in_range(tensors, self._sizes)
             return mark_of(tensors)
         found = sha256(str(self.units).encode())
         for place in np.linspace(0, max(self.units - 1, 0), min(PROBES, self.units)).astype(int):
-            for each in self._dataset[int(place)]:
-                found.update(np.ascontiguousarray(need_torch().as_tensor(each).numpy()).tobytes())
+            item = self._item(place)
+            in_range([each.view(1, *each.shape) for each in item], self._sizes)
+            for each in item:
+                found.update(np.ascontiguousarray(each.numpy()).tobytes())
         return found.hexdigest()

@@ -89,6 +89,8 @@ class TrainingRun:
         self.losses: list[float] = []
         self._reported = 0
         self._fixed = [each._version for each in self._unlearned()]
+        kinds = {each.dtype for each in self.model.parameters() if each.is_floating_point()}
+        self._kind = kinds.pop() if len(kinds) == 1 else None  # of a model in several, what it takes is its own affair
 
     def _sampled(self) -> PoissonSampler | GroupSampler:
         plan, units = self.plan, self._examples.units
@@ -253,11 +255,19 @@ class TrainingRun:
         into, reported = self._single if short else self._double, 0
         for cell, size in zip(cells, sizes, strict=True):
             for start in range(0, size, chunk):
-                batch = self._examples.take(cell[start : start + chunk])
+                batch = self._taken(cell[start : start + chunk])
                 if self.plan.loss_report is not None:
                     reported += self.plan.loss_report.steps(self._losses(batch))
                 self._gradients.clipped_sum(*batch.inputs, unit=batch.unit, cell=size, into=into)
         return reported
+
+    def _taken(self, places: Indices) -> ExampleBatch:
+        """The rows of these units, reals in the precision of the model."""
+        batch = self._examples.take(places)
+        if self._kind is None:
+            return batch
+        inputs = [each.to(self._kind) if each.is_floating_point() else each for each in batch.inputs]
+        return ExampleBatch(tuple(inputs), batch.unit)
 
     def _unlearned(self) -> list[Any]:
         """What a model holds beside what it learns."""

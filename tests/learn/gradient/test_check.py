@@ -104,6 +104,12 @@ def test_wrong_shapes_and_losses_that_are_not_finite() -> None:
     assert "zero" in refused(nn.Linear(6, 3), lambda model, x: x.sum(1), [(6,)])
 
 
+def test_projections_of_a_recurrent_layer_are_refused_by_name() -> None:
+    model = nn.Sequential(nn.LSTM(8, 5, proj_size=3, batch_first=True)).double()
+    with pytest.raises(InputError, match=r"0 \(LSTM\): a recurrent layer with proj_size .* nn.Linear"):
+        Gradients(model, squared, clipping=Flat(1), shapes=[(5, 8)]).check()
+
+
 def test_bags_by_offsets_are_refused_by_name() -> None:
     class Bags(nn.Module):
         def __init__(self) -> None:

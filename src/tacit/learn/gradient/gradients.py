@@ -170,7 +170,7 @@ class Gradients:
         found: dict[int, list[Part]] = {number: [] for number in range(len(self.parameters))}
         for part in by_vmap(self.model, self.loss, inputs, names=self.parameters):
             for number, each in enumerate(part):
-                found[number].append(Dense(each.flatten(1).to(_wide(each))))
+                found[number].append(Dense(each.reshape(len(each), -1).to(_wide(each))))
         return {number: Dense(torch.cat([each.dense() for each in parts])) for number, parts in found.items()}
 
     def _squares(self, parts: dict[int, Part], count: int) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 from torch import Tensor
 
+from tacit.base import InputError
 from tacit.learn.gradient.tape import Tape, rule
 
 __all__ = ["STEPS"]
@@ -55,7 +56,7 @@ def _unrolled(
     directions = 2 if bidirectional else 1
     each = 4 if has_biases else 2
     if len(weights) != each * directions * num_layers:
-        return NotImplemented  # projections
+        raise InputError("a recurrent layer with proj_size is not taken apart: leave it out, and put nn.Linear behind")
     ends: list[tuple[Tensor, ...]] = []
     with tape:
         here = x if batch_first else x.transpose(0, 1)
