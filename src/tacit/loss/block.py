@@ -14,7 +14,7 @@ from scipy.fft import next_fast_len, rfft
 
 from tacit.loss.pair import UNIT, Floats
 
-__all__ = ["AtomBlock", "Block", "Ints", "Tilted", "TwoSidedBlock"]
+__all__ = ["AtomBlock", "Block", "Complexes", "Ints", "Tilted", "TwoSidedBlock"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
@@ -54,7 +54,7 @@ class Block(ABC):
 
     @abstractmethod
     def phases(self, theta: float, spacing: float, places: Ints, centres: Floats) -> tuple[Complexes, Floats]:
-        """φ of every row at the frequencies spacing·places, which ascend, and a bound on the error of each row's."""
+        """φ of every row at the frequencies spacing·places, which ascend, and bounds on the errors."""
 
 
 class AtomBlock(Block):
@@ -107,15 +107,16 @@ class AtomBlock(Block):
     def phases(self, theta: float, spacing: float, places: Ints, centres: Floats) -> tuple[Complexes, Floats]:
         w, _, doubt, blur = self._weights(theta)
         losses = self.losses - centres[:, None]
-        highest = spacing * float(places[-1])
         spread = (w * (np.abs(losses) + np.abs(self.losses))).sum(axis=1)
-        error = 2 * doubt + (theta + highest) * 2 * blur + 4 * UNIT * highest * spread + 2 * self._error
+        error = 2 * doubt + theta * 2 * blur + 2 * self._error + 200 * UNIT
+        growth = (2 * blur + 4 * UNIT * spread)[:, None] * (spacing * places)
         if losses.shape[1] > 64 and len(places) > 512:
-            found = np.array([_fast(a, b, spacing, places) for a, b in zip(losses, w, strict=True)])
-            return found, error + 200 * UNIT * log2(FINER * (float(places[-1]) + 2))
+            found, crowds = zip(*(_fast(a, b, spacing, places) for a, b in zip(losses, w, strict=True)), strict=True)
+            error += UNIT * (200 * log2(FINER * (float(places[-1]) + 2)) + 5 * np.array(crowds))
+            return np.array(found), error[:, None] + growth
         rows = max(1, ROOM // max(losses.shape[1], len(places)))
         parts = [_slow(losses[i : i + rows], w[i : i + rows], spacing, places) for i in range(0, len(losses), rows)]
-        return np.concatenate(parts), error + 200 * UNIT
+        return np.concatenate(parts), error[:, None] + growth
 
 
 def _turned(angles: Floats) -> Complexes:
@@ -145,12 +146,16 @@ def _slow(losses: Floats, w: Floats, spacing: float, places: Ints) -> Complexes:
     return found
 
 
-def _fast(losses: Floats, w: Floats, spacing: float, places: Ints) -> Complexes:
-    """The same by Fourier transforms: each loss goes to a grid point g, and e^(iy(l − g)) is a short Taylor series."""
+def _fast(losses: Floats, w: Floats, spacing: float, places: Ints) -> tuple[Complexes, int]:
+    """The same by Fourier transforms: each loss goes to a grid point g, and e^(iy(l − g)) is a short Taylor series.
+
+    Also how many losses share a point: they are added up one by one.
+    """
     size = next_fast_len(FINER * (int(places[-1]) + 2), real=True)
     at = losses * (spacing * size / (2 * pi))
     near = np.rint(at)
     rest, where = at - near, near.astype(np.int64) % size
+    crowd = int(np.bincount(where).max())
     found: Complexes = np.zeros(len(places), dtype=np.complex128)
     turn: Complexes = np.asarray(2j * pi / size * places, dtype=np.complex128)
     factor: Complexes = np.ones(len(places), dtype=np.complex128)
@@ -159,7 +164,7 @@ def _fast(losses: Floats, w: Floats, spacing: float, places: Ints) -> Complexes:
         found += factor * np.conj(rfft(sums)[places])
         factor = factor * turn / (order + 1)
         w = w * rest
-    return found
+    return found, crowd
 
 
 class TwoSidedBlock(Block):
@@ -199,4 +204,4 @@ class TwoSidedBlock(Block):
         y = spacing * places
         turn = _turned((self._end - centres)[:, None] * y)
         found = self._scaled(theta + 1j * y) / self._scaled(theta) * turn
-        return np.asarray(found), UNIT * (200 + 16 * (theta + 1 + float(y[-1])) * self._end)
+        return np.asarray(found), UNIT * (200 + 16 * (theta + 1 + y) * self._end[:, None])

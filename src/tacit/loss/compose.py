@@ -16,7 +16,7 @@ from tacit.loss.inverse import Inverse, Lattice, TooManyError
 from tacit.loss.lattice import LatticePair, common_lattice, outcomes
 from tacit.loss.loss import Interval
 from tacit.loss.pair import UNIT, Atoms
-from tacit.loss.source import Celled, Source, Terms, sources
+from tacit.loss.source import Celled, Mixed, Source, Terms, sources
 
 __all__ = ["Composition", "Curve"]
 
@@ -24,10 +24,16 @@ Curve = Callable[[float, int], float]  # δ(ε), rounded up (1) or down (−1)
 
 LEAST, MOST = 1e-6, 1e12  # tilts
 ALIKE = 1.5  # points of a curve whose tilts are within this factor share one transform
+LOST = 20.0  # how much larger than δ, in logarithms, what is summed may be: rounding lies 36 below it
+FINEST = 10.0  # what is finer than the accuracy by this factor is not told apart
 STAGES = 6
 CHEAP = 2**16  # frequencies that are sooner taken than a sum is smoothed
+FREQUENCIES, QUICK = 2**20, 2**16  # that there is room for, and that are tried first where there is another way
 FAINT = -320.0  # the logarithm of a δ that nobody asks more of than to be small
 SPREAD = 2**17  # steps of a lattice that a standard deviation of the sum may have
+
+
+CONTRADICTION = "the bounds from above and below contradict each other: please report this composition"
 
 
 class Composition:
@@ -36,19 +42,41 @@ class Composition:
     `accuracy` is the relative width asked for; the bounds are refined until they are that close or there is no room.
     """
 
-    def __init__(self, terms: Terms, accuracy: float, *, tail: float = 1e-60) -> None:
-        """`tail` is the probability that a pair which is cut into cells may leave out on either side."""
-        self._terms, self._accuracy, self._tail = terms, accuracy, tail
+    def __init__(self, terms: Terms, accuracy: float, *, tail: float = 1e-60, cut: bool = False) -> None:
+        """`tail` is the probability that a pair which is cut into cells may leave out on either side; `cut` says that
+        mixtures of Gaussians are, too. Then outcomes much rarer than δ are out of the way, which else may rule all of
+        E[e^(θL)]."""
+        self._terms, self._accuracy, self._tail, self._cut = terms, accuracy, tail, cut
         self._known: dict[float, tuple[float, float, float]] = {}
 
     def epsilon(self, delta: float) -> Interval:
         """Bounds on the least ε ≥ 0 with δ(ε) ≤ δ."""
         if (direct := self._direct) is not None:
             return _between(direct, direct, delta, 1.0, 1.0)
+        return self._closest(lambda composition, most: composition._epsilon(delta, most))
+
+    def _closest(self, ask: "Callable[[Composition, int], Interval]") -> Interval:
+        """The bounds, from few frequencies, with tails cut off, or from many: whatever makes them close first."""
+        ways = [(self, FREQUENCIES)]
+        if not self._cut and any(isinstance(source, Mixed) and source.listable for source in self._sources[0]):
+            ways = [(self, QUICK), (Composition(self._terms, self._accuracy, cut=True), FREQUENCIES), *ways]
+        best = Interval(0.0, inf)
+        for composition, most in ways:
+            found = ask(composition, most)
+            best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
+            if best.lower > best.upper:
+                raise LossError(CONTRADICTION)
+            if best.upper - best.lower <= 1.1 * self._accuracy * best.upper < inf:
+                break
+        return best
+
+    def _epsilon(self, delta: float, most: int) -> Interval:
         self._leave(delta)
         if self._nothing <= delta:
             return Interval(0.0, 0.0)
         theta = self.theta_for_delta(delta)
+        if most == QUICK and self._estimate(theta) > log(delta) + LOST:
+            return Interval(0.0, inf)
         _, start, curve = self.moments(theta)
         width = max(1e-300, sqrt(curve))
 
@@ -58,12 +86,15 @@ class Composition:
             found = _between(above.delta, below.delta, delta, start, width)
             return Interval(min(found.lower, top), min(found.upper, top))
 
-        return self._refined(bounds, theta, max(start, 0.1 * width), None)
+        return self._refined(bounds, theta, max(start, 0.1 * width), None, most)
 
     def delta(self, epsilon: float) -> Interval:
         """Bounds on δ(ε)."""
         if (direct := self._direct) is not None:
             return Interval(direct(epsilon, -1), direct(epsilon, 1))
+        return self._closest(lambda composition, most: composition._delta(epsilon, most))
+
+    def _delta(self, epsilon: float, most: int) -> Interval:
         theta = self.theta_for_epsilon(epsilon)
         k, _, curve = self.moments(theta)
         self._leave(exp(min(-0.7, max(-600.0, k - theta * epsilon))))
@@ -75,7 +106,7 @@ class Composition:
             return Interval(min(highest, below.delta(epsilon, -1)), highest)
 
         try:
-            return self._refined(bounds, theta, max(epsilon, 0.1 * sqrt(curve)), (epsilon, epsilon))
+            return self._refined(bounds, theta, max(epsilon, 0.1 * sqrt(curve)), (epsilon, epsilon), most)
         except LossError:
             if not self._exact:
                 raise
@@ -129,7 +160,8 @@ class Composition:
     def _chernoff(self, theta: float, epsilon: float) -> float:
         """δ(ε) is at most e^(K − θε) times the peak of e^(−θx)(1 − e^−x), where all parts are exact."""
         peak = theta * log(theta) - (1 + theta) * log1p(theta)
-        error = 1e-9 + UNIT * 200 * self._count * (1 + theta)
+        rounding = (source.block(theta, 0.0, 1, slice(None)) for source in self._sources[0])
+        error = 1e-9 + float(sum(block.counts @ block.tilted(theta).error for block in rounding))
         bound = exp(min(0.0, self.moments(theta)[0] + peak - theta * epsilon + error))
         return max(5e-324, bound) + self._infinite(1)
 
@@ -169,12 +201,15 @@ class Composition:
         if not self._exact:
             return 1.0
         _, mean, variance = self.moments(0.0)
+        # that of P's finite losses, scaled to 1, from the whole of Q
+        mean -= log1p(-min(self._infinite(1), 1 - 1e-16))
         rounding = 1000 * UNIT * sqrt(self._count * variance)  # Σ E|L| is at most √(n·variance)
         return self._infinite(1) + sqrt(max(0.0, mean) / 2 + rounding) * (1 + 1e-9)
 
     def _leave(self, delta: float) -> None:
-        """Choose what pairs that are cut into cells may leave out, far below δ: it is counted as a breach."""
-        tail = max(1e-300, delta * 1e-9 / self._count)
+        """Choose what pairs that are cut into cells may leave out, far below δ: it is counted as a breach. No less than
+        that, as a tail that is longer than it need be may rule all of E[e^(θL)]."""
+        tail = max(1e-300, delta * max(1e-9, 0.02 * self._accuracy) / self._count)
         if not self._exact and tail != self._tail:
             self._tail = tail
             del self._sources
@@ -183,7 +218,7 @@ class Composition:
     @cached_property
     def _sources(self) -> tuple[list[Source], float]:
         """All that is not Gaussian, and the variance of what is."""
-        return sources(self._terms, self._tail)
+        return sources(self._terms, self._tail, cut=self._cut)
 
     @property
     def _exact(self) -> bool:
@@ -197,7 +232,7 @@ class Composition:
             return None
         lattices = [(count, pair) for count, pair in self._terms if isinstance(pair, LatticePair)]
         offset = fsum(count * pair.coarsest[1] for count, pair in lattices)
-        blur = fsum(count * 8 * UNIT * float(np.abs(pair.losses).max()) for count, pair in lattices)
+        blur = fsum(count * 2 * float(pair.off.max()) for count, pair in lattices)
         return Lattice(float(unit), offset, blur)
 
     def moments(self, theta: float) -> tuple[float, float, float]:
@@ -219,11 +254,15 @@ class Composition:
     def theta_for_delta(self, delta: float) -> float:
         """The tilt at which the saddle-point estimate of δ at its mean is `delta`."""
 
-        def reached(theta: float) -> bool:
-            k, slope, curve = self.moments(theta)
-            return curve == inf or k - theta * slope - log1p(theta * (theta + 1) * sqrt(2 * pi * curve)) <= log(delta)
+        return self._theta(
+            lambda theta: self.moments(theta)[2] == inf or self._estimate(theta) <= log(delta),
+            lambda theta: (self.moments(theta)[0] - log(delta)) / theta,
+        )
 
-        return self._theta(reached, lambda theta: (self.moments(theta)[0] - log(delta)) / theta)
+    def _estimate(self, theta: float) -> float:
+        """The logarithm of the saddle-point estimate of δ at a tilt's mean."""
+        k, slope, curve = self.moments(theta)
+        return k - theta * slope - log1p(theta * (theta + 1) * sqrt(2 * pi * curve))
 
     def theta_for_epsilon(self, epsilon: float) -> float:
         """The tilt whose mean is ε."""
@@ -235,10 +274,15 @@ class Composition:
         """About the least tilt that has `reached`, or beyond which a bounded loss is all at its top; the better side of
         it, as moments may leap. At least one deviation, if they do not: so copies of δ are far away."""
         plain = max(sqrt(self.moments(0.0)[2]), 1e-290)
+        # a sum of a large part and a small one is all at the top of the large part long before its own tail
+        most, high = min(MOST, FINEST / (plain * max(self._accuracy, 1e-12))), 2.0
+        while high < most and not reached(high):
+            high *= 4
+        topped = not reached(high) or self.moments(high)[2] == inf
 
         def far(theta: float) -> bool:
-            topped = theta * plain > 3 and theta * theta * self.moments(theta)[2] < 1
-            return topped or reached(theta)
+            at_top = topped and theta * plain > 3 and theta * theta * self.moments(theta)[2] < 1
+            return at_top or reached(theta)
 
         low = high = 2.0
         if far(high):
@@ -277,7 +321,14 @@ class Composition:
         ]
         return -expm1(fsum(count * log1p(-min(leak, 1 - 1e-16)) for count, leak in leaks))
 
-    def _inverse(self, theta: float, sign: int, smoothing: float, around: tuple[float, float] | None) -> Inverse:
+    def _inverse(
+        self,
+        theta: float,
+        sign: int,
+        smoothing: float,
+        around: tuple[float, float] | None,
+        most: int = FREQUENCIES,
+    ) -> Inverse:
         found, square = self._sources
         while True:
             try:
@@ -291,10 +342,15 @@ class Composition:
                     smoothing=smoothing,
                     lattice=self._lattice(theta),
                     around=around,
+                    most=most,
                 )
             except TooManyError as error:
+                if most == QUICK:
+                    raise
                 smoothing = max(error.variance, 1.5 * smoothing)
             except LossError:  # more nodes than there is room for: fewer frequencies need fewer
+                if most == QUICK:
+                    raise TooManyError(smoothing) from None
                 if not 0 < smoothing < self.moments(theta)[2]:
                     raise
                 smoothing *= 10
@@ -305,6 +361,7 @@ class Composition:
         theta: float,
         scale: float,
         around: tuple[float, float] | None,
+        most: int,
     ) -> Interval:
         """The bounds, refined until they are `accuracy·scale` apart in ε; for bounds on δ, `around` says at which ε."""
         smoothing = self._smoothing(theta, scale)
@@ -316,13 +373,16 @@ class Composition:
             source.cells = int(min(20_000, max(100, 12 / share)))
         best = Interval(0.0, inf)
         for _ in range(STAGES):
-            above = self._inverse(theta, 1, smoothing, around)
-            below = above if self._exact else self._inverse(theta, -1, smoothing, around)
+            try:
+                above = self._inverse(theta, 1, smoothing, around, most)
+                below = above if self._exact else self._inverse(theta, -1, smoothing, around, most)
+            except TooManyError:
+                break
             found = bounds(above, below)
             before = best.upper - best.lower
             best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
             if best.lower > best.upper:
-                raise LossError("the bounds from above and below contradict each other: please report this composition")
+                raise LossError(CONTRADICTION)
             width = best.upper - best.lower
             share = -expm1(-self._accuracy * scale * slope) if slope else 0.0
             settled = width <= max(self._accuracy, share) * best.upper or best.upper == inf or width > 0.8 * before

@@ -14,13 +14,12 @@ import numpy as np
 from scipy.special import erfcx
 
 from tacit.base import LossError
-from tacit.loss.block import Block, Ints
+from tacit.loss.block import Block, Complexes, Ints
 from tacit.loss.pair import UNIT, Floats
 from tacit.loss.source import Rows, Source
 
 __all__ = ["Inverse", "Lattice", "TooManyError"]
 
-FREQUENCIES = 2**20
 SHIFT = 6.0  # the largest change of the tilt, in deviations, by which copies are bounded
 ROOM = 3.0  # deviations on either side of where δ is wanted, within which copies stay small
 SMALL = 30.0  # −log of what a copy may be
@@ -63,10 +62,12 @@ class Inverse:
         smoothing: float,
         lattice: Lattice | None,
         around: tuple[float, float] | None = None,
+        most: int,
     ) -> None:
+        """`most` frequencies are taken, unless there is a lattice."""
         self.theta, self._infinite, self._smoothing, self._lattice = theta, infinite, smoothing, lattice
         self._gauss = square + smoothing  # variance of all that is Gaussian
-        self._sources, self._sign = sources, sign
+        self._sources, self._sign, self._most = sources, sign, most
         deviation = max(deviation, 1e-6 / theta)  # of a sum that is all at one place, say
         blocks = [source.block(theta, 12 / deviation, sign, slice(None)) for source in sources]
         tilted = [block.tilted(theta) for block in blocks]
@@ -74,6 +75,7 @@ class Inverse:
         rows = list(zip(blocks, tilted, strict=True))
         self.log_total = _total((b.counts * t.log_moment for b, t in rows), self._gauss * theta * (theta + 1) / 2)
         self.centre = _total((b.counts * t.mean for b, t in rows), self._gauss * (theta + 0.5))
+        self._size = _total((b.counts * np.abs(t.mean) for b, t in rows), self._gauss * (theta + 0.5))
         self.rounding = _total((b.counts * t.error for b, t in rows), 1e-14)
         self._scores = [b.counts * t.variance for b, t in rows]
         self._blocks = blocks
@@ -89,17 +91,24 @@ class Inverse:
         if down > 2 * up:  # copies below are 1 − e^x but for little: that is taken off, and the rest is smaller
             self._turned = self._marks(lambda share: -1 - share / deviation, -high)
             down = min(down, _needed(self._turned, -high))
-            self._inside = self._log_moment(0.0), self._log_moment(-1.0)
+            self._inside = [(self._log_moment(t), self._rounding(t)) for t in (0.0, -1.0)]
         self._period = max(up, down, 1e-290)
         self._transform(blocks)
 
-    def _log_moment(self, theta: float) -> float:
-        """log E[e^(θL)] of the sum, at a tilt of its own."""
-        rows = [
+    def _at(self, theta: float) -> list[Block]:
+        """All rows, right at a tilt of its own."""
+        return [
             block if source.fixed else source.block(theta, 0.0, self._sign, slice(None))
             for source, block in zip(self._sources, self._blocks, strict=True)
         ]
-        return _total((b.counts * b.log_moment(theta) for b in rows), self._gauss * theta * (theta + 1) / 2)
+
+    def _log_moment(self, theta: float) -> float:
+        """log E[e^(θL)] of the sum."""
+        return _total((b.counts * b.log_moment(theta) for b in self._at(theta)), self._gauss * theta * (theta + 1) / 2)
+
+    def _rounding(self, theta: float) -> float:
+        """What that may be off by."""
+        return _total((b.counts * b.tilted(theta).error for b in self._at(theta)), 1e-14)
 
     def _marks(self, tilt: Callable[[float], float], place: float) -> list[Mark]:
         """Changes of the tilt, with the changes of the log-moment, that bound what lies beyond a place."""
@@ -132,18 +141,20 @@ class Inverse:
         if plain <= turned:
             return 0.0, (above + plain) * 1.001
         scale = theta * epsilon - self.log_total
-        ones, ratios = (
-            _series(scale + m + at * epsilon, (theta + at) * t) for m, at in zip(self._inside, (0, 1), strict=True)
-        )
-        return ones - ratios, (above + turned) * 1.001 + (self.rounding + 1e-13) * (ones + ratios)
+        series = [
+            _series(scale + m + at * epsilon, (theta + at) * t) for (m, _), at in zip(self._inside, (0, 1), strict=True)
+        ]
+        rounding = self.rounding + 1e-13 + 8 * UNIT * (abs(self.log_total) + (theta + 1) * (abs(epsilon) + t))
+        doubt = sum(value * (rounding + error) for value, (_, error) in zip(series, self._inside, strict=True))
+        return series[0] - series[1], (above + turned) * 1.001 + 1.1 * doubt
 
     def _transform(self, blocks: list[Block]) -> None:
         """The product of all transforms at the frequencies where it is more than e^DEAD."""
         if self._lattice is None:
             highest = sqrt(-2 * DEAD / self._gauss) if self._gauss > 0 else inf
             last = highest * self._period / (2 * pi)
-            if last > FREQUENCIES:
-                raise TooManyError(-2 * DEAD * (1.01 * self._period / (2 * pi * FREQUENCIES)) ** 2)
+            if last > self._most:
+                raise TooManyError(-2 * DEAD * (1.01 * self._period / (2 * pi * self._most)) ** 2)
             self._spacing, last = 2 * pi / self._period, int(last) + 1
         else:
             last = int(self._period / self._lattice.unit) // 2 + 1
@@ -152,7 +163,7 @@ class Inverse:
         self._last = last
         places: Ints = np.arange(last + 1)
         logs = (-self._gauss / 2 * (self._spacing * places) ** 2).astype(np.complex128)
-        tops, strains, crude = logs.real.copy(), np.zeros(last + 1), 0.0
+        tops, (strains, swings, crude) = logs.real.copy(), np.zeros((3, last + 1))
         order = sorted(((s, k, i) for k, scores in enumerate(self._scores) for i, s in enumerate(scores)), reverse=True)
         done, batch = 0, 1
         while done < len(order):
@@ -170,33 +181,39 @@ class Inverse:
                 found, error = block.phases(self.theta, self._spacing, places, self._centres[k][rows])
                 n, sizes = block.counts[:, None], np.abs(found)
                 safe = np.maximum(sizes, 1e-300)
-                logs += (n * np.log(safe)).sum(axis=0) + 1j * (n * np.angle(found)).sum(axis=0)
-                tops += (n * np.log(safe + error[:, None])).sum(axis=0)
-                strains += (n * error[:, None] / safe).sum(axis=0)
-                crude += float((block.counts * error).sum())
+                turned = n * np.angle(found)
+                logs += (n * np.log(safe)).sum(axis=0) + 1j * turned.sum(axis=0)
+                swings += np.abs(turned).sum(axis=0)
+                tops += (n * np.log(safe + error)).sum(axis=0)
+                strains += (n * error / safe).sum(axis=0)
+                crude += (n * error).sum(axis=0)
             done, batch = done + size, 2 * batch
             live = tops > DEAD
             live[0] = True
-            places, logs, tops, strains = places[live], logs[live], tops[live], strains[live]
+            places, logs, tops = places[live], logs[live], tops[live]
+            strains, swings, crude = strains[live], swings[live], crude[live]
         self._y = self._spacing * places
         self._values = np.exp(logs)
         self._values[0] *= 0.5
         sizes = np.exp(np.minimum(tops, 0.0))
         turns = 8 * UNIT * _total(s.counts for s in self._sources)
+        sums = (4 + len(order)) * (np.abs(logs.real) + swings)  # that many numbers are added up, one by one
         own = np.where(strains < 0.1, 1.2 * sizes * strains, inf)
-        self._errors = np.minimum(own, crude) + sizes * (turns + UNIT * (100 + 4 * np.abs(logs.real)))
+        self._errors = np.minimum(own, crude * np.exp(np.minimum(crude, 700.0))) + sizes * (turns + UNIT * (100 + sums))
         self._errors[0] *= 0.5
 
-    def _kernel(self, epsilon: float) -> "np.ndarray[tuple[int], np.dtype[np.complex128]]":
-        """The transform of e^(−θx)·(1 − e^−x)+, or of its sum over the points of the lattice above ε."""
+    def _kernel(self, epsilon: float) -> tuple[Complexes, Floats]:
+        """The transform of e^(−θx)·(1 − e^−x)+, or of its sum over the points of the lattice above ε, and the size of
+        what it is computed from."""
         z = self.theta + 1j * self._y
         if self._lattice is None:
-            return np.asarray(1 / (z * (z + 1)))
+            kernel: Complexes = np.asarray(1 / (z * (z + 1)), dtype=np.complex128)
+            return kernel, np.asarray(np.abs(kernel), dtype=np.float64)
         unit = self._lattice.unit
         place = (epsilon - self._lattice.offset) / unit
         rest = (1 - (place - np.floor(place))) * unit
         parts = [np.exp(-w * rest) / -np.expm1(-w * unit) for w in (z, z + 1)]
-        return np.asarray(unit * (parts[0] - parts[1]))
+        return np.asarray(unit * (parts[0] - parts[1])), np.asarray(unit * (np.abs(parts[0]) + np.abs(parts[1])))
 
     def delta(self, epsilon: float, sign: int) -> float:
         """δ(ε), rounded up (sign = 1) or down (sign = −1) by all the errors made."""
@@ -210,16 +227,19 @@ class Inverse:
 
     def _delta(self, epsilon: float, sign: int) -> float:
         known, copies = self._copies(epsilon)
-        kernel, x = self._kernel(epsilon), epsilon - self.centre
+        (kernel, size), x = self._kernel(epsilon), epsilon - self.centre
         turn = self._values * np.exp(-1j * (self._y * x))
         scale = self._spacing / pi
         total = scale * float((turn * kernel).real.sum()) - known
-        blur = 4 * UNIT * (abs(x) + abs(self.centre) + self._period)
+        blur = 4 * UNIT * (abs(x) + self._size + self._period)
         weights = self._errors + np.abs(self._values) * (64 * UNIT + blur * self._y)
         slack = scale * float((weights * np.abs(kernel)).sum()) + self._beyond()
+        if self._lattice:  # the way from ε to the next point is a small difference of large numbers
+            off = 64 * UNIT + 4 * UNIT * (abs(epsilon) + abs(self._lattice.offset)) * (self.theta + 1 + self._y)
+            slack += scale * float((np.abs(self._values) * off * size).sum())
         slack += copies if sign < 0 or known else 0.0
         if sign < 0 and self._smoothing:
-            density = scale * float((turn.real + weights).sum()) + exp(DEAD) * scale * (self._last + 2)
+            density = scale * float((turn.real + weights).sum()) + exp(DEAD) * scale * (1.02 * self._last + 2)
             slack += self._raise() * self._smoothing * max(0.0, density)
         if isnan(total + slack):
             raise LossError("the composition left the range of floating point: ask for a larger delta")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.base import cached_property
-from tacit.loss.pair import UNIT, Atoms, Cells, Floats, Pair, dot
+from tacit.loss.pair import UNIT, Atoms, Cells, Floats, GaussianPair, Pair, dot
 from tacit.loss.quadrature import Mixture
 
 __all__ = ["DiscreteGaussianPair", "LatticePair", "Outcomes", "common_lattice", "outcomes"]
@@ -35,15 +35,19 @@ class LatticePair(Atoms):
         only_p: float = 0.0,
         only_q: float = 0.0,
         rare: Floats | None = None,
+        blur: float = 0.0,
     ) -> "LatticePair":
-        losses = np.asarray(positions * float(unit) + offset, dtype=np.float64)
-        return cls(losses, p, only_p, only_q, rare, positions, unit, offset)
+        """`blur` is what a loss may be off by besides what these numbers are rounded by."""
+        steps: Floats = np.asarray(positions * float(unit), dtype=np.float64)
+        off = 4 * UNIT * (np.abs(steps) + abs(offset)) + blur
+        return cls(steps + offset, p, only_p, only_q, rare, off, positions, unit, offset)
 
     @property
     def swapped(self) -> Pair:
         assert self.positions is not None
-        ends = {"only_p": self.only_q, "only_q": self.only_p}
-        return LatticePair.at(-self.positions, self.unit, self.q, offset=-self.offset, **ends, rare=self.p)
+        found = super().swapped
+        assert isinstance(found, Atoms)
+        return LatticePair(**vars(found), positions=-self.positions, unit=self.unit, offset=-self.offset)
 
     @property
     def coarsest(self) -> tuple[Fraction, float]:
@@ -76,7 +80,8 @@ class DiscreteGaussianPair(Pair):
         return self.atoms.cells(edges)
 
     def reach(self, tail: float) -> tuple[float, float]:
-        return self.atoms.reach(tail)
+        """Discrete Gaussians have no heavier tails than others (Canonne, Kamath and Steinke 2020)."""
+        return GaussianPair(self.shift / sqrt(self.variance) * (1 + 1e-12)).reach(tail)
 
     @property
     def leaks(self) -> tuple[float, float]:
@@ -106,16 +111,16 @@ SPAN = 2**12  # lattice positions of one term after all its repetitions
 
 
 class Outcomes:
-    """All values of the summed loss with their probabilities, each right to a relative `error`."""
+    """All values of the summed loss, right to `blur`, with their probabilities, each right to a relative `error`."""
 
-    def __init__(self, losses: Floats, p: Floats, infinite: float, error: float) -> None:
+    def __init__(self, losses: Floats, p: Floats, infinite: float, *, blur: float, error: float) -> None:
         order = np.argsort(losses)
         self._losses, self._p = losses[order], p[order]
-        self._infinite, self._error = infinite, error
+        self._infinite, self._blur, self._error = infinite, blur, error
 
     def delta(self, epsilon: float, sign: int) -> float:
         """δ(ε), rounded up (sign = 1) or down (−1)."""
-        epsilon -= sign * self._error * (1 + abs(epsilon))  # losses are right to a few units
+        epsilon -= sign * (self._blur + 4 * UNIT * abs(epsilon))
         first = int(np.searchsorted(self._losses, epsilon, side="right"))
         total = dot(self._p[first:], -np.expm1(epsilon - self._losses[first:])) + self._infinite
         return min(1.0, max(0.0, total * (1 + sign * self._error)))
@@ -124,15 +129,19 @@ class Outcomes:
 def outcomes(terms: list[tuple[int, Pair]]) -> Outcomes | None:
     """The list of outcomes if every term is a finite pair and the list is short; else None."""
     losses, p = np.zeros(1), np.ones(1)
-    infinite, operations = 0.0, 64
+    infinite, operations, blur = 0.0, 64.0, 0.0
     for count, pair in terms:
-        part = _repeated(pair, count) if isinstance(pair, Atoms) else None
-        if part is None or len(part[0]) * len(losses) > LISTED:
+        if not isinstance(pair, Atoms) or (part := _repeated(pair, count)) is None:
+            return None
+        if len(part[0]) * len(losses) > LISTED:
             return None
         losses, p = (losses[:, None] + part[0]).ravel(), (p[:, None] * part[1]).ravel()
         infinite += count * log1p(-pair.leaks[0])
         operations += 8 if count == 1 else 8 * count.bit_length() * len(part[0])
-    return Outcomes(losses, p, -expm1(infinite), operations * UNIT)
+        operations += 8 * count * float(np.abs(np.log(pair.p[pair.p > 0])).max(initial=0.0))
+        blur += count * float(pair.off.max())
+    blur *= 1 + len(terms)  # each partial sum is rounded by less than its terms may be off
+    return Outcomes(losses, p, -expm1(infinite), blur=blur, error=operations * UNIT)
 
 
 def _repeated(pair: Atoms, count: int) -> tuple[Floats, Floats] | None:

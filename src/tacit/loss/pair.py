@@ -192,7 +192,8 @@ class DiscreteLaplacePair(Pair):
 class Atoms(Pair):
     """Finitely many values `losses` of L with P-masses `p`; where L is infinite lie `only_p` and `only_q`.
 
-    `rare` has the Q-masses of outcomes whose P-mass has left the doubles.
+    `rare` has the Q-masses, where they are known by themselves: p·e^−L says nothing once p has left the doubles. Masses
+    are right to 8 + 8·|log p| units, losses to `blur`, which is 8 units of theirs if nothing is said.
     """
 
     losses: Floats
@@ -200,17 +201,24 @@ class Atoms(Pair):
     only_p: float = 0.0
     only_q: float = 0.0
     rare: Floats | None = None
+    blur: Floats | None = None
 
     @property
     def q(self) -> Floats:
         """Q-masses, p·e^−L; what P hardly ever produces may be nearly all of Q."""
+        if self.rare is not None:
+            return self.rare
         with np.errstate(divide="ignore"):
-            found = np.exp(np.log(self.p) - self.losses)
-        return np.asarray(found if self.rare is None else np.where(self.p > FAINT, found, self.rare))
+            return np.asarray(np.exp(np.log(self.p) - self.losses))
+
+    @property
+    def off(self) -> Floats:
+        """What each loss may be off by."""
+        return 8 * UNIT * np.abs(self.losses) if self.blur is None else self.blur
 
     @property
     def swapped(self) -> Pair:
-        return Atoms(-self.losses, self.q, self.only_q, self.only_p, self.p)
+        return Atoms(-self.losses, self.q, self.only_q, self.only_p, self.p, self.blur)
 
     def cells(self, edges: Floats) -> Cells:
         where = np.searchsorted(edges, self.losses, side="left")
@@ -229,9 +237,11 @@ class Atoms(Pair):
             deficit = np.where(self.p > FAINT, deficit, self.rare * np.exp(np.minimum(right, 700.0)))
         deficit[right == inf] = 0.0
         p, q = add(self.p), add(self.q)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tiny = UNIT * (8 + len(self.p) + np.where(self.p > 0, 8 * np.abs(np.log(self.p)), 0.0))
+        errors = [add(tiny * x) for x in (self.p, self.q, excess, deficit)]
         excess, deficit = add(excess), add(deficit)
-        tiny = 8 * UNIT
-        return Cells(p, q, tiny * p, tiny * q, excess, tiny * excess, deficit, tiny * deficit)
+        return Cells(p, q, errors[0], errors[1], excess, errors[2], deficit, errors[3])
 
     def reach(self, tail: float) -> tuple[float, float]:
         return float(self.losses.min()), float(self.losses.max())

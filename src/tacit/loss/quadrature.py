@@ -20,6 +20,7 @@ TAIL = 9.5  # how fast the logarithm of the integrand falls beyond the last node
 PLACES = np.linspace(0.02, 1.0, 50)  # shares of the widest strip that are tried
 WIDEST = 9.0
 ROOM = 2**22  # nodes of all mixtures together
+FINEST = 1 / 2000  # deviations between the points of a lattice that is listed
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,16 @@ class Mixture:
     def swapped(self) -> "Mixture":
         """(Q, P)."""
         return Mixture(self.centres, self.q, self.p, self.spacing)
+
+    @property
+    def width(self) -> float:
+        """Between its first centre and its last."""
+        return max(self.centres) - min(self.centres)
+
+    @property
+    def fine(self) -> bool:
+        """Whether it lies on a lattice of more points than can be cut into cells."""
+        return 0 < self.spacing < FINEST
 
     def sampled(self, rate: float, keep: float) -> "Mixture":
         """P replaced by keep·Q + rate·P."""
@@ -134,10 +145,12 @@ def _step(whole: Floats, above: Floats, below: Floats, theta: float, frequency: 
 
 
 def _nodes(x: Floats, step: Floats, c: Floats, p: Floats, q: Floats) -> Nodes:
-    t_size = np.abs(c).max(axis=1)[:, None]
-    size = t_size * np.abs(x) + t_size * t_size
+    furthest = np.abs(c).max(axis=1)[:, None]
+    size = furthest * np.abs(x) + furthest * furthest
+    # of a sum's logarithm: where a term counts, its weight's own is no larger than `size` and a little
+    own = UNIT * (8 + c.shape[1]) * (2 + size)
     log_a = log_b = np.full_like(x, -inf)
-    apart, apart_size = np.zeros_like(x), np.zeros_like(x)
+    apart, apart_error = np.zeros_like(x), np.zeros_like(x)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         for j in range(c.shape[1]):
             centre = c[:, j][:, None]
@@ -146,14 +159,16 @@ def _nodes(x: Floats, step: Floats, c: Floats, p: Floats, q: Floats) -> Nodes:
                 log_a = np.logaddexp(log_a, t + np.log(p[:, j])[:, None])
             if q[:, j].any():
                 log_b = np.logaddexp(log_b, t + np.log(q[:, j])[:, None])
-            moved = (p[:, j] - q[:, j])[:, None] * np.expm1(t)
-            apart, apart_size = apart + moved, apart_size + np.abs(moved)
+            more, rise = (p[:, j] - q[:, j])[:, None], np.expm1(t)
+            apart = apart + more * rise
+            t_error = np.abs(centre * x) + centre * centre  # of t, in units of 4u
+            apart_error += np.abs(more) * ((4 + c.shape[1]) * np.abs(rise) + 4 * t_error * (1 + rise))
         below = np.exp(-log_b)
-        ratio, ratio_size = apart * below, apart_size * below
+        ratio = apart * below
         near = np.abs(ratio) < 0.5
         losses = np.where(near, np.log1p(np.where(near, ratio, 0.0)), log_a - log_b)
-    own = UNIT * (16 + 8 * size)
-    blur = np.where(near, 2 * own * np.minimum(1.0, ratio_size), own) + 4 * UNIT * np.abs(losses)
+        cancelled = 2 * (UNIT * apart_error * below + (own + 4 * UNIT) * np.abs(ratio))
+    blur = np.where(near, cancelled, 2 * own) + 4 * UNIT * np.abs(losses)
     # Σ e^(−x²/2) over a lattice that is no coarser than one deviation, by Poisson's summation
     total = np.log(np.sqrt(2 * pi) / step * (1 + 2 * np.exp(-2 * (pi / step) ** 2)))
     log_p = -x * x / 2 + log_a - total[:, None]

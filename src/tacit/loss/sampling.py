@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from tacit.loss.lattice import LatticePair
-from tacit.loss.pair import Atoms, Pair
+from tacit.loss.pair import UNIT, Atoms, Pair
 from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, ResponsePart, renyi_divergence
 from tacit.loss.transform import MixturePair, ReplacedGaussian, Sampled, Symmetric
 
@@ -32,23 +32,27 @@ class Poisson(Part):
     rate: Fraction
 
     def pair(self) -> Pair:
-        base, rate = self.base.pair(), float(self.rate)
+        base, rate, keep = self.base.pair(), float(self.rate), float(1 - self.rate)
         if not isinstance(base, Atoms):
-            return Sampled(base, rate, float(1 - self.rate))
-        mixed = (1 - rate) * base.q + rate * base.p  # finitely many outcomes stay so, at other losses
-        with np.errstate(over="ignore"):
-            losses = np.where(base.losses > 1, base.losses + np.log(rate + (1 - rate) * np.exp(-base.losses)), 0.0)
-            losses = np.where(base.losses > 1, losses, np.log1p(rate * np.expm1(np.minimum(base.losses, 1))))
+            return Sampled(base, rate, keep)
+        mixed = keep * base.q + rate * base.p  # finitely many outcomes stay so, at other losses
+        with np.errstate(over="ignore", divide="ignore"):
+            # e^L = 1 + rate·(e^l − 1), from the form in which nothing cancels
+            more = rate * np.expm1(np.minimum(base.losses, 700.0))
+            share = rate / (rate + keep * np.exp(-base.losses))  # dL/dl
+            losses = np.where(more > -0.5, np.log1p(more), np.log(keep + rate * np.exp(np.minimum(base.losses, 0.0))))
+            losses = np.where(base.losses > 700, base.losses + log(rate), losses)
+        blur = 8 * UNIT * (np.abs(losses) + (more <= -0.5)) + share * (base.off + 2 * UNIT * np.abs(base.losses))
         breach = rate * base.only_p
         if base.only_q:  # outputs that only the world without the unit has: there L is log(1 − rate)
-            losses, mixed = np.append(losses, log1p(-rate)), np.append(mixed, (1 - rate) * base.only_q)
+            losses, mixed = np.append(losses, log(keep)), np.append(mixed, keep * base.only_q)
+            blur = np.append(blur, 2 * UNIT * (1 + abs(log(keep))))
         if len(losses) == 2:  # two outcomes are a lattice of their own
             order = np.argsort(losses)
             low, high = losses[order]
-            return LatticePair.at(
-                np.array([0, 1]), Fraction(high - low), mixed[order], offset=float(low), only_p=breach
-            )
-        return Atoms(losses, mixed, breach)
+            step, off = Fraction(high - low), float(blur.max())
+            return LatticePair.at(np.array([0, 1]), step, mixed[order], offset=float(low), only_p=breach, blur=off)
+        return Atoms(losses, mixed, breach, blur=blur)
 
     @property
     def bound(self) -> Fraction | None:
@@ -140,13 +144,15 @@ class WithoutReplacement(Poisson):
         if not isinstance(pair, Atoms):
             return Symmetric(pair)
         above = pair.losses > 0
-        up, p, q = pair.losses[above], pair.p[above], pair.q[above]
+        up, p, q, blur = pair.losses[above], pair.p[above], pair.q[above], pair.off[above]
         rest = max(0.0, 1 - float(p.sum() + q.sum()) - pair.only_p)
         masses = np.concatenate([q, [rest], p])
         if len(up) == 1:
             unit = Fraction(float(up[0]))
-            return LatticePair.at(np.array([-1, 0, 1]), unit, masses, only_p=pair.only_p, only_q=pair.only_p)
-        return Atoms(np.concatenate([-up, [0.0], up]), masses, pair.only_p, pair.only_p)
+            leak, off = pair.only_p, float(blur[0])
+            return LatticePair.at(np.array([-1, 0, 1]), unit, masses, only_p=leak, only_q=leak, blur=off)
+        losses, blur = np.concatenate([-up, [0.0], up]), np.concatenate([blur, [0.0], blur])
+        return Atoms(losses, masses, pair.only_p, pair.only_p, blur=blur)
 
 
 @dataclass(frozen=True)

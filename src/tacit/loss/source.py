@@ -48,19 +48,21 @@ class Listed(Source):
         width = max(len(pair.losses) for _, pair in terms)
         self.counts = np.array([float(count) for count, _ in terms])
         self._losses, self._log_p = np.zeros((len(terms), width)), np.full((len(terms), width), -np.inf)
+        self._blur = np.zeros((len(terms), width))
         with np.errstate(divide="ignore"):
             for row, (_, pair) in enumerate(terms):
                 self._losses[row, : len(pair.losses)] = pair.losses
                 self._log_p[row, : len(pair.losses)] = np.log(pair.p)
+                self._blur[row, : len(pair.losses)] = pair.off
 
     def block(self, theta: float, frequency: float, sign: int, rows: Rows) -> Block:
-        losses = self._losses[rows]
+        losses, log_p = self._losses[rows], self._log_p[rows]
         return AtomBlock(
             losses,
-            self._log_p[rows],
+            log_p,
             self.counts[rows],
-            blur=4 * UNIT * np.abs(losses),
-            doubt=np.full((1, 1), 8 * UNIT),
+            blur=self._blur[rows],
+            doubt=8 * UNIT * (1 + np.abs(log_p)),
             error=np.zeros(len(losses)),
         )
 
@@ -85,6 +87,7 @@ class Mixed(Source):
     def __init__(self, terms: list[tuple[int, Mixture]]) -> None:
         self.counts = np.array([float(count) for count, _ in terms])
         self._mixtures = [mixture for _, mixture in terms]
+        self.listable = not all(mixture.fine for mixture in self._mixtures)
 
     def block(self, theta: float, frequency: float, sign: int, rows: Rows) -> Block:
         chosen = self._mixtures[rows] if isinstance(rows, slice) else [self._mixtures[row] for row in rows]
@@ -162,10 +165,10 @@ def _stacked(rows: list[tuple[Floats, Floats]], counts: Floats) -> AtomBlock:
     )
 
 
-def sources(terms: Terms, tail: float) -> tuple[list[Source], float]:
+def sources(terms: Terms, tail: float, *, cut: bool) -> tuple[list[Source], float]:
     """All that is not Gaussian, in as few tables as there are shapes, and the μ² of what is Gaussian.
 
-    `tail` is what a pair that is cut into cells may leave out on either side.
+    `tail` is what a pair that is cut into cells may leave out on either side; `cut` says that mixtures are.
     """
     square = 0.0
     listed: dict[int, list[tuple[int, Atoms]]] = {}
@@ -176,8 +179,8 @@ def sources(terms: Terms, tail: float) -> tuple[list[Source], float]:
         mixture = pair.mixture
         if pair.square is not None:
             square += count * pair.square
-        elif mixture is not None and (width := max(mixture.centres) - min(mixture.centres)) < WIDE:
-            mixed.setdefault((len(mixture.centres), ceil(log2(width))), []).append((count, mixture))
+        elif mixture is not None and mixture.width < WIDE and (mixture.fine or not cut):
+            mixed.setdefault((len(mixture.centres), ceil(log2(mixture.width))), []).append((count, mixture))
         elif isinstance(pair, Atoms):
             listed.setdefault(len(pair.losses).bit_length(), []).append((count, pair))
         elif isinstance(pair, DiscreteLaplacePair):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import inf, log, sqrt
+from math import inf, log, log1p, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -251,7 +251,10 @@ class TradeoffPoints(Part):
 
 
 def _log(ratio: Fraction) -> float:
-    return log(ratio.numerator) - log(ratio.denominator)
+    """Right to a few units, but for ratios that no double holds."""
+    if Fraction(1, 2) < ratio < 2:
+        return log1p(float(ratio - 1))
+    return log(float(ratio)) if 1e-300 < ratio < 1e300 else log(ratio.numerator) - log(ratio.denominator)
 
 
 def from_tradeoff(
