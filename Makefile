@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP     = $(BIN)/python -m pip --quiet --disable-pip-version-check
+LOUD    = $(BIN)/python -m pip --disable-pip-version-check
+PIP     = $(LOUD) --quiet
 STAMP  := $(VENV)/.stamp
 # for two cores: some tests wait. Bytecode is written, since the tests start the program dozens of times
 TEST   := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
@@ -79,6 +80,8 @@ $(VENV)/bin/python:
 
 $(STAMP)-%: requirements/%.txt pyproject.toml | $(VENV)/bin/python
 	@echo "setting up $(VENV) for '$*': this happens once and takes about a minute"
-	@$(PIP) install --require-hashes -r requirements/$*.txt
-	@$(PIP) install --no-deps --no-build-isolation -e .
-	@touch $@
+	@rm -f $@; { $(LOUD) install --require-hashes -r requirements/$*.txt && \
+		$(LOUD) install --no-deps --no-build-isolation -e . && touch $@; } 2>&1 | awk \
+		'/^Collecting/ { printf "\r\033[K  %d packages, now %s", ++n, $$2 } /^Installing/ { printf "\r\033[K  installing" } \
+		/^ERROR/ { bad = 1; printf "\r\033[K" } bad { print } { fflush() } END { printf "\r\033[K" }'
+	@test -e $@
