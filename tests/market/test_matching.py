@@ -2,8 +2,8 @@
 the welfare is reached."""
 
 from fractions import Fraction
-from itertools import product
-from math import exp, sqrt
+from itertools import permutations, product
+from math import exp, factorial, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from support.channel import p_value
 from support.rounds import LISTED, divergence, law_of_two
 from tacit.base import InputError, Relation
 from tacit.loss import ZCDP
-from tacit.market import Billboard, Matching, match
+from tacit.market import Billboard, Matching, match, matching
 from tacit.market.matching import COIN
 from tacit.session import Session
 
@@ -103,6 +103,50 @@ def test_an_overflow_is_as_rare_as_its_delta(copies: int) -> None:
         assert over <= allowed
         without = max(without, bare)
     assert not copies or without > allowed
+
+
+def seen_by_others(plan: Matching, values: Any, monkeypatch: pytest.MonkeyPatch) -> dict[Any, float]:
+    """The chance of all that others may see of one good: both counts, whose coins win and in which order, and who is
+    turned away. What others get follows from that and from their own reports."""
+    reports, base, found = plan.read(values), law(plan, values), dict[Any, float]()
+    agents, chances = len(values), [plan.chances([counted])[0] for counted in LISTED]
+    coins: dict[int, int] = {}
+    monkeypatch.setattr(matching, "coin", lambda _, agent: coins[agent])
+    away: dict[Any, Any] = {}
+    orders = [order for many in range(agents + 1) for order in permutations(range(agents), many)]
+    for place, seen in enumerate(LISTED):
+        search = plan.search()
+        next(search)
+        wanted = plan.wanted(reports, search.send(np.array([seen])))
+        for (last, heads), order in product(enumerate(chances), orders):
+            key, many = (tuple(wanted), min(heads, agents), order), len(order)
+            if key not in away:
+                coins |= dict.fromkeys(range(agents), COIN) | {agent: at for at, agent in enumerate(order)}
+                away[key] = tuple(plan.too_many({"chances": [heads], "seed": ""}, wanted))
+            won = (heads / COIN) ** many * (1 - heads / COIN) ** (agents - many) / factorial(many)
+            found[place, last, order, away[key]] = base[place, last] * won
+    return found
+
+
+@pytest.mark.parametrize(("agents", "copies", "rho"), [(2, 1, 2), (3, 2, "1/2")])
+def test_all_that_others_see_keeps_epsilon_and_delta(
+    agents: int, copies: int, rho: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the list of those who are turned away, which is what the δ is for: by listing, whatever one agent reports.
+    Were everybody let in who asks, the list would tell more than the δ allows."""
+    plan = tiny(agents=agents, supply=(copies,), rho=rho, overflow="0.3")
+    levels = (0.0, 0.7, 1.0)[-3 if agents == 2 else -2 :]
+
+    def worst(epsilon: float) -> float:
+        laws = {
+            each: seen_by_others(plan, [[one] for one in each], monkeypatch) for each in product(levels, repeat=agents)
+        }
+        pairs = ((laws[each], laws[lie, *each[1:]]) for each, lie in product(laws, levels))
+        return max(sum(max(p - exp(epsilon) * b.get(at, 0), 0) for at, p in a.items()) for a, b in pairs)
+
+    assert 0 < worst(1) <= plan.loss.delta(1).upper
+    monkeypatch.setattr(Matching, "chances", lambda self, demand: [COIN] * len(demand))
+    assert worst(6) > plan.loss.delta(6).upper
 
 
 def test_nothing_is_oversold_even_then() -> None:
@@ -222,7 +266,7 @@ def test_a_matching_is_charged_with_its_delta(tmp_path: Path) -> None:
 
 
 def test_what_is_no_market_is_refused() -> None:
-    for values in ([[1, 2]], [[-1]], [[float("nan")]], [1.0]):
+    for values in ([[1, 2]], [[-1]], [[float("nan")]], [1.0], [["a", 1]], [[1, 2], [1]]):
         with pytest.raises(InputError, match="values must be"):
             match(values, [1], rho=1)
     for wrong in ({"supply": ()}, {"supply": (-1,)}, {"rho": 0}, {"overflow": 1}, {"rounds": 0}, {"agents": 0}):

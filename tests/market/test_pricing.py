@@ -135,10 +135,15 @@ def test_the_shortfall_holds() -> None:
     assert missed <= 0.05
 
 
+def sale_of(folder: Path) -> Path:
+    """A policy of five bidders."""
+    pq.write_table(pa.table({"bidder": list(range(5))}), folder / "bids.parquet")
+    (folder / "tacit.toml").write_text(POLICY)
+    return folder / "tacit.toml"
+
+
 def test_a_sale_is_charged_once(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"bidder": list(range(5))}), tmp_path / "bids.parquet")
-    (tmp_path / "tacit.toml").write_text(POLICY)
-    with Session(tmp_path / "tacit.toml", "cora") as session:
+    with Session(sale_of(tmp_path), "cora") as session:
         sale = price([0.2, 0.5, 0.9, 1, 0.4], grid=GRID, epsilon=1, session=session, table="bids")
         assert sale.price in GRID
         assert session.left().epsilon == 1
@@ -163,7 +168,7 @@ def test_what_is_no_market_is_refused() -> None:
     for grid in ((), (1, 1), (2, 1), (0, 1), (-1, 1)):
         with pytest.raises(InputError, match="grid"):
             Pricing(grid=grid, epsilon=1)
-    for bids in ([-1.0], [float("nan")], [[1.0]], [float("inf")]):
+    for bids in ([-1.0], [float("nan")], [[1.0]], [float("inf")], ["a"], [[1.0], [1.0, 2.0]]):
         with pytest.raises(InputError, match="bids must be"):
             price(bids, grid=GRID, epsilon=1)
     with pytest.raises(InputError, match="epsilon"):

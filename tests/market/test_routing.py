@@ -1,14 +1,16 @@
 """Private advice in games of congestion: privacy by listing, little regret, and what a lie may gain."""
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.rounds import distance, divergence, law_of_two
+from support.rounds import LISTED, distance, divergence, law_of_two
 from tacit.base import InputError
-from tacit.market import Billboard, Routing, equilibrium
+from tacit.market import Billboard, Routing, equilibrium, routing
+from tacit.market.matching import COIN
+from tacit.market.routing import SPREAD
 
 
 def road(agents: int, **more: Any) -> Routing:
@@ -122,14 +124,55 @@ def test_a_lie_moves_the_traffic_by_what_is_said() -> None:
     assert 0.3 < max(distance(first, second) for first, second in product(laws, repeat=2)) <= plan.gain
 
 
+def test_no_lie_gains_more_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two roads, two agents, every true cost and every lie: what the first expects to pay if both follow their advice,
+    over all noises and coins. A lie saves at most the distance of the laws, times the largest difference of two costs,
+    and what the advice was off the best reply."""
+    plan, rows, start = road(2, rho=2), [(0, 0), (1, 0), (0, 1), (0.3, 0)], np.array([0.5, 0.5])
+    laws = {pair: law(plan, [rows[pair[0]], rows[pair[1]]]) for pair in product(range(4), repeat=2)}
+    shown = np.argwhere(np.max([*laws.values()], axis=0) > 1e-7)
+    reports = np.vstack([plan.read([row]) for row in rows])
+    taken = []  # by what is shown, by round, by report
+    for place in shown:
+        counts = np.array([LISTED[at] for at in place])
+        middle = plan.averaged(start, counts[:2], 0)
+        outcome = {"rounds": [{"shares": start}, {"shares": middle}], "shares": plan.averaged(middle, counts[2:], 1)}
+        taken.append([plan._advised(reports, outcome, number) for number in (0, 1)])
+    ends = np.round(np.array([1 / 3, 1]) * COIN).astype(np.int64)  # weights 1 and 2
+    cuts = sorted({0, COIN} | {(int(end) - agent * SPREAD) % COIN for end in ends for agent in range(2)})
+    routes = np.array(taken)
+
+    def expected(true: int, told: int, other: int) -> tuple[float, float]:
+        """The first agent's cost, and how much of it the best reply to each outcome would save."""
+        chances = laws[told, other][tuple(shown.T)]
+        paid = off = 0.0
+        for at, after in pairwise(cuts):
+            monkeypatch.setattr(routing, "coin", lambda seed, agent, at=at: at)
+            rounds = [plan.picked({"ends": ends, "seed": ""}, agent) for agent in (0, 1)]
+            mine, theirs = routes[:, rounds[0], told], routes[:, rounds[1], other]
+            costs = [rows[true][0] + 0.5 + 0 * theirs, rows[true][1] + (1 + (theirs == 1)) / 2]
+            share = (after - at) / COIN
+            paid += share * float(chances @ np.where(mine == 0, *costs))
+            off += share * float(chances @ (np.where(mine == 0, *costs) - np.minimum(*costs)))
+        return paid, off
+
+    most = 0.0
+    for true, other in product(range(4), repeat=2):
+        honest, off = expected(true, true, other)
+        gained = max(honest - expected(true, told, other)[0] for told in range(4))
+        most = max(most, gained)
+        assert gained <= plan.gain * 1.5 + off
+    assert most > 0
+
+
 def test_what_is_no_game_is_refused() -> None:
     wrong: Any
     for wrong in (
         {"routes": ((0,),)}, {"routes": ((0,), (5,))}, {"routes": ((0,), ())}, {"free": (1,)}, {"rounds": 0},
-        {"rho": 0}, {"crowded": (-1, 1)},
+        {"rho": 0}, {"crowded": (-1, 1)}, {"free": (1e15, 1)}, {"largest": 1e-12},
     ):  # fmt: skip
         with pytest.raises(InputError):
             road(3, **wrong)
-    for costs in ([[0.5, None]], [[1]], [[-1, 0]]):
+    for costs in ([[0.5, None]], [[1]], [[-1, 0]], [["a", 1]], [[1, 2], [1]]):
         with pytest.raises(InputError, match="costs must be"):
             road(3).read(costs)

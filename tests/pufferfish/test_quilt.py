@@ -66,7 +66,7 @@ def leak_of(law: dict[tuple[int, ...], float], i: int, shown: tuple[int, ...], s
         table.setdefault(tuple(path[j] for j in shown), np.zeros(states))[path[i]] += chance
         total[path[i]] += chance
     return max(
-        log((row[x] / total[x]) / (row[y] / total[y])) if row[y] else (float("inf") if row[x] else 0.0)
+        (log((row[x] / total[x]) / (row[y] / total[y])) if row[x] else 0.0) if row[y] else float("inf")
         for row in table.values()
         for x in range(states)
         for y in range(states)
@@ -278,6 +278,16 @@ def test_what_is_no_model_is_refused() -> None:
         Network([[], [0]], [[["1/2", "1/2"]], [["1/2", "1/2"]]])
     with pytest.raises(InputError, match="epsilon"):
         quilt(two_states("0.5", 3), epsilon=0)
+
+
+def test_a_state_that_is_only_begun_from_leaves_no_gap() -> None:
+    """Nobody comes back to state 2: what a quilt would show of it is no number, and is passed over."""
+    chain = Chain([["0.5", "0.5", 0], ["0.2", "0.8", 0], ["0.5", "0.3", "0.2"]], 6, initial=("1/3", "1/3", "1/3"))
+    for epsilon in (0.5, 4):
+        found = quilt(chain, epsilon=epsilon)
+        assert found.scale >= brute(chain, epsilon) * (1 - 1e-9)
+        assert found.epsilon(found.cost) == pytest.approx(epsilon)
+        assert real_cost(entry_pairs(chain, 1), Fraction(found.scale)) <= epsilon
 
 
 def test_a_clock_that_never_forgets_is_one_group() -> None:

@@ -94,6 +94,7 @@ def _draw(plan: Pricing, bids: "np.ndarray[tuple[int, ...], np.dtype[np.float64]
 def choose_option(
     costs: Reports,
     largest: Annotated[str, option("NUMBER", "The most that one person may report; more counts as that.")] = "1",
+    count: Annotated[int, typer.Option("--count", min=1, help="Choose so many; each person uses the best.")] = 1,
     epsilon: Epsilon = "1",
     as_json: Json = False,
 ) -> None:
@@ -102,15 +103,16 @@ def choose_option(
     Example: tacit market choose costs.txt --largest 10 --epsilon 1
     """
     rows = _rows(costs)
-    plan = Choosing(options=rows.shape[1], largest=largest, epsilon=epsilon)
-    chosen = plan.draw(rows)
+    plan = Choosing(options=rows.shape[1], largest=largest, epsilon=epsilon, count=count)
+    chosen = plan.sets[plan.draw(rows)]
     lines = {
-        "option": f"{chosen + 1} of {plan.options}",
+        "option": f"{' and '.join(str(each + 1) for each in chosen)} of {plan.options}",
         "costs": f"at most {up(plan.shortfall(), 4)} more in all than the best option, with 95 % confidence",
         "truth": plan.truth,
         "private": f"ε = {up(float(plan.loss.bound), 4)} for one report in the place of another",
     }
-    output(as_json, {"option": chosen, "shortfall": plan.shortfall(), "epsilon": float(plan.loss.bound)}, facts(lines))
+    data = {"option": chosen[0]} if count == 1 else {"options": list(chosen)}
+    output(as_json, {**data, "shortfall": plan.shortfall(), "epsilon": float(plan.loss.bound)}, facts(lines))
 
 
 def match_goods(
@@ -194,6 +196,10 @@ def _played(
     rules, rows = MarketRules.read({**given, "table": "reports"}), _rows(reports)
     if advice is not None and advice.exists():
         raise InputError(f"{advice} is there already: name a new file")
+    if rows.shape[1] != len(rules.things):
+        raise InputError(
+            f"{reports} has {rows.shape[1]} numbers in each row, one is needed for each of: {', '.join(rules.things)}"
+        )
     plan: Any = rules.plan(len(rows), "agent")
     read = plan.read(rows)
     with progress_bar("asking"):

@@ -27,6 +27,7 @@ Length = Annotated[int, typer.Option("--length", min=2, max=1_000_000, help="How
 Epsilon = Annotated[str, option("NUMBER", "What a release may tell of one entry.")]
 State = Annotated[int, typer.Option("--state", min=0, help="The state whose entries are counted, from 0.")]
 ADDS = {True: "yes", False: "no"}
+ENTRIES = "an ordinary account whose unit is one entry; that is what adds up"
 
 
 def _chain(text: str, length: int) -> Chain:
@@ -54,7 +55,7 @@ def quilt_noise(
     lines = {
         "scale": f"{up(found.scale)} of Laplace noise",
         "promise": f"ε = {up(float(found.stated), 4)} about any one of {length:,} entries",
-        "costs": f"ε = {up(float(found.cost), 4)} of an ordinary account whose unit is one entry; that is what adds up",
+        "costs": f"ε = {up(float(found.cost), 4)} of {ENTRIES}",
         "twice": f"two such releases tell at most ε = {up(found.epsilon(2 * found.cost), 4)} of one entry",
     }
     output(as_json, found.json(), facts(lines))
@@ -72,8 +73,8 @@ def wasserstein_noise(
     lines = {
         "scale": f"{up(float(found.scale))} of Laplace noise",
         "moved": f"the law of the count moves by at most {found.moved} with one entry",
-        "adds": f"no: in a ledger it costs what all {length:,} entries of one person cost, "
-        f"ε = {up(length / float(found.scale) if found.scale else 0, 4)}",
+        "adds": "no: what it says holds for one release alone",
+        "costs": f"ε = {up(float(found.cost()), 4)} of {ENTRIES}" if found.scale else "no account takes it: no noise",
     }
     output(as_json, found.json(), facts(lines))
 
@@ -102,6 +103,8 @@ def compare_noise(
     ]
     heads = (Column("noise"), "scale", "ε it really keeps", Column("adds up"))
     asked = Text(f"\nasked for: ε = {epsilon} about any one of {length:,} entries", style="dim")
+    if ways[0].real is None:
+        asked.append("\n–: not worked out, since there are too many entries, or counts of too small a chance")
     output(as_json, {"ways": shown}, table(*heads, rows=rows), asked)
     write_out("picture", plot, lambda path: _draw(length, epsilon, path), quiet=as_json)
 

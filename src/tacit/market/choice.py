@@ -1,26 +1,25 @@
 """Choosing one of several public options for everybody, by costs that people report: a place, a few places, a plan.
 
 The exponential mechanism over declared options with scores −Σ costs, each cost between 0 and a declared largest one.
-Mixed with an option at random whose use is imposed, nobody gains by a false report at all (Nissim, Smorodinsky and
-Tennenholtz 2012). Statement and proofs: docs/theory/market.md.
+Statement and proofs: docs/theory/market.md.
 """
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import comb, exp, expm1, log1p
+from math import comb, tanh
 from typing import Any
 
 import numpy as np
 
-from tacit.base import InputError, Relation, Sensitivity, between, cached_property, positive
-from tacit.base.number import Number, Ratio, default, frozen
+from tacit.base import InputError, Relation, Sensitivity, cached_property, positive
+from tacit.base.number import Number, Ratio, frozen
 from tacit.loss import Pure
-from tacit.market.sale import Sale, Tell, sold
+from tacit.market.sale import Sale, Tell, numbers, sold
 from tacit.mechanism import Exponential
 from tacit.program import Program, Step, Task
 
-__all__ = ["Choosing", "ImposingGap", "Truthful", "choose", "line_costs"]
+__all__ = ["Choosing", "choose", "line_costs"]
 
 MOST_OPTIONS = 100_000
 FINE = 1 << 20  # steps of the largest cost
@@ -73,9 +72,10 @@ class Choosing:
 
     def read(self, reports: Any) -> Any:
         """Costs of each option, a row for each person. A cost above the largest counts as that."""
-        given = np.asarray(reports, dtype=np.float64)
+        words = f"costs must be a row for each person with {self.options} numbers of at least 0"
+        given = numbers(reports, words)
         if given.ndim != 2 or given.shape[1] != self.options or not np.isfinite(given).all() or (given < 0).any():
-            raise InputError(f"costs must be a row for each person with {self.options} numbers of at least 0")
+            raise InputError(words)
         return np.minimum(given, float(self.largest))
 
     @property
@@ -111,8 +111,13 @@ class Choosing:
 
     @property
     def truth(self) -> str:
-        kept = 100 * exp(-float(self.epsilon))
-        return f"whoever reports the truth expects at least {kept:.3g} % of what any lie saves of the largest cost"
+        return f"a false report saves at most {self.gain:.3g} of the largest cost on average"
+
+    @property
+    def gain(self) -> float:
+        """A lie saves a person at most this share of the largest cost: tanh(ε/4), how far apart two laws can be
+        whose odds all move between e^(−t) and e^(ε−t)."""
+        return tanh(float(self.epsilon) / 4)
 
     def largest_gain(self, costs: Any, person: int) -> float:
         """The most that a person to whom its reported costs are true expects to save by any lie, the others' reports
@@ -144,7 +149,7 @@ def choose(
 ) -> Sale:
     """One option for all, or `count` of them, of which each person uses the best (k-median): `costs` has a row for each
     person, a column for each option."""
-    given = np.asarray(costs, dtype=np.float64)
+    given = numbers(costs, "costs must be a row of numbers for each person, all as long")
     many = given.shape[1] if given.ndim == 2 else 0
     plan = Choosing(options=many, largest=largest, epsilon=epsilon, count=count, unit=unit)
     return sold(plan, given, session=session, table=table)
@@ -153,73 +158,3 @@ def choose(
 def line_costs(positions: Sequence[Number], places: Sequence[Number]) -> Any:
     """How far each person is from each place, on a line."""
     return np.abs(np.array(list(map(float, positions)))[:, None] - np.array(list(map(float, places)))[None, :])
-
-
-# --- truthful altogether
-
-
-@frozen
-class ImposingGap:
-    """How much a false type loses on average, where an option at random is imposed on whoever reported it.
-
-    `utility[t, s, r]`, in [0, 1], is what type t gets from option s if it reacts by r. Imposed is the reaction that is
-    best for the type that was reported; left alone, everybody reacts as is best for the type they have.
-    """
-
-    utility: Any
-
-    @cached_property
-    def array(self) -> Any:
-        given = np.asarray(self.utility, dtype=np.float64)
-        if given.ndim != 3 or given.shape[0] < 2 or not np.isfinite(given).all():
-            raise InputError("utility is needed for each of two or more types, each option and each reaction")
-        if given.min() < 0 or given.max() > 1:
-            raise InputError("utility must be from 0 to 1: divide by the largest")
-        return given
-
-    @cached_property
-    def gap(self) -> float:
-        """The least loss of any type by any other report."""
-        best = self.array.argmax(axis=2)
-        least = np.inf
-        for true, told in ((a, b) for a in range(len(best)) for b in range(len(best)) if a != b):
-            chosen = np.take_along_axis(self.array[true], best[told][:, None], axis=1)[:, 0]
-            least = min(least, float((self.array[true].max(axis=1) - chosen).mean()))
-        if least <= 0:
-            raise InputError("two types react alike to every option: nothing can be imposed that tells them apart")
-        return least
-
-
-@frozen
-class Truthful:
-    """With chance `share` an option at random with its use imposed, else the private choice: nobody gains by a lie.
-
-    For that share·gap ≥ (1 − share)(e^ε − 1): what a lie may gain of the private choice, it loses where imposed.
-    """
-
-    gap: Ratio
-    epsilon: Ratio
-    share: Ratio = default(None)
-
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "gap", positive(self.gap, "gap", toward="down"))
-        put(self, "epsilon", positive(self.epsilon, "epsilon"))
-        gained = expm1(float(self.epsilon)) * (1 + 1e-12)
-        needed = Fraction(gained) / (Fraction(gained) + self.gap)
-        if self.share is None:
-            put(self, "share", Fraction(-(-needed * 10**9 // 1), 10**9))
-        put(self, "share", between(self.share, "share", 0, 1))
-        if self.share < needed:
-            raise InputError(
-                f"share must be at least {float(needed):.6g} for this ε, or ε at most {self.dominant(self.share):.4g}"
-            )
-
-    def dominant(self, share: Fraction) -> float:
-        """The largest ε at which the truth is a dominant strategy with this share."""
-        return log1p(float(share * self.gap / (1 - share))) * (1 - 1e-12)
-
-    @property
-    def cost(self) -> float:
-        """Of the welfare, in [0, 1] a person, at most this share is given up by imposing."""
-        return float(self.share or 0)

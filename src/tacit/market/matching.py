@@ -18,7 +18,7 @@ from scipy.stats import binom
 from tacit.base import InputError, Relation, Sensitivity, between, cached_property, positive, round_up, whole
 from tacit.base.number import Number, Ratio, frozen
 from tacit.loss import ZCDP, Loss
-from tacit.market.sale import Sale, Tell, sold
+from tacit.market.sale import Sale, Tell, numbers, sold
 from tacit.mechanism import DiscreteGaussian
 from tacit.mechanism.additive import least_whole
 from tacit.noise import rng_or_default
@@ -122,9 +122,10 @@ class Matching:
 
     def read(self, reports: Any) -> Ints:
         """Values in steps. A value above the largest counts as that."""
-        given = np.asarray(reports, dtype=np.float64)
+        words = f"values must be a row for each agent with {len(self.supply)} numbers of at least 0"
+        given = numbers(reports, words)
         if given.ndim != 2 or given.shape[1] != len(self.supply) or not np.isfinite(given).all() or (given < 0).any():
-            raise InputError(f"values must be a row for each agent with {len(self.supply)} numbers of at least 0")
+            raise InputError(words)
         if len(given) > self.agents:
             raise InputError(f"this market is for {self.agents:,} agents, and there are reports of {len(given):,}")
         return np.asarray(np.floor(np.minimum(given / float(self.largest), 1.0) * FINE), dtype=np.int32)
@@ -288,7 +289,7 @@ def match(
     unit: str = "agent",
 ) -> Sale:
     """Each agent gets at most one good: `values` has a row for each agent, a column for each good."""
-    given = np.asarray(values, dtype=np.float64)
+    given = numbers(values, f"values must be a row for each agent with {len(supply)} numbers of at least 0")
     plan = Matching(
         supply=tuple(supply), agents=max(len(given), 1), rho=rho, overflow=overflow, largest=largest, unit=unit
     )

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.base import InputError, Relation, Sensitivity, cached_property, exact, positive
 from tacit.base.number import Number, Ratio, Ratios, frozen
 from tacit.loss import Pure
-from tacit.market.sale import Sale, Tell, sold
+from tacit.market.sale import Sale, Tell, numbers, sold
 from tacit.mechanism import Exponential
 from tacit.program import Program, Step, Task
 
@@ -26,6 +26,8 @@ MOST_PRICES = 100_000
 
 def cents(low: int, high: int) -> tuple[Fraction, ...]:
     """Prices from `low` to `high` hundredths, each cent: `cents(1, 100)` is 0.01 to 1.00."""
+    if not 1 <= low <= high:
+        raise InputError(f"prices go from a lowest of at least 1 cent up to a highest, not from {low} to {high}")
     return tuple(Fraction(cent, 100) for cent in range(low, high + 1))
 
 
@@ -79,9 +81,10 @@ class Pricing:
 
     def read(self, reports: Any) -> Any:
         """Bids, one of each buyer."""
-        given = np.asarray(reports, dtype=np.float64)
+        words = "bids must be a list of numbers of at least 0"
+        given = numbers(reports, words)
         if given.ndim != 1 or not np.isfinite(given).all() or (given < 0).any():
-            raise InputError("bids must be a list of numbers of at least 0")
+            raise InputError(words)
         return given
 
     @property
@@ -139,8 +142,8 @@ class Pricing:
 
     def expected_utility(self, bids: Any, buyer: int, value: Number) -> float:
         """What a buyer to whom the good is worth `value` expects from these bids, its own among them."""
-        own, worth = exact(list(bids)[buyer], "bid"), exact(value, "value")
-        return sum(chance * float(worth - p) for p, chance in self.law(bids).items() if p <= own)
+        own, worth = float(list(bids)[buyer]), exact(value, "value")
+        return sum(chance * float(worth - p) for p, chance in self.law(bids).items() if float(p) <= own)
 
     def largest_gain(self, values: Sequence[Any]) -> float:
         """The most that any one buyer gains by any bid other than the truth, if all others bid it. Exact, over all

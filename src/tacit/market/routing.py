@@ -16,7 +16,7 @@ from tacit.base import InputError, Relation, cached_property, positive, whole
 from tacit.base.number import Number, Ratio, Ratios, frozen
 from tacit.loss import ZCDP, Loss
 from tacit.market.matching import COIN, ONE_HOT, coin
-from tacit.market.sale import Sale, Tell, sold
+from tacit.market.sale import Sale, Tell, numbers, sold
 from tacit.mechanism import DiscreteGaussian
 from tacit.noise import rng_or_default
 from tacit.program import Program, Step, Task
@@ -24,7 +24,7 @@ from tacit.program import Program, Step, Task
 __all__ = ["Routing", "equilibrium"]
 
 FINE = 1 << 20  # steps of the largest cost
-MOST_ROUTES, MOST_ROUNDS = 10_000, 1000
+MOST_ROUTES, MOST_ROUNDS, MOST_TRAFFIC = 10_000, 1000, 1_000_000_000
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -63,6 +63,11 @@ class Routing:
             raise InputError(f"rounds must be at most {MOST_ROUNDS:,}, not {self.rounds:,}")
         put(self, "rho", positive(self.rho, "rho", toward="decimal"))
         put(self, "largest", positive(self.largest, "largest"))
+        if self.traffic(np.ones(len(self.routes))).max() > float(self.largest) * MOST_TRAFFIC:
+            raise InputError(
+                f"a crowded route may cost at most {MOST_TRAFFIC:,} times the largest report: nobody's own costs would "
+                "be seen beside it"
+            )
 
     @cached_property
     def mechanism(self) -> DiscreteGaussian:
@@ -118,13 +123,14 @@ class Routing:
 
     def read(self, reports: Any) -> Numbers:
         """Costs in steps. Whoever reports nothing but None stays at home, and has −1 throughout."""
-        given = np.asarray(reports, dtype=np.float64)
+        words = f"costs must be a row for each agent with {len(self.routes)} numbers of at least 0"
+        given = numbers(reports, words)
         if given.ndim != 2 or given.shape[1] != len(self.routes):
-            raise InputError(f"costs must be a row for each agent with {len(self.routes)} numbers of at least 0")
+            raise InputError(words)
         home = np.asarray(np.isnan(given).all(axis=1))
         given = np.where(home[:, None], 0, given)
         if not np.isfinite(given).all() or (given < 0).any():
-            raise InputError(f"costs must be a row for each agent with {len(self.routes)} numbers of at least 0")
+            raise InputError(words)
         if len(given) > self.agents:
             raise InputError(f"this game is for {self.agents:,} agents, and there are reports of {len(given):,}")
         steps: Numbers = np.floor(np.minimum(given / float(self.largest), 1.0) * FINE).astype(np.int64)
@@ -232,7 +238,7 @@ def equilibrium(
     unit: str = "agent",
 ) -> Sale:
     """Which route each should take: `costs` has a row for each agent, what each route costs it beside the traffic."""
-    given = np.asarray(costs, dtype=np.float64)
+    given = numbers(costs, f"costs must be a row for each agent with {len(routes)} numbers of at least 0")
     plan = Routing(
         routes=tuple(map(tuple, routes)), free=tuple(free), crowded=tuple(crowded), agents=max(len(given), 1),
         rho=rho, largest=largest, rounds=rounds, unit=unit,

@@ -57,6 +57,10 @@ class MarketRules(JobSettings):
         "The options to choose from; a report says what each would cost.", names,
         example='["library", "park", "pool"]', default=(), only=_only(Rule.CHOOSE), shown=True,
     )  # fmt: skip
+    count: int = job_setting(
+        "How many options are chosen, of which each uses the best.", whole, example="2", default=1,
+        only=_only(Rule.CHOOSE),
+    )  # fmt: skip
     goods: tuple[str, ...] = job_setting(
         "Each good with how many copies there are; a report says what each is worth.", names,
         example='["morning = 40", "evening = 25"]', default=(), only=_only(Rule.MATCH), shown=True,
@@ -103,7 +107,9 @@ class MarketRules(JobSettings):
         if self.rule is Rule.PRICE:
             return Pricing(grid=cents(self.low, self.high), epsilon=self.epsilon or 1, unit=unit)
         if self.rule is Rule.CHOOSE:
-            return Choosing(options=len(self.options), largest=self.largest, epsilon=self.epsilon or 1, unit=unit)
+            return Choosing(
+                options=len(self.options), largest=self.largest, epsilon=self.epsilon or 1, count=self.count, unit=unit
+            )
         if self.rule is Rule.MATCH:
             supply = tuple(_copies(each) for each in self.goods)
             return Matching(

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
+
 from tacit.base import InputError, positive, whole
 from tacit.base.number import Number
 from tacit.desk import Release, Spender
@@ -19,7 +21,7 @@ from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.noise import rng_or_default
 from tacit.program import Program
 
-__all__ = ["Billboard", "MarketPlan", "Sale", "Tell", "charged_program", "promise", "sold"]
+__all__ = ["Billboard", "MarketPlan", "Sale", "Tell", "charged_program", "numbers", "promise", "sold"]
 
 Tell = Callable[[float], None]  # how far a run is, from 0 to 1
 
@@ -58,6 +60,15 @@ class MarketPlan(Protocol):
     def advice(self, outcome: Mapping[str, Any], report: Any, agent: int) -> dict[str, Any]:
         """What the outcome means for whoever made this report, as plain data. It depends on no other report."""
         ...
+
+
+def numbers(reports: Any, words: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Reports as an array, NaN for None; an `InputError` that says so where they are no numbers in equal rows."""
+    try:
+        return np.asarray(reports, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise InputError(words)
 
 
 def promise(loss: Loss) -> str:

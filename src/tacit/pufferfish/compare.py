@@ -7,7 +7,7 @@ from tacit.base import positive
 from tacit.base.number import Number
 from tacit.pufferfish.chain import Chain
 from tacit.pufferfish.quilt import quilt
-from tacit.pufferfish.wasserstein import LONGEST, entry_pairs, real_cost, smallest_scale, wasserstein
+from tacit.pufferfish.wasserstein import LawsUnknown, entry_pairs, real_cost, smallest_scale, wasserstein
 
 __all__ = ["Way", "compare"]
 
@@ -27,14 +27,16 @@ class Way:
 def compare(chain: Chain, *, epsilon: Number, state: int = 1) -> list[Way]:
     """For the count of entries in `state`, from the noise that ignores dependence to the noise that fears all of it."""
     stated = positive(epsilon, "epsilon", toward="decimal")
-    known = chain.length <= LONGEST
-    pairs = entry_pairs(chain, state) if known else []
+    try:
+        pairs = entry_pairs(chain, state)
+    except LawsUnknown:
+        pairs = []
 
     def way(name: str, words: str, scale: Fraction, *, adds: bool) -> Way:
-        return Way(name, words, scale, real_cost(pairs, scale) if known and scale else None, adds)
+        return Way(name, words, scale, real_cost(pairs, scale) if pairs and scale else None, adds)
 
     found = [way("entry", "as if entries were independent", 1 / stated, adds=True)]
-    if known:
+    if pairs:
         least, distance = smallest_scale(pairs, epsilon=stated), wasserstein(pairs, epsilon=stated).scale
         found.append(way("smallest", "the least that is valid, for one release", least, adds=False))
         found.append(way("wasserstein", "Wasserstein, for one release", distance, adds=False))

@@ -151,7 +151,8 @@ def quilt(
     worst = max(found, key=lambda leaks: leaks.worst(_scale_at(float(stated))))
     scale = worst.worst(_scale_at(float(stated))) * float(moved)
     leaks = worst if len(found) == 1 else _Worst(tuple(found))
-    return Quilt(leaks=leaks, stated=stated, moves=moved, scale=float(round_up(scale * (1 + 1e-12))))
+    group = float(round_up(worst.length * moved / stated))  # what rounding may not pass
+    return Quilt(leaks=leaks, stated=stated, moves=moved, scale=min(float(round_up(scale * (1 + 1e-12))), group))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +214,9 @@ def _told(chain: Chain, reach: int) -> ChainLeaks:
         theirs = theirs + shift
         right.append(ours.max(axis=(1, 2), initial=0) + slack)
         left.append(theirs.max(axis=(1, 2), initial=0) + slack)
-        pairs = np.array([(each + ours).max(axis=(1, 2), initial=0) for each in theirs]).reshape(reach, reach)
+        with np.errstate(invalid="ignore"):
+            sums = [np.nan_to_num(each + ours, nan=inf, posinf=inf, neginf=-inf) for each in theirs]
+        pairs = np.array([each.max(axis=(1, 2), initial=0) for each in sums]).reshape(reach, reach)
         both.append(pairs + slack[:, None] + slack[None, :])
     kinds = np.zeros(chain.length, int) if len(laws) == 1 else np.arange(chain.length)
     return ChainLeaks(chain.length, np.array(right), np.array(left), np.array(both), kinds)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from math import log
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,26 @@ from tacit.policy import DATASET
 from tacit.program import Program, Step
 from tacit.pufferfish.chain import Chain, Floats
 
-__all__ = ["Wasserstein", "count_laws", "distance", "entry_pairs", "real_cost", "smallest_scale", "wasserstein"]
+__all__ = [
+    "LawsUnknown",
+    "Wasserstein",
+    "count_laws",
+    "distance",
+    "entry_pairs",
+    "real_cost",
+    "smallest_scale",
+    "wasserstein",
+]
 
 Law = Mapping[int, Any]
 KEY = "pufferfish wasserstein"
 NEAR = 1e-10  # relative: far more than sums are rounded by
 LONGEST = 2000  # of a chain whose laws of a count are worked out
+RAREST = 1e-290  # chance of a count: what floats lose below 1e-308 would be seen above 1e-304 only
+
+
+class LawsUnknown(InputError):  # noqa: N818 - says what is the case, as Denied does
+    """The laws of a count cannot be worked out: the chain is too long, or some counts are too rare."""
 
 
 @dataclass(frozen=True)
@@ -123,33 +138,42 @@ def count_laws(chain: Chain, state: int) -> list[list[dict[int, float]]]:
     if not 0 <= state < size:
         raise InputError(f"state must be from 0 to {size - 1}, not {state}")
     if length > LONGEST:
-        raise InputError(f"laws of a count are worked out for up to {LONGEST:,} entries: use quilts")
-    matrix, here = chain.matrix, np.arange(size) == state
-    before = [np.zeros((size, length + 1))]  # chance to be in x after entry i, with n in the state so far
-    before[0][np.arange(size), here.astype(int)] = chain.start()
-    for _ in range(length - 1):
-        before.append(_counted(matrix.T @ before[-1], here))
-    after = [np.zeros((size, length + 1))]  # given x at entry i: n in the state later on
-    after[0][:, 0] = 1
-    for _ in range(length - 1):
-        after.append(matrix @ _counted(after[-1], here))
-    after.reverse()
-    found = []
-    for left, right in zip(before, after, strict=True):
+        raise LawsUnknown(f"laws of a count are worked out for up to {LONGEST:,} entries: use quilts")
+    here, found = np.arange(size) == state, []
+    chances = zip(*_courses(chain.start(), chain.matrix, here, length), strict=True)
+    possible = zip(*_courses(chain.start() > 0, chain.matrix > 0, here, length), strict=True)
+    for (left, right), (before, after) in zip(chances, possible, strict=True):
         laws = []
         for x in range(size):
-            chance = left[x].sum()
-            if chance > 0:
-                law = np.convolve(left[x], right[x])[: length + 1] / chance
-                laws.append({n: float(p) for n, p in enumerate(law) if p > 0})
+            ways = np.convolve(before[x] * 1.0, after[x] * 1.0)
+            law = np.convolve(left[x], right[x])
+            if (law[ways > 0] < RAREST).any():
+                raise LawsUnknown(
+                    f"some counts have a chance below {RAREST:g}, which cannot be worked out: fewer entries, or quilts"
+                )
+            if ways.any():
+                laws.append({int(n): float(law[n] / law.sum()) for n in np.flatnonzero(ways)})
         found.append(laws)
     return found
 
 
+def _courses(start: Any, matrix: Any, here: Any, length: int) -> tuple[list[Floats], list[Floats]]:
+    """For each entry, and each state that it may have: the weight of n entries in a state up to it, and after it.
+
+    Of conditions in place of chances, whether it can be."""
+    kind, size = matrix.dtype, len(matrix)
+    before, after = [np.zeros((size, 2), kind)], [np.ones((size, 1), kind)]
+    before[0][np.arange(size), here.astype(int)] = start
+    for _ in range(length - 1):
+        before.append(_counted(matrix.T @ before[-1], here))
+        after.append(matrix @ _counted(after[-1], here))
+    return before, after[::-1]
+
+
 def _counted(weights: Floats, here: Any) -> Floats:
-    out = weights.copy()
-    out[here, 1:] = weights[here, :-1]
-    out[here, 0] = 0
+    out = np.zeros((len(weights), weights.shape[1] + 1), weights.dtype)
+    out[here, 1:] = weights[here]
+    out[~here, :-1] = weights[~here]
     return out
 
 
@@ -172,12 +196,16 @@ def _ratio(first: Law, second: Law, size: float) -> float:
     values = np.arange(min((*first, *second)), max((*first, *second)) + 1)
     logs = []
     for law in (first, second):
-        places, chances = np.array(list(law)), np.array([float(chance) for chance in law.values()])
-        kept = chances > 0
-        spread = np.log(chances[kept]) - np.abs(values[:, None] - places[kept]) / size
+        kept = {place: _log(chance) for place, chance in law.items() if chance}
+        spread = np.array(list(kept.values())) - np.abs(values[:, None] - np.array(list(kept))) / size
         top = spread.max(axis=1)
         logs.append(top + np.log(np.exp(spread - top[:, None]).sum(axis=1)))
     return float(np.abs(logs[0] - logs[1]).max())
+
+
+def _log(chance: Any) -> float:
+    """Of a fraction too, which as a float may be none."""
+    return log(chance.numerator) - log(chance.denominator) if isinstance(chance, Fraction) else log(chance)
 
 
 def smallest_scale(pairs: Iterable[tuple[Law, Law]], *, epsilon: Number) -> Fraction:
