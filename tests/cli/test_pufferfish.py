@@ -19,6 +19,7 @@ def test_the_noise_of_a_quilt() -> None:
     told = json.loads(ran("quilt", "0.9", "--length", "100", "--json").stdout)
     assert told["scale"] == quilt(Chain([["0.9", "0.1"], ["0.1", "0.9"]], 100), epsilon=1).scale
     assert "31.7378" in ran("quilt", "0.9 0.1; 0.1 0.9", "--length", "100").stdout
+    assert "24 in a row of 168" in ran("quilt", "0.9", "--length", "168", "--group", "24").stdout
     assert "49.22" in ran("quilt", "0.9", "--length", "100", "--approximate").stdout
 
 

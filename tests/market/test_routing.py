@@ -140,7 +140,7 @@ def test_no_lie_gains_more_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None
         taken.append([plan._advised(reports, outcome, number) for number in (0, 1)])
     ends = np.round(np.array([1 / 3, 1]) * COIN).astype(np.int64)  # weights 1 and 2
     cuts = sorted({0, COIN} | {(int(end) - agent * SPREAD) % COIN for end in ends for agent in range(2)})
-    routes = np.array(taken)
+    routes: Any = np.array(taken)
 
     def expected(true: int, told: int, other: int) -> tuple[float, float]:
         """The first agent's cost, and how much of it the best reply to each outcome would save."""

@@ -1,7 +1,7 @@
 """Quilts keep what they promise, on chains and networks whose laws can be listed; the published figures come out."""
 
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from math import exp, log
 from typing import Any
 
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.base import InputError
-from tacit.pufferfish import Chain, Network, Quilt, quilt
-from tacit.pufferfish.wasserstein import entry_pairs, real_cost
+from tacit.pufferfish import Chain, Network, Quilt, quilt, wasserstein
+from tacit.pufferfish.wasserstein import entry_pairs, network_pairs, real_cost
 
 
 def two_states(stay: Any, length: int) -> Chain:
@@ -40,38 +40,38 @@ def test_the_figures_of_the_field(stay: str, exact: float, rough: float) -> None
     assert quilt(chain, epsilon=1, approximate=True).scale == pytest.approx(rough, abs=1e-4)
 
 
-def brute(chain: Chain, epsilon: float) -> float:
-    """The scale by the definition: for each entry the best of all quilts of a short chain, leaks by listing paths."""
+def brute(chain: Chain, epsilon: float, group: int = 1) -> float:
+    """The scale by the definition: for each secret, of so many entries in a row, the best of all quilts of a short
+    chain; leaks by listing paths."""
     law, length = paths(chain), chain.length
     worst = 0.0
-    for i in range(length):
-        best = length / epsilon
-        for a, b in product([None, *range(1, i + 1)], [None, *range(1, length - i)]):
+    for i in range(length - group + 1):
+        best, last = length / epsilon, i + group - 1
+        for a, b in product([None, *range(1, i + 1)], [None, *range(1, length - last)]):
             if a is None and b is None:
                 continue
-            shown = [i - a] * (a is not None) if a is not None else []
-            shown += [i + b] if b is not None else []
-            low, high = (i - a if a is not None else -1), (i + b if b is not None else length)
-            leak = leak_of(law, i, tuple(shown), chain.states)
+            shown = [i - a] if a is not None else []
+            shown += [last + b] if b is not None else []
+            low, high = (i - a if a is not None else -1), (last + b if b is not None else length)
+            leak = leak_of(law, (*range(i, last + 1),), tuple(shown))
             if leak < epsilon:
                 best = min(best, (high - low - 1) / (epsilon - leak))
         worst = max(worst, best)
     return worst
 
 
-def leak_of(law: dict[tuple[int, ...], float], i: int, shown: tuple[int, ...], states: int) -> float:
-    table: dict[tuple[int, ...], np.ndarray[Any, Any]] = {}
-    total = np.zeros(states)
+def leak_of(law: Any, secret: tuple[int, ...], shown: tuple[int, ...]) -> float:
+    """The largest log ratio of chances of what is shown, between two values of the secret, by adding up."""
+    table: dict[Any, dict[Any, float]] = {}
+    total: dict[Any, float] = {}
     for path, chance in law.items():
-        table.setdefault(tuple(path[j] for j in shown), np.zeros(states))[path[i]] += chance
-        total[path[i]] += chance
-    return max(
-        (log((row[x] / total[x]) / (row[y] / total[y])) if row[x] else 0.0) if row[y] else float("inf")
-        for row in table.values()
-        for x in range(states)
-        for y in range(states)
-        if total[x] > 0 and total[y] > 0 and (row[x] or row[y])
-    )
+        if chance > 0:
+            value = tuple(path[j] for j in secret)
+            row = table.setdefault(tuple(path[j] for j in shown), {})
+            row[value] = row.get(value, 0) + chance
+            total[value] = total.get(value, 0) + chance
+    chances = [{value: row.get(value, 0) / total[value] for value in total} for row in table.values()]
+    return max(log(max(row.values()) / min(row.values())) if min(row.values()) else float("inf") for row in chances)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1, 3])
@@ -90,6 +90,29 @@ def test_quilts_are_those_of_the_definition(chain: Chain, epsilon: float) -> Non
     assert found >= wanted * (1 - 1e-9)
     if chain.start().min() > 0:  # else states that nobody can have been in are counted too
         assert found == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("group", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.5, 2])
+@pytest.mark.parametrize("rows", [("9 1", "3 7"), ("6 3 1", "2 5 3", "1 1 8"), ("5 5 0", "1 8 1", "0 2 8")])
+def test_several_entries_in_a_row_as_one_secret(rows: tuple[str, ...], epsilon: float, group: int) -> None:
+    """A day of hours: quilts of the definition, and what the noise really keeps of all values of the day."""
+    for initial in (None, ("1/2", *["1/2" if len(rows) == 2 else "1/4"] * (len(rows) - 1))):
+        chain = Chain([[Fraction(int(each), 10) for each in row.split()] for row in rows], 5, initial=initial)
+        found, wanted = quilt(chain, epsilon=epsilon, group=group), brute(chain, epsilon, group)
+        assert found.scale >= wanted * (1 - 1e-9)
+        if "0" not in "".join(rows):
+            assert found.scale == pytest.approx(wanted, rel=1e-6)
+        law = paths(chain)
+        for first in range(6 - group):
+            given: dict[Any, dict[int, float]] = {}
+            for path, chance in law.items():
+                if chance:
+                    counts = given.setdefault(path[first : first + group], {})
+                    counts[sum(x == 1 for x in path)] = counts.get(sum(x == 1 for x in path), 0) + chance
+            laws = [{n: p / sum(each.values()) for n, p in each.items()} for each in given.values()]
+            assert real_cost(combinations(laws, 2), found.scale) <= epsilon * (1 + 1e-9)
+        assert quilt(chain, epsilon=epsilon, group=group, approximate=True).scale >= found.scale * (1 - 1e-9)
 
 
 def laplace_ratio(law: dict[tuple[int, ...], float], i: int, scales: list[float], states: int) -> float:
@@ -243,6 +266,41 @@ def test_a_network_keeps_its_promise() -> None:
         found = quilt(network, epsilon=epsilon)
         assert found.scale <= 4 / epsilon * (1 + 1e-9)
         assert max(laplace_ratio(law, i, [found.scale], 2) for i in range(4)) <= epsilon
+
+
+def test_an_attribute_alone_and_several_together() -> None:
+    """Income follows from schooling and age; an answer adds up all three. Noise for one attribute alone, for two
+    together and for all keeps what it says."""
+    network = Network(
+        [[], [], [0, 1]],
+        [
+            [["0.4", "0.6"]],
+            [["0.7", "0.3"]],
+            [["0.9", "0.1"], ["0.6", "0.4"], ["0.55", "0.45"], ["0.1", "0.9"]],
+        ],
+    )
+    law = {tuple(map(int, place)): float(network.joint()[tuple(place)]) for place in np.argwhere(network.joint() > 0)}
+    for secret in ((0,), (2,), (0, 1), (0, 1, 2)):
+        noise = quilt(network, epsilon=3, secrets=[secret])
+        pairs = network_pairs(network, secret, lambda *values: sum(values))
+        assert real_cost(pairs, noise.scale) <= 3
+        assert real_cost(pairs, wasserstein(pairs, epsilon=3).scale) <= 3
+        assert noise.scale <= 1 + 1e-9  # all as one
+    # parents are joined in their child: showing one of them leaves the other near
+    leaks = [(near, leak_of(law, (2,), shown)) for near, shown in ((1, (0, 1)), (2, (0,)), (2, (1,)))]
+    best = min([1.0, *(near / (3 - leak) for near, leak in leaks if leak < 3)])
+    assert quilt(network, epsilon=3, secrets=[[2]]).scale == pytest.approx(best, rel=1e-6)
+    every = quilt(network, epsilon=3).scale
+    assert every == max(quilt(network, epsilon=3, secrets=[[each]]).scale for each in range(3))
+    assert quilt(network, epsilon=3, secrets=[[0, 1, 2]]).scale == pytest.approx(1)
+    wrong: Any
+    for wrong in ([[3]], [[0, 0]], [[]]):
+        with pytest.raises(InputError, match="a secret is"):
+            quilt(network, epsilon=1, secrets=wrong)
+    with pytest.raises(InputError, match="in a row"):
+        quilt(two_states("0.9", 5), epsilon=1, group=6)
+    with pytest.raises(InputError, match="a secret is"):
+        network_pairs(network, [5], lambda *values: 0)
 
 
 def test_independent_attributes_need_the_noise_of_one() -> None:

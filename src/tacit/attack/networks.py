@@ -96,7 +96,7 @@ def stage(
     elsewhere = [one for one in everybody if one != ann]
     worlds = {
         "does Ann know Bob?": (everybody, [edge for edge in edges if edge != bond]),
-        f"is Ann, with {of[ann]} friends, in it?": (elsewhere, [edge for edge in edges if ann not in edge]),
+        "is Ann in it?": (elsewhere, [edge for edge in edges if ann not in edge]),
     }
     noises = {most: _noise(node_sensitivity(most), epsilon) for most in CUTS}
     edge = _noise(EDGE, epsilon)

@@ -42,6 +42,7 @@ def quilt_noise(
     transition: Transition,
     length: Length,
     epsilon: Epsilon = "1",
+    group: Annotated[int, typer.Option("--group", min=1, help="So many entries in a row are one secret.")] = 1,
     approximate: Annotated[
         bool, typer.Option("--approximate", help="From how fast the chain forgets alone: for every first state.")
     ] = False,
@@ -51,12 +52,13 @@ def quilt_noise(
 
     Example: tacit pufferfish quilt 0.9 --length 100 --epsilon 1
     """
-    found = quilt(_chain(transition, length), epsilon=epsilon, approximate=approximate)
+    found = quilt(_chain(transition, length), epsilon=epsilon, approximate=approximate, group=group)
+    secret = "one of" if group == 1 else f"{group:,} in a row of"
     lines = {
         "scale": f"{up(found.scale)} of Laplace noise",
-        "promise": f"ε = {up(float(found.stated), 4)} about any one of {length:,} entries",
+        "promise": f"ε = {up(float(found.stated), 4)} about any {secret} {length:,} entries",
         "costs": f"ε = {up(float(found.cost), 4)} of {ENTRIES}",
-        "twice": f"two such releases tell at most ε = {up(found.epsilon(2 * found.cost), 4)} of one entry",
+        "twice": f"two such releases tell at most ε = {up(found.epsilon(2 * found.cost), 4)} of them",
     }
     output(as_json, found.json(), facts(lines))
 

@@ -211,7 +211,7 @@ class Selecting:
         for lie in range(len(self.costs) - 1):
             given[agent] = lie
             told.append(self.expected_utility(given, agent, true))
-        return max(told) - told[true]
+        return float(max(told) - told[true])
 
 
 def line_utility(points: int, count: int = 2) -> Any:
@@ -227,7 +227,7 @@ def select(
     utility: Any,
     *,
     epsilon: Number,
-    share: Number | None = None,
+    share: Any = None,
     session: Any = None,
     table: str | None = None,
     unit: str = "agent",

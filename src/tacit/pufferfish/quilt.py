@@ -6,16 +6,16 @@ Noise of scale L·card(N)/(ε − e) suffices; the best quilt of each entry may 
 Statements and proofs, for one release and for many: docs/theory/pufferfish.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import inf
+from math import inf, prod
 from typing import Any, Protocol
 
 import numpy as np
 
-from tacit.base import InputError, Relation, positive, round_up
+from tacit.base import InputError, Relation, positive, round_up, whole
 from tacit.base.number import Number
 from tacit.loss import RDP
 from tacit.pufferfish.chain import Chain, Floats, Network
@@ -47,7 +47,8 @@ class ChainLeaks:
     """The quilts of a chain: X_{i−a} and X_{i+b}, one of them alone where the other side is all near, and none.
 
     `left[i]`, `right[i]` and `both[i]` say what they tell of an entry of kind i, for distances from 1 on. `kinds` says
-    of which kind each entry is; a chain that keeps its law has one.
+    of which kind each entry is; a chain that keeps its law has one. Where `group` entries in a row are one secret, i is
+    the first of them, and distances to the right are from the last.
     """
 
     length: int
@@ -55,18 +56,19 @@ class ChainLeaks:
     left: Floats
     both: Floats
     kinds: Any
+    group: int = 1
 
     def worst(self, score: Score) -> float:
-        reach, length = self.right.shape[1], self.length
+        reach, length, more = self.right.shape[1], self.length, self.group - 1
         steps = np.arange(1, reach + 1)
-        places = np.arange(1, length + 1)
-        best = np.full(length, float(score(np.float64(length), np.float64(0))))  # everything is near
+        places = np.arange(1, length - more + 1)
+        best = np.full(len(places), float(score(np.float64(length), np.float64(0))))  # everything is near
         if not reach:
             return float(best.max())
         for kind in range(len(self.right)):
-            ours = places[self.kinds == kind]
-            on_left, on_right = np.minimum(ours - 1, reach), np.minimum(length - ours, reach)
-            two = score(steps[:, None] + steps[None, :] - 1.0, self.both[kind])
+            ours = places[self.kinds[: len(places)] == kind]
+            on_left, on_right = np.minimum(ours - 1, reach), np.minimum(length - more - ours, reach)
+            two = score(steps[:, None] + steps[None, :] + more - 1.0, self.both[kind])
             two = np.minimum.accumulate(np.minimum.accumulate(two, axis=0), axis=1)
             inside = (on_left > 0) & (on_right > 0)
             found = best[ours - 1]
@@ -74,8 +76,8 @@ class ChainLeaks:
             for start in range(0, len(ours), 4096):  # one side alone: everything on the other is near
                 some = slice(start, start + 4096)
                 here = ours[some, None]
-                one = score(here + steps - 1.0, np.broadcast_to(self.right[kind], (len(here), reach)))
-                one = np.where(steps <= length - here, one, inf).min(axis=1)
+                one = score(here + more + steps - 1.0, np.broadcast_to(self.right[kind], (len(here), reach)))
+                one = np.where(steps <= length - more - here, one, inf).min(axis=1)
                 other = score(length - here + steps * 1.0, np.broadcast_to(self.left[kind], (len(here), reach)))
                 other = np.where(steps <= here - 1, other, inf).min(axis=1)
                 found[some] = np.minimum(found[some], np.minimum(one, other))
@@ -85,10 +87,10 @@ class ChainLeaks:
 
 @dataclass(frozen=True, eq=False)
 class NetworkLeaks:
-    """Every quilt of every variable of a small network."""
+    """Every quilt of every secret of a small network."""
 
     length: int
-    quilts: tuple[tuple[Floats, Floats], ...]  # by variable: near, told
+    quilts: tuple[tuple[Floats, Floats], ...]  # by secret: near, told
 
     def worst(self, score: Score) -> float:
         return max(float(score(near, told).min()) for near, told in self.quilts)
@@ -133,26 +135,37 @@ class Quilt:
 
 
 def quilt(
-    model: Chain | Network | tuple[Chain, ...], *, epsilon: Number, moves: Number = 1, approximate: bool = False
+    model: Chain | Network | tuple[Chain, ...],
+    *,
+    epsilon: Number,
+    moves: Number = 1,
+    approximate: bool = False,
+    group: int = 1,
+    secrets: Sequence[Sequence[int]] | None = None,
 ) -> Quilt:
     """The least noise by quilts for a sum over the entries of `model`, or of any of several chains that it may be.
 
     One entry moves the sum by at most `moves`: 1 for a count, 2 for a histogram. `approximate` needs only how fast a
-    chain forgets, and holds for every law of its first state.
+    chain forgets, and holds for every law of its first state. Secret is each entry of a chain, or each `group` of
+    entries in a row; of a network each variable, or `secrets` alone: lists of variables that are one secret together.
     """
     stated = positive(epsilon, "epsilon", toward="decimal")
-    moved = positive(moves, "moves")
+    moved, size = positive(moves, "moves"), whole(group, "group", least=1)
     chains = model if isinstance(model, tuple) else () if isinstance(model, Network) else (model,)
     if isinstance(model, tuple) and (not model or len({chain.length for chain in model}) != 1):
         raise InputError("give one chain, or several of the same length of which any may be true")
-    found: list[Leaks] = [_chain_leaks(chain, epsilon=float(stated), approximate=approximate) for chain in chains]
+    if size > min((chain.length for chain in chains), default=1) or (chains and secrets is not None):
+        raise InputError("group is of entries in a row of a chain, secrets are lists of variables of a network")
+    found: list[Leaks] = [
+        _chain_leaks(chain, epsilon=float(stated), approximate=approximate, group=size) for chain in chains
+    ]
     if isinstance(model, Network):
-        found = [_network_leaks(model)]
+        found = [_network_leaks(model, secrets or [[each] for each in range(len(model.sizes))])]
     worst = max(found, key=lambda leaks: leaks.worst(_scale_at(float(stated))))
     scale = worst.worst(_scale_at(float(stated))) * float(moved)
     leaks = worst if len(found) == 1 else _Worst(tuple(found))
-    group = float(round_up(worst.length * moved / stated))  # what rounding may not pass
-    return Quilt(leaks=leaks, stated=stated, moves=moved, scale=min(float(round_up(scale * (1 + 1e-12))), group))
+    most = float(round_up(worst.length * moved / stated))  # what rounding may not pass
+    return Quilt(leaks=leaks, stated=stated, moves=moved, scale=min(float(round_up(scale * (1 + 1e-12))), most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,21 +193,25 @@ def _scale_at(epsilon: float) -> Score:
 # --- chains
 
 
-def _chain_leaks(chain: Chain, *, epsilon: float, approximate: bool) -> ChainLeaks:
+def _chain_leaks(chain: Chain, *, epsilon: float, approximate: bool, group: int) -> ChainLeaks:
     """Quilts as far out as the best can be: beyond scale·ε entries are too many."""
-    farthest, reach = min(FARTHEST, chain.length - 1), min(32, chain.length - 1)
+    farthest = min(FARTHEST, chain.length - group)
+    reach = min(32, farthest)
     if not farthest:
         nothing = np.zeros((1, 0))
-        return ChainLeaks(1, nothing, nothing, np.zeros((1, 0, 0)), np.zeros(1, int))
+        return ChainLeaks(chain.length, nothing, nothing, np.zeros((1, 0, 0)), np.zeros(1, int), group)
     while True:
-        leaks = _forgotten(chain, reach) if approximate else _told(chain, reach)
+        leaks = _forgotten(chain, reach, group) if approximate else _told(chain, reach, group)
         if reach == farthest or leaks.worst(_scale_at(epsilon)) * epsilon < reach:
             return leaks
         reach = min(2 * reach, farthest)
 
 
-def _told(chain: Chain, reach: int) -> ChainLeaks:
-    """Exactly: max over pairs of states and over what the quilt may show of the log ratio of its chances."""
+def _told(chain: Chain, reach: int, group: int) -> ChainLeaks:
+    """Exactly: max over pairs of states and over what the quilt may show of the log ratio of its chances.
+
+    A group's first and last state are taken as any two, which they are where the chain can go from each to each.
+    """
     laws = _laws(chain)
     size = chain.states
     if len(laws) * reach**2 * size**2 > MOST_WORK:
@@ -210,16 +227,19 @@ def _told(chain: Chain, reach: int) -> ChainLeaks:
     for law in laws:
         open_ = np.ix_(law > 0, law > 0)
         shift = np.log(law[law > 0])[None, :] - np.log(law[law > 0])[:, None]  # of a pair: log of their chances
-        ours, theirs = (np.array([each[open_] for each in table]) for table in (forward, backward))
-        theirs = theirs + shift
+        ours = forward if group > 1 else np.array([each[open_] for each in forward])
+        theirs = np.array([each[open_] for each in backward]) + shift
         right.append(ours.max(axis=(1, 2), initial=0) + slack)
         left.append(theirs.max(axis=(1, 2), initial=0) + slack)
+        if group > 1:
+            both.append(left[-1][:, None] + right[-1][None, :])
+            continue
         with np.errstate(invalid="ignore"):
             sums = [np.nan_to_num(each + ours, nan=inf, posinf=inf, neginf=-inf) for each in theirs]
         pairs = np.array([each.max(axis=(1, 2), initial=0) for each in sums]).reshape(reach, reach)
         both.append(pairs + slack[:, None] + slack[None, :])
     kinds = np.zeros(chain.length, int) if len(laws) == 1 else np.arange(chain.length)
-    return ChainLeaks(chain.length, np.array(right), np.array(left), np.array(both), kinds)
+    return ChainLeaks(chain.length, np.array(right), np.array(left), np.array(both), kinds, group)
 
 
 def _laws(chain: Chain) -> list[Floats]:
@@ -244,7 +264,7 @@ def _most(power: Floats) -> Floats:
     return found
 
 
-def _forgotten(chain: Chain, reach: int) -> ChainLeaks:
+def _forgotten(chain: Chain, reach: int, group: int) -> ChainLeaks:
     """From how fast the chain forgets: |P^t(x, y)/π(y) − 1| ≤ Δ_t = e^(−gt/2)/π_min, whatever the first law."""
     law = chain.kept()
     if law.min() <= 0:
@@ -261,34 +281,39 @@ def _forgotten(chain: Chain, reach: int) -> ChainLeaks:
         one = np.where(far < 1, np.log1p(far) - np.log1p(-np.minimum(far, 1)), inf)
     right, left = one, 2 * one
     both = left[:, None] + right[None, :]
-    return ChainLeaks(chain.length, right[None], left[None], both[None], np.zeros(chain.length, int))
+    return ChainLeaks(chain.length, right[None], left[None], both[None], np.zeros(chain.length, int), group)
 
 
 # --- networks
 
 
-def _network_leaks(network: Network) -> NetworkLeaks:
-    """For each variable every set that cuts others off, by looking at all combinations of values."""
+def _network_leaks(network: Network, secrets: Sequence[Sequence[int]]) -> NetworkLeaks:
+    """For each secret every set that cuts others off, by looking at all combinations of values."""
     count = len(network.sizes)
     if count > MOST_VARIABLES:
         raise InputError(f"all quilts of at most {MOST_VARIABLES} variables are looked at, not of {count}")
     joint, beside = network.joint(), network.neighbours()
     found = []
-    for place in range(count):
-        others = [each for each in range(count) if each != place]
+    for secret in secrets:
+        own = {whole(each, "a variable") for each in secret}
+        if not own or len(own) != len(secret) or max(own) >= count:
+            raise InputError(f"a secret is one or more different variables, from 0 to {count - 1}")
+        if prod(network.sizes[each] for each in own) * joint.size > MOST_WORK:
+            raise InputError("a secret of so many values takes too long to look at: fewer variables in one secret")
+        others = [each for each in range(count) if each not in own]
         quilts = [(float(count), 0.0)]
-        for size in range(1, count):
+        for size in range(1, len(others) + 1):
             for some in combinations(others, size):
-                near = _reached(place, set(some), beside)
+                near = _reached(own, set(some), beside)
                 if len(near) < count:
-                    quilts.append((float(len(near)), _influence(joint, place, some)))
+                    quilts.append((float(len(near)), _influence(joint, tuple(sorted(own)), some)))
         near_, told = (np.array(each) for each in zip(*quilts, strict=True))
         found.append((near_, told))
     return NetworkLeaks(count, tuple(found))
 
 
-def _reached(place: int, cut: set[int], beside: list[set[int]]) -> set[int]:
-    found, open_ = {place}, [place]
+def _reached(own: set[int], cut: set[int], beside: list[set[int]]) -> set[int]:
+    found, open_ = set(own), list(own)
     while open_:
         for each in beside[open_.pop()] - cut - found:
             found.add(each)
@@ -296,11 +321,12 @@ def _reached(place: int, cut: set[int], beside: list[set[int]]) -> set[int]:
     return found
 
 
-def _influence(joint: Floats, place: int, some: tuple[int, ...]) -> float:
-    """The largest log ratio of chances of what the set shows, between two values of the variable."""
-    kept = (place, *some)
+def _influence(joint: Floats, own: tuple[int, ...], some: tuple[int, ...]) -> float:
+    """The largest log ratio of chances of what the set shows, between two values of the secret."""
+    kept = sorted((*own, *some))
     law = joint.sum(axis=tuple(each for each in range(joint.ndim) if each not in kept))
-    law = np.moveaxis(law, sorted(kept).index(place), 0).reshape(joint.shape[place], -1)
+    law = np.moveaxis(law, [kept.index(each) for each in own], range(len(own)))
+    law = law.reshape(int(np.prod(law.shape[: len(own)])), -1)
     law = law[law.sum(axis=1) > 0]
     told = float(_most(law / law.sum(axis=1, keepdims=True)).max(initial=0))
     return told + SLACK * joint.size

@@ -5,10 +5,10 @@ most W, Laplace noise of scale W/ε hides which it was (Song, Wang and Chaudhuri
 the same people and not for two (docs/theory/pufferfish.md has the counterexample): what adds is `Quilt.cost`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, combinations
 from math import log
 from typing import Any
 
@@ -20,7 +20,7 @@ from tacit.desk import Release
 from tacit.mechanism import DiscreteLaplace
 from tacit.policy import DATASET
 from tacit.program import Program, Step
-from tacit.pufferfish.chain import Chain, Floats
+from tacit.pufferfish.chain import Chain, Floats, Network
 
 __all__ = [
     "LawsUnknown",
@@ -28,6 +28,7 @@ __all__ = [
     "count_laws",
     "distance",
     "entry_pairs",
+    "network_pairs",
     "real_cost",
     "smallest_scale",
     "wasserstein",
@@ -179,8 +180,23 @@ def _counted(weights: Floats, here: Any) -> Floats:
 
 def entry_pairs(chain: Chain, state: int) -> list[tuple[dict[int, float], dict[int, float]]]:
     """Every two values of every entry, by the laws they give the count."""
-    laws = count_laws(chain, state)
-    return [(a, b) for each in laws for i, a in enumerate(each) for b in each[i + 1 :]]
+    return [pair for laws in count_laws(chain, state) for pair in combinations(laws, 2)]
+
+
+def network_pairs(
+    network: Network, secret: Sequence[int], answer: Callable[..., int]
+) -> list[tuple[dict[int, float], dict[int, float]]]:
+    """Every two values that the variables of `secret` may have together, by the laws they give `answer`, a whole number
+    from one value of each variable."""
+    joint, laws = network.joint(), dict[Any, dict[int, float]]()
+    if not secret or not {*secret} <= {*range(joint.ndim)}:
+        raise InputError(f"a secret is one or more variables, from 0 to {joint.ndim - 1}")
+    for place in np.argwhere(joint > 0).tolist():
+        law = laws.setdefault(tuple(place[each] for each in secret), {})
+        number = int(answer(*place))
+        law[number] = law.get(number, 0) + float(joint[tuple(place)])
+    shares = [{n: chance / sum(law.values()) for n, chance in law.items()} for law in laws.values()]
+    return list(combinations(shares, 2))
 
 
 def real_cost(pairs: Iterable[tuple[Law, Law]], scale: Number) -> float:
