@@ -72,7 +72,8 @@ def test_the_law_keeps_its_epsilon_whatever_one_reports(epsilon: float) -> None:
 
 def test_what_is_drawn_has_the_law() -> None:
     plan, types = Selecting(utility=random_game(1), epsilon=4, share="0.95"), [0, 1, None]
-    law: dict[Any, float] = {(not row, int(place)): float(chance) for (row, place), chance in np.ndenumerate(plan.law(types))}
+    chances = np.ndenumerate(plan.law(types))
+    law: dict[Any, float] = {(not row, int(place)): float(chance) for (row, place), chance in chances}
     outcomes = [plan.play(plan.read(types), lambda _: None) for _ in range(3000)]
     drawn = [(each["imposed"], each["option"]) for each in outcomes]
     assert p_value(law, drawn) > 1e-6
