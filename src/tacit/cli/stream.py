@@ -108,7 +108,9 @@ def stream(
         if not as_json:
             left = counter.steps - len(seen)
             said = (
-                f"rests after {len(seen):,} of {counter.steps:,} ticks" if left else f"is over: all {len(seen):,} ticks are told"
+                f"rests after {len(seen):,} of {counter.steps:,} ticks"
+                if left
+                else f"is over: all {len(seen):,} ticks are told"
             )
             output(False, None, remark(f"the stream {counter.name!r} {said}"))
 

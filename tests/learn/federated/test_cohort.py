@@ -162,6 +162,26 @@ def test_long_vectors_are_clipped_and_broken_ones_count_nothing() -> None:
         assert np.abs(alone(broken)).max() < 1e-3
 
 
+@pytest.mark.parametrize("noise", ["distributed", "central", "local"])
+def test_a_sum_at_the_edge_moves_no_more_than_any_other(noise: Any) -> None:
+    """The largest number that fits and the next, which wraps round: one step of one client is between them. With
+    noise of many steps both come out above and below zero as often, and no number is beyond the bits."""
+    cohort = Cohort(clients=2, survivors=2, clip=1, dimension=1, bits=8, noise=noise)
+    share, edge = 4, 1 << 7
+    step = float(cohort.code(share).granularity)
+    for words in (edge - 1, edge):
+        told = []
+        for _ in range(300):
+            noisy = words
+            if noise != "central":
+                sent = (cohort.encode([0.0], sigma=share, name=b"r") for _ in range(2))
+                noisy += int(sum(int(each[0]) for each in sent))
+            word = np.array([noisy & 255], dtype=cohort.letters)
+            told.append(float(cohort.decode(word, sigma=share, name=b"r")[0]) / step)
+        assert max(map(abs, told)) <= edge
+        assert 0.3 < np.mean(np.array(told) > 0) < 0.7  # six standard deviations
+
+
 def test_more_noise_costs_less() -> None:
     cohort = small_cohort(clients=100, survivors=80, dimension=4096)
     found = calibrate(lambda s: 50 * cohort.loss(s), epsilon=4, delta=1e-6).value

@@ -15,7 +15,7 @@ import pytest
 
 from support.cohorts import Messages, client_keys, policy_in, small_cohort
 from tacit.base import Aborted, Denied, InputError, OverBudget
-from tacit.learn.federated import Client, Cohort, Federation
+from tacit.learn.federated import Client, Cohort, FederatedRound, Federation
 from tacit.learn.federated.masked_sum import MaskedSum
 from tacit.learn.weights import arrays_from_bytes
 from tacit.loss import from_json
@@ -56,6 +56,23 @@ def network(clients: dict[int, Client], number: int, gone: dict[str, list[int]] 
         }
 
     return exchange
+
+
+@pytest.mark.parametrize("noise", ["distributed", "local", "central"])
+def test_a_round_is_summed_once(noise: Any) -> None:
+    """Also where whoever carries messages hands out the same answers again."""
+    federation = plan(cohort=small_cohort(noise=noise))
+    clients, answers = devices(federation), dict[str, Messages]()
+
+    def repeated(stage: str, messages: Messages) -> Messages:
+        if stage not in answers:
+            answers[stage] = network(clients, 1)(stage, messages)
+        return answers[stage]
+
+    one = FederatedRound(federation, 1)
+    one.sum(repeated)
+    with pytest.raises(InputError, match="one sum"):
+        one.sum(repeated)
 
 
 @pytest.mark.parametrize("noise", ["distributed", "local", "central"])

@@ -115,8 +115,8 @@ class Cohort:
 
     def _needed(self, step: float, sigma: float) -> float:
         """Bits for a sum: a coordinate is about Gaussian after the rotation, with what noise and rounding add."""
-        clip, added = float(self.clip) * self.clients, 0.0 if self.noise == "central" else sigma**2
-        deviation = sqrt(clip**2 / self.size + self.clients * (added + step**2 / 4))
+        clip, noises = float(self.clip) * self.clients, 1 if self.noise == "central" else self.clients
+        deviation = sqrt(clip**2 / self.size + noises * sigma**2 + self.clients * step**2 / 4)
         return log2(2 * SPREAD * deviation / step + 2)
 
     def _bits(self, sigma: float) -> int:
@@ -166,12 +166,12 @@ class Cohort:
         return given * min(1.0, float(self.clip) / length) if np.isfinite(length) else np.zeros(self.dimension)
 
     def decode(self, words: Words, *, sigma: Number, name: bytes) -> Floats:
-        """The noisy sum, from numbers modulo 2^bits. Where noise is central, this is where it is added."""
-        code = self.code(sigma)
-        numbers = centred(words, bits=self.bits)
+        """The noisy sum, from numbers modulo 2^bits. Where noise is central, this is where it is added, modulo 2^bits
+        too: read as a number before, a sum that wraps round would move by 2^bits for one client's last step."""
+        code, numbers = self.code(sigma), np.asarray(words).astype(np.int64)
         if self.noise == "central":
             numbers = numbers + discrete_gaussians(code.variance, self.size, rng_or_default(None))
-        sums: Floats = numbers.astype(np.float64) * float(code.granularity)
+        sums: Floats = centred(numbers, bits=self.bits).astype(np.float64) * float(code.granularity)
         return rotated_back(sums, name=name, size=self.dimension)
 
     def terms(self, *, run: bytes, round: int, registered: tuple[bytes, ...] = ()) -> SumTerms:  # noqa: A002

@@ -190,10 +190,15 @@ class FederatedRound:
     def __init__(self, plan: Federation, number: int) -> None:
         self.plan, self.number = plan, number
         self.survivors: tuple[int, ...] = ()
+        self._summed = False
 
     def sum(self, exchange: Exchange) -> Floats:
         """The noisy sum of all vectors of who is left. `exchange(stage, messages)` sends each client its message and
-        gives back what was answered, by place. With too few left it raises `Aborted`, and nothing is known."""
+        gives back what was answered, by place. With too few left it raises `Aborted`, and nothing is known. Once: with
+        fresh noise the same answers would be told twice for one price."""
+        if self._summed:
+            raise InputError(f"round {self.number} was summed: a round gives one sum, keep it")
+        self._summed = True
         plan, cohort = self.plan, self.plan.cohort
         terms = plan.terms(self.number)
         if cohort.noise == "distributed":
