@@ -50,6 +50,8 @@ def test_from_settings_to_rows_and_a_report(place: Path) -> None:
     women = pc.read_csv(place / "women.csv").to_pandas()
     assert set(women.sex) == {"F"}
     assert women.age.between(10, 39).all()
+    beside = json.loads((place / "women.csv.synthetic.json").read_text())
+    assert beside["certificate"] == json.loads((place / "people.npz.certificate.json").read_text())
     told = json.loads(run("report", "people.npz", "--out", "report.html", "--json"))
     assert len(told["pairs"]) == 3
     page = (place / "report.html").read_text()

@@ -13,7 +13,7 @@ from tacit.mechanism import DiscreteGaussian, Exponential
 from tacit.program import Step
 from tacit.synth.counts import Reach
 from tacit.synth.independent import Independent
-from tacit.synth.method import Purse, distance, measured, measuring_step, selecting_step
+from tacit.synth.method import Purse, measured, measuring_step, selecting_step, worth
 
 EXPECTED = np.array([[0.4, 2.6], [1.5, 0.0]])
 CELLS = list(product(range(2), range(2)))
@@ -24,16 +24,20 @@ def tables_of(records: list[tuple[int, int]]) -> np.ndarray:
     return Table(rows, (2, 2))[(0, 1)]
 
 
+def score(records: list[tuple[int, int]]) -> int:
+    return worth(tables_of(records), EXPECTED, ADDED, sigma=0.7, part=0.5)
+
+
 def most_moved(relation: Relation) -> int:
     """How far any neighbour of any table of two rows moves the score, over every pair of them."""
     found = 0
     for records in product(CELLS, repeat=2):
-        before = distance(tables_of(list(records)), EXPECTED, ADDED)
+        before = score(list(records))
         if relation is Relation.ADD_REMOVE:
             others = [[*records, new] for new in CELLS]
         else:
             others = [[records[0], new] for new in CELLS]
-        found = max([found, *(abs(distance(tables_of(each), EXPECTED, ADDED) - before) for each in others)])
+        found = max([found, *(abs(score(each) - before) for each in others)])
     return found
 
 

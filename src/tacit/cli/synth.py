@@ -59,7 +59,7 @@ def make(settings: Settings, out: Out, policy: PolicyFile = None, analyst: Who =
         left = session.left()
     out.write_bytes(made.release.to_bytes())
     if made.certificate is not None:
-        made.certificate.save(out.with_name(out.name + ".certificate.json"))
+        made.certificate.save(_beside(out))
     told = {**made.about, "units": made.units, "cached": made.cached, "file": str(out)}
     paid = "made before: free" if made.cached else "paid"
     output(as_json, told, repr(made), remark(f"{paid}; {spelled(left)} is left; wrote {out}"))
@@ -106,6 +106,8 @@ def _plan(settings: Path, session: "Session") -> "Synthesis":
 
 
 def _read(path: Path) -> "SyntheticTable":
+    """With its certificate, where that still lies beside it."""
+    from tacit.desk.certificate.certificate import Certificate
     from tacit.desk.release import release_from_bytes
     from tacit.synth import SyntheticTable
 
@@ -113,7 +115,12 @@ def _read(path: Path) -> "SyntheticTable":
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    return SyntheticTable.of(release_from_bytes(content))
+    certificate = Certificate.read(_beside(path)) if _beside(path).exists() else None
+    return SyntheticTable.of(release_from_bytes(content), certificate=certificate)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + ".certificate.json")
 
 
 def _condition(text: str) -> tuple[str, Any]:

@@ -14,7 +14,7 @@ dataset (docs/theory/synth-aim.md).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import pi, prod, sqrt
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -23,16 +23,17 @@ from tacit.program import Adaptive, Step, Task
 from tacit.synth.counts import Reach
 from tacit.synth.fit import CellZeros, FittedModel, NoisyTable, fit
 from tacit.synth.method import (
+    NOISE,
     Counts,
     Method,
     Purse,
     Round,
     Selected,
     Told,
-    distance,
     measured,
     measuring_step,
     selecting_step,
+    worth,
 )
 from tacit.synth.tree import Clique, tree_cells
 
@@ -41,7 +42,6 @@ __all__ = ["AIM"]
 ROUNDS = 8  # for each column, if none is annealed
 MEASURE = Fraction(9, 10)  # of a round, the rest chooses
 ROUGH = 0.02  # gap of fits between rounds: a fifth of a standard error a cell
-NOISE = sqrt(2 / pi)  # the mean of |z| where z has standard deviation one
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,7 @@ class _Rounds:
         return found
 
     def _score(self, clique: Clique, sigma: float) -> int:
-        cells = prod(self.sizes[place] for place in clique)
-        wrong = distance(self.counts[clique], self.model.counts(clique), self.reach)
-        return self.weights[clique] * (wrong - round(NOISE * sigma * cells * self.reach.one))
+        return self.weights[clique] * worth(self.counts[clique], self.model.counts(clique), self.reach, sigma=sigma)
 
     def _measure(self, clique: Clique, step: Step, cost: Fraction, *, chosen: bool) -> None:
         table = measured(self.counts[clique], clique, step, self.reach)

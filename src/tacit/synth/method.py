@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import pi, sqrt
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -22,8 +23,12 @@ from tacit.synth.fit import CellZeros, FittedModel, NoisyTable
 from tacit.synth.sample import Codes
 from tacit.synth.tree import Clique, Floats
 
-__all__ = ["Counts", "Method", "Purse", "Round", "Selected", "distance", "measured", "measuring_step", "selecting_step"]
+__all__ = [
+    "NOISE", "Counts", "Method", "Purse", "Round", "Selected", "distance", "measured", "measuring_step",
+    "selecting_step", "worth",
+]  # fmt: skip
 
+NOISE = sqrt(2 / pi)  # the mean of |z| where z has standard deviation one
 Merges = Mapping[int, Codes]
 """By place of a column, for each of its cells the cell that it is measured in, where several are measured as one."""
 
@@ -119,6 +124,12 @@ def distance(counts: Codes, expected: Floats, reach: Reach) -> int:
     """How far true counts are from a public expectation, in l1 and in steps: a unit moves it by its length at most."""
     public = np.rint(expected * reach.one).astype(np.int64)
     return int(np.abs(counts - public).sum())
+
+
+def worth(counts: Codes, expected: Floats, reach: Reach, *, sigma: float, part: float = 1.0) -> int:
+    """What is wrong with a public expectation, less a part of what noise of `sigma` units a cell would leave; in steps.
+    The second is public, so this moves as far as the distance does."""
+    return distance(counts, expected, reach) - round(part * NOISE * sigma * expected.size * reach.one)
 
 
 class Purse:

@@ -1,9 +1,9 @@
 """MST: a tree of pairs. Columns are measured, pairs are chosen that join them into a tree, and these are measured.
 
-McKenna, Miklau and Sheldon (2021). A third of ρ each for the columns, for the choice and for the chosen pairs. The
-score of a pair is how far its table is from that of independent columns, in l1; it moves by 1 where a unit comes or
-goes, and by 2 where one is replaced (docs/theory/synth-mst.md). Categories with a noisy count below three standard
-deviations are measured together from then on.
+After McKenna, Miklau and Sheldon (2021), with other shares of ρ and a score that knows of noise. The score of a pair is
+how far its table is from that of independent columns, in l1, less half of what noise will leave of it; it moves by 1
+where a unit comes or goes, and by 2 where one is replaced (docs/theory/synth-mst.md). Categories with a noisy count
+below two standard deviations are measured together from then on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +24,19 @@ from tacit.synth.method import (
     Round,
     Selected,
     Told,
-    distance,
     measured,
     measuring_step,
     selecting_step,
+    worth,
 )
 from tacit.synth.sample import Codes
-from tacit.synth.tree import Clique, Floats
+from tacit.synth.tree import Clique
 
-__all__ = ["MST", "MergedCounts", "merged_table", "merges_of"]
+__all__ = ["MST", "MergedCounts", "merged_table", "merges_of", "pair_scores"]
 
-FEW = 3  # standard deviations
+COLUMNS, CHOICE, PAIRS = Fraction(7, 20), Fraction(1, 20), Fraction(12, 20)  # of ρ; to choose needs little
+LEFT = 0.5  # of the noise of a pair, after the fit
+FEW = 2  # standard deviations
 
 
 class MST(Method):
@@ -45,11 +47,11 @@ class MST(Method):
     def steps(self, columns: int, rho: Fraction, reach: Reach) -> tuple[Step | Adaptive, ...]:
         if columns == 1:
             return (measuring_step("each column", rho, reach),)
-        third, edges = rho / 3, columns - 1
+        edges = columns - 1
         return (
-            measuring_step("each column", third / columns, reach, times=columns),
-            selecting_step("which pairs", third / edges, reach, times=edges),
-            measuring_step("each chosen pair", third / edges, reach, times=edges),
+            measuring_step("each column", rho * COLUMNS / columns, reach, times=columns),
+            selecting_step("which pairs", rho * CHOICE / edges, reach, times=edges),
+            measuring_step("each chosen pair", rho * PAIRS / edges, reach, times=edges),
         )
 
     def run(
@@ -76,9 +78,8 @@ class MST(Method):
         fewer = [int(merges[place].max()) + 1 if place in merges else sizes[place] for place in columns]
         seen = MergedCounts(counts, sizes, merges)
         if len(sizes) > 1:
-            total = total_of(singles)
-            alone = [np.maximum(each.counts, 0) / max(1.0, float(np.maximum(each.counts, 0).sum())) for each in tables]
-            for place, pair in enumerate(_tree(seen, alone, total, fixed[1], reach)):
+            scores = pair_scores(seen, tables, total_of(singles), fixed[2], reach)
+            for place, pair in enumerate(_tree(scores, len(sizes), fixed[1])):
                 table = measured(seen[pair], pair, fixed[2], reach)
                 tables.append(table)
                 rounds.append(Round(clique=pair, sigma=float(table.sigma), rho=rhos[1] + rhos[2], chosen=True))
@@ -87,17 +88,28 @@ class MST(Method):
         return Selected(tables=(*singles, *tables[len(singles) :]), model=model, rounds=tuple(rounds), merges=merges)
 
     def expected_sigma(self, columns: int, rho: Fraction, relation_factor: float) -> float:
-        return relation_factor * sqrt(3 * max(1, columns - 1) / (2 * float(rho)))
+        return relation_factor * sqrt(max(1, columns - 1) / float(2 * PAIRS * rho))
 
 
-def _tree(counts: "MergedCounts", alone: Sequence[Floats], total: float, step: Step, reach: Reach) -> list[Clique]:
+def pair_scores(
+    counts: "MergedCounts", columns: Sequence[NoisyTable], total: float, measuring: Step, reach: Reach
+) -> dict[Clique, int]:
+    """What each pair would be worth, beside columns that are independent of each other."""
+    sigma = float(getattr(measuring.mechanism, "sigma", 0)) / reach.one
+    kept = [np.maximum(each.counts, 0) for each in columns]
+    alone = [each / max(1.0, float(each.sum())) for each in kept]
+    return {
+        (a, b): worth(counts[(a, b)], total * np.outer(alone[a], alone[b]), reach, sigma=sigma, part=LEFT)
+        for a, b in combinations(range(len(columns)), 2)
+    }
+
+
+def _tree(scores: Mapping[Clique, int], columns: int, step: Step) -> list[Clique]:
     """Pair after pair, each drawn among those that join two parts of what is joined already."""
-    part = list(range(len(alone)))
-    pairs = list(combinations(part, 2))
-    scores = {(a, b): distance(counts[(a, b)], total * np.outer(alone[a], alone[b]), reach) for a, b in pairs}
+    part = list(range(columns))
     found: list[Clique] = []
-    while len(found) < len(alone) - 1:
-        joining = [(a, b) for a, b in pairs if part[a] != part[b]]
+    while len(found) < columns - 1:
+        joining = [(a, b) for a, b in scores if part[a] != part[b]]
         a, b = joining[step.mechanism.sample([scores[each] for each in joining])]
         part = [part[a] if each == part[b] else each for each in part]
         found.append((a, b))
