@@ -1,10 +1,12 @@
 """`tacit report`: one page on a dataset for whoever answers for its people's data."""
 
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
 from tacit.base import InputError
+from tacit.base.number import short
 from tacit.cli.options import Json, LedgerOptions, option
 from tacit.cli.screen import bullets, facts, line, output
 from tacit.desk.dataset_page import dataset_page
@@ -36,9 +38,10 @@ def report(
         _write(html, dataset_page(found))
     promise, spent = found["promise"], found["spent"]
     releases = sum(each["times"] for each in spent["uses"])
+    amount = short(Fraction(spent["in all"]), up=True)
     shown = {
         "promise": promise["statement"],
-        "spent": f"{spent['in all']} {spent['currency']}, for {releases:,} releases",
+        "spent": f"{amount} {spent['currency']}, for {releases:,} release{'' if releases == 1 else 's'}",
         "rests on": f"{len(found['promises of the curator'])} promises that nothing checks",
     }
     told = [f"the page is in {html}"] if html is not None else ["--html report.html writes the page, --json all of it"]

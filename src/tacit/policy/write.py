@@ -132,6 +132,7 @@ unit = "person"            # one protected person, as a noun: patient, customer,
 currency = "rho"           # what questions are paid in. "rho" suits most uses; it cannot be changed later.
 budget = 0.1               # all that may ever be spent, by everybody together. Small is private: at 0.1, somebody who
                            # tosses a coin on whether you are in the data can come to be 91 % sure, not more.
+                           # `tacit account choose` finds one from how near answers have to be, and how many they are.
 delta = 1e-6               # the chance that the promise fails: far below 1 divided by the number of people.
 # population = …           # about how many people there are, if that is public: tacit then checks delta.
 # reset = "365 days"       # a fresh budget after this time. The same people pay again, so think twice.
