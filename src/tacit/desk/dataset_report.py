@@ -298,6 +298,7 @@ def _registry(policy: Policy, standing: Standing, variant: str, statement: str) 
             "accounting": ACROSS,
             "post-processing": "ratios, HAVING, ORDER BY, LIMIT and intervals are worked out from noisy numbers",
             "implementation": f"tacit {VERSION}, engine {policy.dataset.engine.value}",
+            "security": f"exact noise from a cryptographic generator; side channels: above; where the data lie: {OPEN}",
             "justification": OPEN,
         },
     }
