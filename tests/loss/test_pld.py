@@ -1,8 +1,10 @@
 """Losses of programs: reference values, closed forms, algebra, monotonicity, refusals."""
 
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 from math import inf, log
+from operator import add
 
 import mpmath
 import pytest
@@ -24,6 +26,7 @@ from tacit.loss import (
     Poisson,
     Pure,
     ResponsePart,
+    composed,
     from_json,
 )
 from tacit.loss.compose import Composition
@@ -405,3 +408,12 @@ def test_a_gaussian_with_a_leak_is_known_in_closed_form(leak: Fraction) -> None:
     assert grid.lower <= found.upper
     assert found.lower <= grid.upper <= found.upper * (1 + 1e-4)
     assert loss.epsilon(leak).upper == float("inf")
+
+
+def test_many_losses_are_composed_as_one_after_the_other() -> None:
+    pairs = [Pure("0.1"), GDP("0.5"), GDP("0.2").sampled("0.1"), Pure("0.1"), Approx("0.3", "1e-9")]
+    unlike = [Pure("0.1"), ZCDP("0.01"), GDP("0.5"), ZCDP("0.2")]
+    for losses in (pairs, pairs[:1], unlike, unlike[1:2]):
+        assert composed(losses) == reduce(add, losses)
+    with pytest.raises(RelationError):
+        composed([Pure(1), Pure(1, relation=Relation.REPLACE)])

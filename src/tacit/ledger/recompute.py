@@ -9,10 +9,8 @@ who picks the next question after seeing the last is not covered by it. So budge
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
 from hashlib import sha256
 from json import loads
-from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from tacit.ledger.chain import REGISTRY
 from tacit.ledger.reader import Reader, reading
 from tacit.ledger.receipt import money
 from tacit.ledger.replay import read_charge
-from tacit.loss import Interval, Loss
+from tacit.loss import Interval, Loss, composed
 from tacit.policy.account import Amount, Currency
 from tacit.program import Program
 
@@ -174,6 +172,6 @@ def _composed(priced: list[Repricing], delta: Fraction) -> tuple[Interval | None
     if len(losses) < len(priced):
         return None, "some programs cannot be priced today"
     try:
-        return reduce(add, losses).epsilon(delta), ""
+        return composed(losses).epsilon(delta), ""
     except TacitError as problem:
         return None, str(problem)

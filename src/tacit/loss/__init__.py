@@ -21,7 +21,7 @@ from tacit.loss.part import (
     ResponsePart,
     renyi_divergence,
 )
-from tacit.loss.pld import GDP, PLD, Approx, Pure
+from tacit.loss.pld import GDP, PLD, Approx, Pure, composed
 from tacit.loss.renyi import RDP
 from tacit.loss.sampling import Poisson, SampledGroup
 from tacit.loss.selection import best_of_poisson, best_of_random, expected_runs, first_above
@@ -61,6 +61,7 @@ __all__ = [
     "best_of_poisson",
     "best_of_random",
     "calibrate",
+    "composed",
     "cost_at",
     "cost_of",
     "expected_runs",

@@ -1,12 +1,13 @@
 """Losses with dominating pairs: any mix of mechanisms, and the closed forms where all are of one kind."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import expm1, inf, log1p
+from operator import add
 
-from tacit.base import InputError, LossError, Relation, RelationError
+from tacit.base import InputError, LossError, Relation, RelationError, same_neighbours
 from tacit.base.number import Number, between, exact, non_negative, positive, show, whole
 from tacit.loss.compose import Composition
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
@@ -15,7 +16,7 @@ from tacit.loss.part import Normal, Part, ResponsePart
 from tacit.loss.sampling import Poisson, PoissonReplace, WithoutReplacement
 from tacit.loss.source import Terms
 
-__all__ = ["GDP", "PLD", "Approx", "Pure", "directions", "probability", "total_if_known"]
+__all__ = ["GDP", "PLD", "Approx", "Pure", "composed", "directions", "probability", "total_if_known"]
 
 Parts = tuple[tuple[Part, int], ...]
 
@@ -270,6 +271,20 @@ class GDP(PLD):
 
     def __repr__(self) -> str:
         return f"GDP(mu={self.mu:.12g}{_about(self)})"
+
+
+def composed(losses: Iterable[Loss]) -> Loss:
+    """The sum of one or more losses. Those of pairs are added at once, as each sum sorts its parts anew."""
+    given = list(losses)
+    for loss in given:
+        same_neighbours((given[0].relation, given[0].unit), (loss.relation, loss.unit))
+    pairs = [loss for loss in given if isinstance(loss, PLD)]
+    rest = [loss for loss in given if not isinstance(loss, PLD)]
+    if len(pairs) > 1:
+        rest.append(PLD.of(tuple(part for loss in pairs for part in loss.parts), **pairs[0].neighbours))
+    else:
+        rest += pairs
+    return reduce(add, rest)
 
 
 def _width(accuracy: float) -> float:

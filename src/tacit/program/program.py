@@ -7,14 +7,12 @@ that spending can be priced again, years later, with a better proof.
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from hashlib import sha256
-from operator import add
 from typing import Any
 
 from tacit.base import InputError, Relation, Sensitivity, SensitivityError, between, cached_property, positive, whole
 from tacit.base.stored import fraction_from_text, fraction_to_text, only_fields, shown
-from tacit.loss import ZCDP, Approx, Cost, Loss
+from tacit.loss import ZCDP, Approx, Cost, Loss, composed
 from tacit.mechanism import Mechanism, mechanism_from_json, mechanism_to_json
 
 __all__ = ["Adaptive", "AnyStep", "Program", "Step", "Task", "canonical", "step_from_json"]
@@ -256,7 +254,7 @@ class Program:
     @cached_property
     def loss(self) -> Loss:
         """What the whole program costs one unit."""
-        return reduce(add, (step.loss(relation=self.relation, unit=self.unit) for step in self.steps))
+        return composed(step.loss(relation=self.relation, unit=self.unit) for step in self.steps)
 
     @cached_property
     def cost(self) -> Cost:
@@ -268,7 +266,7 @@ class Program:
         if not limits or self.delta is None:
             return self.loss.cost(self.delta)
         fixed = [step.loss(relation=self.relation, unit=self.unit) for step in self.steps if isinstance(step, Step)]
-        rest = reduce(add, fixed).cost(self.delta).rho if fixed else Fraction(0)
+        rest = composed(fixed).cost(self.delta).rho if fixed else Fraction(0)
         whole = self.loss.cost(self.delta)
         return Cost(
             epsilon=whole.epsilon,
