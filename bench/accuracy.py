@@ -6,12 +6,14 @@ would pick without looking, and the best of a grid, chosen by the truth (bench/a
 nothing declared, with a profile, with a declared clip, and with the best clip by the truth; the whole price is counted.
 
 `python -m bench.accuracy --json bench/accuracy.json --picture docs/images/accuracy.svg --page` writes the numbers, the
-picture and the page of the documentation; with `--read bench/accuracy.json` instead of `--json`, nothing is run. What
-peers answered is kept beside the data and used again: `--fresh` asks them anew.
+picture and the page of the documentation; with `--read bench/accuracy.json` instead of `--json`, nothing is run, and
+with `--again bench/accuracy.json` only what `--asked`, `--ways` and `--peers` say: the rest stays as it is in the file.
+What peers answered is kept beside the data and used again: `--fresh` asks them anew.
 """
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -56,10 +58,12 @@ class Plan:
     peers: Sequence[str] = tuple(PEERS)
     fresh: bool = False
     ways: Sequence[str] = WAYS
-    asked: str = ""  # only questions with this in their name
+    asked: str = ""  # only questions in whose name this regular expression is found
 
     def questions(self, shape: str) -> tuple[SalesQuestion, ...]:
-        return tuple(question for question in QUESTIONS if question.shape == shape and self.asked in question.name)
+        return tuple(
+            question for question in QUESTIONS if question.shape == shape and re.search(self.asked, question.name)
+        )
 
 
 def own(plan: Plan, shape: str, tick: Callable[[str], None], *, search: bool = True) -> Iterator[AccuracyResult]:
@@ -167,11 +171,12 @@ def run(
 def again(
     tick: Callable[[str], None], plan: Plan, kept: Path, drawn: Path | None, page: Path | None
 ) -> tuple[list[Table], bool]:
-    """The same with tacit measured anew, and all else as it was written before; the file has both then."""
+    """The same with what the plan says measured anew, and all else as it was written before; the file has both then."""
     stored = json.loads(kept.read_text())
     found = {_name(one): one for one in (AccuracyResult(**line) for line in stored["results"])}
     for shape in plan.shapes:
         found |= {_name(one): one for one in own(plan, shape, tick, search=False)}
+        found |= {_name(one): one for one in others(plan, shape, tick)}
     about = {**stored["about"], "measured": datetime.now(UTC).date().isoformat()}
     kept.write_text(json.dumps({"about": about, "results": [asdict(one) for one in found.values()]}, indent=1) + "\n")
     return told(about, list(found.values()), drawn, page)
@@ -195,16 +200,18 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--json", type=Path, help="where to write the numbers")
     options.add_argument("--read", type=Path, help="show numbers that were written before, and run nothing")
-    options.add_argument("--again", type=Path, help="measure tacit anew, and keep what else was written before")
+    options.add_argument(
+        "--again", type=Path, help="measure anew what is asked for, and keep the rest of what was written"
+    )
     options.add_argument("--picture", type=Path, help="where to draw them, such as docs/images/accuracy.svg")
     options.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"the page to rewrite, by default {PAGE}")
     options.add_argument("--trials", type=int, default=TRIALS, help="of each peer")
     options.add_argument("--ours", type=int, default=OURS, help="trials of tacit")
     options.add_argument("--people", type=int, default=PEOPLE)
     options.add_argument("--shapes", nargs="+", choices=SHAPES, default=SHAPES)
-    options.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=tuple(PEERS))
-    options.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="of how much a person may do")
-    options.add_argument("--asked", default="", help="only questions with this in their name")
+    options.add_argument("--peers", nargs="*", choices=tuple(PEERS), help="by default all; with --again none")
+    options.add_argument("--ways", nargs="*", choices=WAYS, default=WAYS, help="of how much a person may do")
+    options.add_argument("--asked", default="", help="only questions in whose name this regular expression is found")
     options.add_argument("--fresh", action="store_true", help="ask peers again whose answers are known")
     chosen, console = options.parse_args(), Console(width=max(Console().width, COUNTED))
     if chosen.read is not None:
@@ -213,8 +220,9 @@ def main() -> int:
             stored["about"], [AccuracyResult(**one) for one in stored["results"]], chosen.picture, chosen.page
         )
         return _shown(console, shown, met)
+    peers = tuple(PEERS) if chosen.peers is None and chosen.again is None else chosen.peers or ()
     plan = Plan(
-        chosen.trials, chosen.ours, chosen.people, chosen.shapes, chosen.peers, chosen.fresh, chosen.ways, chosen.asked
+        chosen.trials, chosen.ours, chosen.people, chosen.shapes, peers, chosen.fresh, chosen.ways, chosen.asked
     )
 
     def tick(what: str) -> None:

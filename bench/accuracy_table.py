@@ -70,7 +70,13 @@ def verdict(ours: AccuracyResult, theirs: Sequence[AccuracyResult | None], least
 
 
 def trials_of(found: Sequence[AccuracyResult]) -> str:
-    """How many trials there were of tacit and of each peer."""
+    """How many trials there were of tacit and of each peer: of one number, and by groups, which have errors each."""
+    alone = [one for one in found if " by " not in one.question]
+    groups = [one for one in found if " by " in one.question]
+    return f"of one number {_trials(alone)}; by groups {_trials(groups)}"
+
+
+def _trials(found: Sequence[AccuracyResult]) -> str:
     told = []
     for system in dict.fromkeys(one.system for one in found):
         counts = [one.trials for one in found if one.system == system and one.error is not None]

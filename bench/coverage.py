@@ -8,6 +8,7 @@ what was clipped comes on top. `python -m bench.coverage` does the same, with op
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,6 +34,7 @@ __all__ = ["COUNT", "CoverageResult", "run"]
 EPSILONS, DELTA = (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(4)), Fraction(1, 10**6)
 SHAPES = ("skewed", "even", "concentrated")
 TRIALS, CONFIDENCE = 40, 0.95
+FEWER, LEAST = 5, 4  # times fewer trials by groups, each of which has an interval; at least so many
 SLACK = 3.0  # standard deviations of chance, of trials that are all alike inside
 ASKED = tuple(question for question in QUESTIONS if question.shape in SHAPES)
 COUNT = len(ASKED)
@@ -123,12 +125,15 @@ def run(
     page: Path | None = None,
     shapes: Sequence[str] = SHAPES,
     earlier: Sequence[CoverageResult] = (),
+    asked: str = "",
 ) -> tuple[list[Table], bool]:
     """The table, and whether every interval that speaks of the truth holds it often enough; with what was measured
-    `earlier` of other shapes."""
-    found = [one for one in earlier if one.shape not in shapes]
+    `earlier` of other questions."""
+    wanted = [question for question in ASKED if question.shape in shapes and re.search(asked, question.name)]
+    known = {(question.shape, question.name) for question in wanted}
+    found = [one for one in earlier if (one.shape, one.question) not in known]
     refused: dict[str, str] = {}
-    for question in (question for question in ASKED if question.shape in shapes):
+    for question in wanted:
         tick(question.label)
         data = made(question.shape)
         engine = DuckDBEngine({"sales": data})
@@ -136,7 +141,8 @@ def run(
             for way in ways(question):
                 for epsilon in epsilons if way.currency in currencies else ():
                     try:
-                        found += measured(question, way, epsilon, data, engine, trials)
+                        times = trials if question.by is None else max(LEAST, trials // FEWER)
+                        found += measured(question, way, epsilon, data, engine, times)
                     except TacitError as failure:
                         refused[f"{question.label}, {way.name}, ε = {float(epsilon):g}"] = str(failure)
         finally:
@@ -155,10 +161,9 @@ def read(places: Sequence[Path]) -> list[CoverageResult]:
 
 def markdown(found: Sequence[CoverageResult], epsilons: Sequence[Fraction], trials: int) -> str:
     """For each clip and what its intervals say that they cover: the least and the mean share of a question."""
-    most = {shape: max(one.trials for one in found if one.shape == shape) for shape in {one.shape for one in found}}
-    told = f"{min(most.values())} to {max(most.values())}" if len({*most.values()}) > 1 else f"{trials}"
     lines = [
-        f"{told} trials; the mean over the questions of a table, and in brackets the least of any question.",
+        f"{trials} trials of one number, {max(LEAST, trials // FEWER)} by groups, each of which has an interval; the "
+        "mean over the questions of a table, and in brackets the least of any question with its number of intervals.",
         "",
         f"| data | clip | covers | questions | {' | '.join(f'ε = {float(one):g}' for one in epsilons)} |",
         f"|---|---|---|--:|{'--:|' * len(epsilons)}",
@@ -167,8 +172,10 @@ def markdown(found: Sequence[CoverageResult], epsilons: Sequence[Fraction], tria
         ones = [one for one in found if (one.shape, one.way, one.currency, one.of) == (shape, way, currency, of)]
         cells = []
         for at in epsilons:
-            shares = [one.share for one in ones if one.epsilon == float(at)]
-            cells.append(f"{mean(shares):.1%} ({min(shares):.1%})" if shares else "–")
+            here = [one for one in ones if one.epsilon == float(at)]
+            least = min(here, key=lambda one: one.share, default=None)
+            told = "" if least is None else f"{least.share:.1%} of {least.intervals:,}"
+            cells.append(f"{mean(one.share for one in here):.1%} ({told})" if here else "–")
         asked = len({one.question for one in ones})
         head = f"{shape} | {CLIPS[way]}, in {SIGNS[currency]} | {SAID[of]} | {asked}"
         lines.append(f"| {head} | {' | '.join(cells)} |")
@@ -197,7 +204,8 @@ def main() -> int:
     options.add_argument("--trials", type=int, default=TRIALS)
     options.add_argument("--currencies", nargs="+", choices=CURRENCIES, default=CURRENCIES[:1])
     options.add_argument("--shapes", nargs="*", choices=SHAPES, default=SHAPES)
-    options.add_argument("--read", type=Path, nargs="+", default=[], help="numbers of other shapes, written before")
+    options.add_argument("--asked", default="", help="only questions in whose name this regular expression is found")
+    options.add_argument("--read", type=Path, nargs="+", default=[], help="numbers of other questions, written before")
     options.add_argument("--json", type=Path, help="where to write the numbers")
     options.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"the page to rewrite, by default {PAGE}")
     chosen, console = options.parse_args(), Console(width=max(Console().width, 140))
@@ -209,6 +217,7 @@ def main() -> int:
         page=chosen.page,
         shapes=chosen.shapes,
         earlier=read(chosen.read),
+        asked=chosen.asked,
     )
     for one in shown:
         console.print(one)
