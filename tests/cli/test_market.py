@@ -30,6 +30,11 @@ def test_a_choice(tmp_path: Path) -> None:
     costs = tmp_path / "costs.txt"
     costs.write_text("0 1 1\n" * 200)
     assert json.loads(ran("choose", str(costs), "--json").stdout)["option"] == 0
+    costs.write_text("0 1 1 0.9\n1 0 1 0.9\n" * 200)
+    assert json.loads(ran("choose", str(costs), "--count", "2", "--json").stdout)["options"] == [0, 1]
+    assert "1 and 2 of 4" in ran("choose", str(costs), "--count", "2").stdout
+    wrong = ran("match", str(costs), "--good", "seat = 9")
+    assert "4 numbers in each row" in f"{wrong.output} {wrong.exception}"
 
 
 def test_goods_and_what_each_is_told(tmp_path: Path) -> None:

@@ -263,6 +263,16 @@ def test_a_game_by_http(service: Running) -> None:
     assert routes[4] is None
 
 
+def test_two_options_of_which_each_uses_the_better(service: Running) -> None:
+    rules: dict[str, Any] = {"rule": "choose", "epsilon": 50, "options": ["mill", "church", "school"], "count": 2}
+    assert opened(service, "stops", AGENTS[:2], **rules).status_code == 201
+    for agent, costs in zip(AGENTS, ([0, 1, 1], [1, 1, 0]), strict=False):
+        assert service.call(agent, "PUT", "/v1/markets/fair/stops/report", json={"report": costs}).is_success
+    assert run(service, "stops")["state"] == "done"
+    told = [service.call(agent, "GET", "/v1/markets/fair/stops/advice").json()["name"] for agent in AGENTS[:2]]
+    assert told == ["mill", "school"]
+
+
 def test_a_market_that_cannot_be_paid_stays_open(service: Running) -> None:
     """The charge comes first: nothing is closed, and nobody's report is touched."""
     assert opened(service, "dear", AGENTS[:3], who="ana", rule="match", rho=2, goods=["a = 1"]).status_code == 201
