@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -82,6 +83,13 @@ def test_make_targets_that_pages_mention_exist() -> None:
     mentioned = {command.split()[1] for page in PAGES for command in commands(page) if command.startswith("make ")}
     assert mentioned
     assert mentioned <= OFFERED
+
+
+def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
+    """`tacit` on the package index is another project: pages name the file."""
+    byname = re.compile(r"pip install[^`\n]*[ '\"]tacit(?![\w-])")
+    told = [(name(page), line) for page in PAGES for line in byname.findall(page.read_text(encoding="utf-8"))]
+    assert [page for page, _ in told] == ["README.md"]  # where it says so
 
 
 def test_the_readme_offers_the_two_commands() -> None:
