@@ -244,7 +244,7 @@ def test_a_group_of_cells_adds_up_within_its_share(adds: int) -> None:
 class Loop:
     """What of a training walks a batch, with rows and a model of its own."""
 
-    _cells, _group = TrainingRun._cells, TrainingRun._group
+    _cells, _group, _taken = TrainingRun._cells, TrainingRun._group, TrainingRun._taken
 
     def __init__(self, seed: int) -> None:
         torch.manual_seed(1)
@@ -252,7 +252,7 @@ class Loop:
         net = torch.nn.Linear(6, 3)
         shapes = [InputShape((6,)), InputShape((), 3)]
         self._gradients = Gradients(net, cross_entropy, clipping=Flat("1/10"), shapes=shapes, chunk=50)
-        self._examples, self._rng = examples, FixedRng(seed)
+        self._examples, self._rng, self._kind = examples, FixedRng(seed), torch.float32
         self._work, self.plan = SimpleNamespace(chunk=90), SimpleNamespace(batch=Fraction(700), loss_report=None)
         self._single, self._double = self._gradients.sums(), self._gradients.sums(double=True)
 
