@@ -12,14 +12,20 @@ from tacit.base import InputError
 from tacit.market import Choosing, choose, line_costs
 
 
+@pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("epsilon", [0.2, 1, 2])
-def test_no_report_changes_the_odds_by_more(epsilon: float) -> None:
-    plan, worst = Choosing(options=3, largest=1, epsilon=epsilon), 0.0
+def test_no_report_changes_the_odds_by_more(epsilon: float, count: int) -> None:
+    """One option or two, every market of two people on a grid, every lie: the odds, and what the lie saves."""
+    plan, worst = Choosing(options=3, largest=1, epsilon=epsilon, count=count), 0.0
     rows = list(product((0.0, 0.5, 1.0), repeat=3))
     laws = {pair: plan.law(pair) for pair in product(rows, repeat=2)}
     for (first, second), lie in product(laws, rows):
-        worst = max(worst, float(np.abs(np.log(laws[first, second] / laws[lie, second])).max()))
-    assert 0.6 * epsilon <= worst <= epsilon * (1 + 1e-9)
+        honest, lying = laws[first, second], laws[lie, second]
+        worst = max(worst, float(np.abs(np.log(honest / lying)).max()))
+        own = np.array([min(first[option] for option in some) for some in plan.sets])
+        assert float((honest - lying) @ own) <= plan.gain * (1 + 1e-9)
+        assert 1 - float(honest @ own) >= exp(-epsilon) * (1 - float(lying @ own)) - 1e-12
+    assert (0.6 if count == 1 else 0.4) * epsilon <= worst <= epsilon * (1 + 1e-9)
 
 
 def test_what_is_drawn_has_the_law() -> None:
