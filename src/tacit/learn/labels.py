@@ -26,7 +26,7 @@ from tacit.program import Adaptive, Program, Step, Task
 if TYPE_CHECKING:
     from tacit.learn.teachers import Teachers
 
-__all__ = ["HindsightJob", "LabelJob", "Labels", "PublishedHindsight", "labelled"]
+__all__ = ["HindsightJob", "LabelJob", "Labels", "PublishedHindsight", "label_step", "labelled"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -201,6 +201,12 @@ class PublishedHindsight:
         return max(0.0, found)
 
 
+def label_step(rule: VoteRule, *, answers: int, inputs: int, moved: int) -> Adaptive:
+    """What is charged: so many answers, and a check of every input where the rule has one."""
+    limit = answers * rule.answer_rho(moved) + inputs * rule.check_rho(moved)
+    return Adaptive(name="labels", limit=limit, task=Task(kind="label"))
+
+
 def labelled(
     teachers: "Teachers",
     public_x: Any,
@@ -241,9 +247,8 @@ def labelled(
         )
     classes = _classes(teachers, session, name)
     moved = moved_votes(policy.privacy.relation)
-    limit = most * rule.answer_rho(moved) + len(inputs) * rule.check_rho(moved)
     program = Program(
-        steps=(Adaptive(name="labels", limit=limit, task=Task(kind="label")),),
+        steps=(label_step(rule, answers=most, inputs=len(inputs), moved=moved),),
         tables=(name,),
         relation=policy.privacy.relation,
         unit=policy.privacy.unit,

@@ -8,12 +8,11 @@ noise only: what was cut off is missing. docs/theory/individual-budgets.md has t
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from hashlib import blake2b
 from math import isqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,11 @@ import numpy as np
 from tacit.base import ExhaustedError, InputError, LedgerError, Relation, whole
 from tacit.base.number import Number, Ratio, default, frozen, positive
 from tacit.base.stored import fraction_to_text
-from tacit.desk import ContentRelease, Job, Quote, Release, Run, Spender
+from tacit.desk import ContentRelease, Quote, Run, Spender
 from tacit.desk.coverage import Coverage
-from tacit.desk.release import release_from_bytes, release_of
-from tacit.engine import Stopped, Watch
 from tacit.learn.made_of import own_delta
 from tacit.learn.private_book import PrivateBook
+from tacit.learn.resting import RestingJob
 from tacit.loss import ZCDP, Loss
 from tacit.noise import discrete_gaussian, rng_or_default
 from tacit.plan.facts import Facts, Type
@@ -106,17 +104,7 @@ class Panel:
     ) -> ContentRelease | None:
         """Charge it, once, and let `loop(sums)` ask: `sums.sum("amount", where={"kind": "visit"})`, `sums.count()`.
         When the loop returns the panel rests, and goes on when this is called again, until all sums were asked."""
-        job = self._job(session, loop, delta)
-        key = f"panel {self.name} {job.program.hash[:16]}"
-        try:
-            release = session.spend(job, idempotency_key=key, watch=Watch())
-        except Stopped:
-            return None
-        with suppress(OSError):
-            if job.path is not None:
-                job.path.unlink(missing_ok=True)
-        assert isinstance(release, ContentRelease)  # as its job keeps it
-        return release
+        return self._job(session, loop, delta).spent_by(session, self.name)
 
     def _job(self, session: Any, loop: "Callable[[PanelSums], Any] | None", delta: Number | None) -> "PanelJob":
         policy = session.policy
@@ -145,46 +133,6 @@ class Panel:
         """The plan as plain data."""
         numbers = {each: fraction_to_text(getattr(self, each), each) for each in ("rho", "sigma", "step")}
         return {"name": self.name, "table": self.table, "sums": self.sums, **numbers}
-
-
-@dataclass(kw_only=True, eq=False)
-class PanelJob(Job):
-    """A panel under its charge."""
-
-    panel: Panel
-    session: Any
-    loop: "Callable[[PanelSums], Any] | None"
-    priced: Program
-    path: Path | None = field(default=None, repr=False)
-
-    stops = None
-    scrubbed = False
-
-    @property
-    def program(self) -> Program:
-        return self.priced
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        p = self.panel
-        return (f"at most {p.sums:,} sums, each ± {NORMAL * float(p.sigma):,.3g} noise only in 95 %",)
-
-    def run(self, run: Run) -> bytes:
-        assert self.loop is not None  # only quotes have none
-        self.path = run.state.path.with_suffix(".panel")
-        run.saved()  # from here on no other process has this panel
-        opened = PanelState.resume if run.receipt.replayed else PanelState.begin
-        with opened(self.path, run.receipt.digest.hex()) as state:
-            sums = PanelSums(self.panel, state, run, self.session)
-            self.loop(sums)
-            if sums.left:
-                run.watch.stop()
-                raise Stopped
-            told = {"sums": [{"asked": s.asked, "value": s.value, "margin": s.margin} for s in sums.released]}
-        return release_of(told, kind="value", facts=run.facts).to_bytes()
-
-    def show(self, kept: bytes, *, cached: bool) -> Release:
-        return release_from_bytes(kept, cached=cached)
 
 
 class PanelState(PrivateBook):
@@ -232,6 +180,29 @@ CREATE TABLE sums (number INTEGER PRIMARY KEY, asked TEXT NOT NULL, noisy TEXT);
     def spends(self) -> dict[bytes, int]:
         """Secret."""
         return dict(self.book.execute("SELECT unit, used FROM spent"))
+
+
+@dataclass(kw_only=True, eq=False)
+class PanelJob(RestingJob):
+    """A panel under its charge."""
+
+    panel: Panel
+    session: Any
+
+    book = PanelState
+    kind = "panel"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        p = self.panel
+        return (f"at most {p.sums:,} sums, each ± {NORMAL * float(p.sigma):,.3g} noise only in 95 %",)
+
+    def advance(self, book: PanelState, run: Run) -> Any:
+        assert self.loop is not None
+        sums = PanelSums(self.panel, book, run, self.session)
+        self.loop(sums)
+        told = [{"asked": each.asked, "value": each.value, "margin": each.margin} for each in sums.released]
+        return None if sums.left else {"sums": told}
 
 
 def unit_name(value: Any) -> str | None:

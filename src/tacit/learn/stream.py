@@ -8,12 +8,10 @@ the code enforces. docs/theory/streams.md has the statement.
 
 import json
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt, log2, sqrt
 from operator import mul
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +20,9 @@ from scipy.signal import lfilter
 from tacit.base import InputError, Number, Relation, Sensitivity, cached_property, positive, whole
 from tacit.base.number import Ratio, frozen
 from tacit.base.stored import fraction_to_text
-from tacit.desk import ContentRelease, Job, Quote, Release, Run, Spender
-from tacit.desk.release import release_from_bytes, release_of
-from tacit.engine import Stopped, Watch
+from tacit.desk import ContentRelease, Quote, Run, Spender
 from tacit.learn.made_of import own_delta, table_of_data
+from tacit.learn.resting import RestingJob
 from tacit.learn.stream_state import StreamState
 from tacit.learn.toeplitz import Floats, square_root
 from tacit.loss import Loss
@@ -148,17 +145,7 @@ class Counter:
         last tick the stream rests, and goes on when this is called again; after the last, all counts are the release.
         `delta` is for accounts that are paid in ε.
         """
-        job = self._job(session, table, loop, delta)
-        key = f"stream {self.name} {job.program.hash[:16]}"
-        try:
-            release = session.spend(job, idempotency_key=key, watch=Watch())
-        except Stopped:
-            return None
-        with suppress(OSError):
-            if job.path is not None:
-                job.path.unlink(missing_ok=True)
-        assert isinstance(release, ContentRelease)  # as its job keeps it
-        return release
+        return self._job(session, table, loop, delta).spent_by(session, self.name)
 
     def _job(
         self, session: Spender, table: str | None, loop: "Callable[[Stream], Any] | None", delta: Number | None
@@ -188,43 +175,25 @@ class Counter:
 
 
 @dataclass(kw_only=True, eq=False)
-class CounterJob(Job):
+class CounterJob(RestingJob):
     """A stream under its charge. It may rest and go on as often as its owner likes; its code is theirs."""
 
     counter: Counter
-    loop: "Callable[[Stream], Any] | None"
-    priced: Program
-    path: Path | None = field(default=None, repr=False)
 
-    stops = None
-    scrubbed = False
-
-    @property
-    def program(self) -> Program:
-        return self.priced
+    book = StreamState
+    kind = "stream"
 
     @property
     def notes(self) -> tuple[str, ...]:
         c = self.counter
         return (f"{c.steps:,} ticks, the last count ± {NORMAL * c.error():,.3g} in 95 %",)
 
-    def run(self, run: Run) -> bytes:
-        assert self.loop is not None  # only quotes have none
-        receipt = run.receipt.digest.hex()
-        self.path = run.state.path.with_suffix(".stream")
-        run.saved()  # from here on no other process has this stream
-        opened = StreamState.resume if run.receipt.replayed else StreamState.begin
-        with opened(self.path, receipt) as state:
-            stream = Stream(self.counter, state, run)
-            self.loop(stream)
-            if stream.step < self.counter.steps:
-                run.watch.stop()
-                raise Stopped
-            told = {"counts": [tick.count for tick in stream.ticks], "margins": [tick.margin for tick in stream.ticks]}
-        return release_of(told, kind="value", facts=run.facts).to_bytes()
-
-    def show(self, kept: bytes, *, cached: bool) -> Release:
-        return release_from_bytes(kept, cached=cached)
+    def advance(self, book: StreamState, run: Run) -> Any:
+        assert self.loop is not None
+        stream = Stream(self.counter, book, run)
+        self.loop(stream)
+        told = {"counts": [tick.count for tick in stream.ticks], "margins": [tick.margin for tick in stream.ticks]}
+        return None if stream.step < self.counter.steps else told
 
 
 class Stream:

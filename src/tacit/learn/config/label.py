@@ -20,7 +20,7 @@ from tacit.desk.kind import JobKind, JobSettings, job_setting
 from tacit.desk.release import release_of
 from tacit.engine.result import UnitRows
 from tacit.learn.config.columns import classes_of, column_facts, wrong
-from tacit.learn.labels import LabelJob
+from tacit.learn.labels import LabelJob, label_step
 from tacit.learn.made_of import own_delta
 from tacit.learn.table_rows import encoded_column
 from tacit.learn.teachers import Teachers
@@ -29,7 +29,7 @@ from tacit.noise import rng_or_default
 from tacit.plan.node import Scan
 from tacit.policy.declaration import declared
 from tacit.policy.kind import choice, names, number, text, whole
-from tacit.program import Adaptive, Program, Task
+from tacit.program import Program
 
 __all__ = ["LABEL", "LabelSettings", "TableLabels"]
 
@@ -213,13 +213,7 @@ def _job(settings: LabelSettings, spender: Spender) -> Job:
         )
     moved = moved_votes(policy.privacy.relation)
     program = Program(
-        steps=(
-            Adaptive(
-                name="labels",
-                limit=most * rule.answer_rho(moved) + len(inputs) * rule.check_rho(moved),
-                task=Task(kind="label"),
-            ),
-        ),
+        steps=(label_step(rule, answers=most, inputs=len(inputs), moved=moved),),
         tables=(settings.table,),
         relation=policy.privacy.relation,
         unit=policy.privacy.unit,
