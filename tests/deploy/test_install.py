@@ -14,13 +14,36 @@ from tacit.base.version import VERSION
 
 BUILD = "from setuptools.build_meta import build_sdist as s, build_wheel as w; s({0!r}); w({0!r})"
 
+# the service is started and asked whether it is well
+SERVE = """
+import socket, subprocess, sys, time, urllib.request
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    place = f"127.0.0.1:{free.getsockname()[1]}"
+service = subprocess.Popen([sys.executable, "-m", "tacit", "serve", "--listen", place, "--state", "state"])
+try:
+    for _ in range(600):
+        time.sleep(0.2)
+        assert service.poll() is None, "it ended"
+        try:
+            assert urllib.request.urlopen(f"http://{place}/healthz").status == 200
+            break
+        except OSError:
+            continue
+    else:
+        sys.exit("it does not answer")
+finally:
+    service.terminate()
+    service.wait()
+"""
+
 # what a user of the extra does first; each is run in an environment that has the wheel and this extra alone
 TRIED = {
     "": ("tacit", "demo"),
     "plot": ("tacit", "demo", "--plot", "demo.svg"),
     "postgres": ("python", "-c", "import psycopg; from tacit.engine.postgres import PostgresEngine"),
     "spark": ("python", "-c", "from pyspark.sql import SparkSession; from tacit.engine.spark import SparkEngine"),
-    "server": ("python", "-c", "from tacit.server.http.app import *; import jinja2, tomlkit, uvicorn"),
+    "server": ("python", "-c", SERVE),
     "learn": ("python", "-c", "from tacit.learn import Training; from tacit.learn.config import network"),
     "federated": ("python", "-c", "import flwr, tacit.learn.federated.flower"),
 }
