@@ -291,6 +291,27 @@ def test_several_processes_give_the_same_kind_of_thing(session: Session) -> None
     assert set(made.table("state").column("age").to_pylist()) <= set(AGES)
 
 
+def test_families_go_through_a_map_that_is_given(session: Session) -> None:
+    sent: list[int] = []
+
+    def spread(function: Any, found: Any) -> Any:
+        batches = list(found)  # all of a level at once, as a cluster takes them
+        sent.append(len(batches))
+        return [function(each) for each in batches]
+
+    made = session.census("people", SPINE, rho=1, queries=QUERIES, invariants=HELD).release(spread=spread)
+    assert made.problems() == []
+    assert len(sent) == len(SPINE)
+
+
+def test_a_page_says_how_far_counts_may_be_wrong(session: Session) -> None:
+    pytest.importorskip("altair", reason="a report needs pictures: pip install 'tacit[plot]'")
+    page = session.census("people", SPINE, rho=1, queries=QUERIES, invariants=HELD).release().report()
+    assert "NOT protected" in page
+    assert page.count("<svg") == 1
+    assert page.count("<table") == 2
+
+
 def test_places_are_named_as_the_column_holds_them(tmp_path: Path) -> None:
     path = policy_of(tmp_path, PEOPLE)
     text = path.read_text()

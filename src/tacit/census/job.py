@@ -150,15 +150,18 @@ class Census:
         """For each level and query its share, the noise on each count, and the mean absolute error to expect. Free."""
         return [each.json() for each in self.job.errors]
 
-    def release(self, *, idempotency_key: str | None = None, watch: Watch | None = None) -> CensusTables:
-        """The tables, after they are paid for."""
+    def release(
+        self, *, idempotency_key: str | None = None, watch: Watch | None = None, spread: Spread | None = None
+    ) -> CensusTables:
+        """The tables, after they are paid for. `spread` is a map over batches of families, such as one of Spark: they
+        hold noisy counts alone."""
         pool = (
             nullcontext(None)
-            if self.workers == 1
+            if spread is not None or self.workers == 1
             else ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"))
         )
         with pool as several:
-            job = self.job if several is None else replace(self.job, spread=several.map)
+            job = replace(self.job, spread=spread or (map if several is None else several.map))
             found = self.spender.spend(job, idempotency_key=idempotency_key, watch=watch)
         assert isinstance(found, ContentRelease)
         return CensusTables(release=found)

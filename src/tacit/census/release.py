@@ -204,11 +204,18 @@ class CensusTables:
         """The noise of each query at each level, and the error to expect of its counts, as an Altair chart; with `path`
         also written there. Needs the extra `plot`."""
         try:
-            from tacit.plot import CountError, census_errors, page, write
+            from tacit.plot import page, write
         except ImportError as missing:
-            raise TacitError(
-                f"plot() needs {missing.name}, which is not installed: pip install 'tacit[plot]'"
-            ) from missing
+            raise _no_plot("plot()", missing) from missing
+        chart = self._chart()
+        if path is not None:
+            title = f"What a census of {self.facts.get('dataset', 'people')} does to its counts"
+            write(page([[chart]], title=title, subtitle="by level and query"), Path(path))
+        return chart
+
+    def _chart(self) -> Any:
+        from tacit.plot import CountError, census_errors
+
         ways = [("count, to expect", "error", 1.0), ("noise of one count", "noise", sqrt(2 / pi))]
         errors = [
             CountError(each["level"], each["query"], way, each[name] * factor)
@@ -216,11 +223,39 @@ class CensusTables:
             for each in self.errors()
             if each[name] is not None
         ]
-        chart = census_errors(errors, title=("Mean absolute error of one count", "zero is drawn at the left end"))
-        if path is not None:
-            title = f"What a census of {self.facts.get('dataset', 'people')} does to its counts"
-            write(page([[chart]], title=title, subtitle="by level and query"), Path(path))
-        return chart
+        return census_errors(errors, title=("Mean absolute error of one count", "zero is drawn at the left end"))
+
+    def report(self) -> str:
+        """A page: what was counted, what is held exactly and so not protected, and how far each count may be wrong.
+        Nothing is read for it. Needs the extra `plot`."""
+        try:
+            from tacit.plot.report import ReportTable, Section, pictured, report
+        except ImportError as missing:
+            raise _no_plot("a report", missing) from missing
+        totals = {level: list(self.total(level).values()) for level in self.levels}
+        places = tuple(
+            (level, f"{len(counts):,}", f"{sum(count > 0 for count in counts):,}", f"{max(counts):,}")
+            for level, counts in totals.items()
+        )
+        errors = tuple(
+            (each["level"], each["query"], f"{each['counts']:,}", f"{each['share']:.2%}",
+             "not measured" if each["noise"] is None else f"{each['noise']:.4g}", f"{each['error']:.3g}")
+            for each in self.errors()
+        )  # fmt: skip
+        sections = [
+            Section(
+                title="Places",
+                lines=(f"{sum(totals[self.levels[0]]):,} people by these tables, in {self.schema.cells:,} cells.",),
+                table=ReportTable(("level", "places", "with people", "most people"), places),
+            ),
+            Section(
+                title="How far counts may be wrong",
+                lines=("Before the tables were put together every count that was measured had noise of this size.",),
+                picture=pictured(self._chart(), "the error of a count of each query, level by level"),
+                table=ReportTable(("level", "query", "counts", "share of ρ", "noise (σ)", "error about"), errors),
+            ),
+        ]
+        return report(f"Census of {self.facts.get('dataset', 'people')}", lead=self.notes, sections=sections)
 
     def problems(self) -> list[str]:
         """What is wrong with the numbers themselves: nothing, of a release that is whole."""
@@ -239,3 +274,7 @@ class CensusTables:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(self._categories(level)):,} × {level}" for level in self.levels)
         return f"<census of {int(self._codes[1].sum()):,} people: {sizes}; {self.schema.cells:,} cells>"
+
+
+def _no_plot(what: str, missing: ImportError) -> TacitError:
+    return TacitError(f"{what} needs {missing.name}, which is not installed: pip install 'tacit[plot]'")

@@ -111,7 +111,12 @@ def _tables(release: Release) -> CensusTables:
     return CensusTables(release=release)
 
 
+def _report(release: Release, _: Certificate) -> bytes:
+    return _tables(release).report().encode()
+
+
 FORMS = (
+    ReleaseForm(name="report", title="Report", media="text/html", ending=".html", make=_report),
     ReleaseForm(name="csv", title="Counts (CSV)", media="text/csv", ending=".counts.csv", make=_csv),
     ReleaseForm(name="parquet", title="Counts (Parquet)", media="application/vnd.apache.parquet",
                 ending=".counts.parquet", make=_parquet),

@@ -161,7 +161,8 @@ def _read(path: Path) -> pa.Table:
             names = [name.strip().strip('"') for name in file.readline().strip().split(",")]
         return read_csv(path, convert_options=ConvertOptions(column_types=dict.fromkeys(names, pa.string())))
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(f"the places in {path} cannot be read: {str(error).splitlines()[0]}") from None
+        why = (isinstance(error, OSError) and error.strerror) or str(error).splitlines()[0]
+        raise InputError(f"the places in {path} cannot be read: {why}") from None
 
 
 def _tree(levels: Sequence[str], rows: list[list[str]]) -> tuple[tuple[tuple[str, ...], ...], tuple[Codes, ...]]:

@@ -133,8 +133,8 @@ def open_columns(
 def _few_enough(name: str, cells: int, most: int) -> None:
     if cells > most:
         raise Refused(
-            f"column {name!r} would have {cells:,} cells, and {most:,} is the most: say bins={{{name!r}: "
-            f"{min(BINS, most)}}} for a number or a date, declare fewer group_keys, leave the column out, or raise "
+            f"column {name!r} would have {cells:,} cells, and {most:,} is the most: for a number or a date say fewer "
+            f"bins, such as {min(BINS, most)}, else declare fewer group_keys; or leave the column out, or raise "
             "most_cells",
             kind=RefusalKind.LIMIT,
         )

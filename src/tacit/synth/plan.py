@@ -112,12 +112,7 @@ def table_part(
 ) -> TablePart:
     """One table with its cells, all checked."""
     names = list(columns)
-    if not names:
-        raise InputError("columns is empty: name the columns that the table is to have")
-    if len(set(names)) < len(names):
-        raise InputError(f"column {next(each for each in names if names.count(each) > 1)!r} is named twice")
-    if len(names) > MOST_COLUMNS:
-        raise InputError(f"a synthetic table has at most {MOST_COLUMNS} columns, and these are {len(names)}")
+    _check_names(names)
     check_units(source)
     rules.check(names)
     choices = replace(choices, cuts=choices.cuts or rules.cuts)
@@ -135,6 +130,15 @@ def table_part(
         name=name, source=source, domain=domain, opens=steps, method=method, workload=workload, rules=rules,
         reach=reach, rho=price.rho - cells,
     )  # fmt: skip
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if not names:
+        raise InputError("columns is empty: name the columns that the table is to have")
+    if len(set(names)) < len(names):
+        raise InputError(f"column {next(each for each in names if list(names).count(each) > 1)!r} is named twice")
+    if len(names) > MOST_COLUMNS:
+        raise InputError(f"a synthetic table has at most {MOST_COLUMNS} columns, and these are {len(names)}")
 
 
 def _rules_fit(rules: Rules, domain: Domain, opens: Sequence[OpenColumn]) -> None:
@@ -214,6 +218,7 @@ class Synthesis:
     def job(self) -> SynthesisJob:
         """The job, with its price and its program."""
         policy = self.session.policy
+        _check_names(self.columns)
         declared = policy.tables.get(self.table)
         if declared is not None and declared.public:
             raise PolicyError(f"table {self.table!r} is public: there is nobody to protect in it, so copy it as it is")

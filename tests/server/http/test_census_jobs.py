@@ -62,6 +62,8 @@ def test_a_census_is_quoted_started_and_downloaded(service: Running) -> None:
         table = reader.read_all()
     assert table.column_names == ["county", "block", "race", "count"]
     assert sum(table.column("count").to_pylist()) == people(SPINE).num_rows
+    forms = service.call("ana", "GET", f"{job['release']}/forms").json()["items"]
+    assert [each["name"] for each in forms] == ["report", "csv", "parquet"]
 
 
 def test_what_is_refused_says_why(service: Running) -> None:
