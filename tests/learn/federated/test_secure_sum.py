@@ -285,7 +285,7 @@ def test_a_shorter_list_that_colluders_sign(forged: str) -> None:
         """Client 4 is asked to sign the shorter list itself, and no other honest one is."""
         if stage == "survivors":
             messages[4]["survivors"] = shorter
-        return at("unmask", change)(stage, {4: messages[4]} if stage == "unmask" else messages)
+        return at("unmask", change)(stage, {4: dict(messages[1])} if stage == "unmask" else messages)
 
     with pytest.raises(Aborted, match=r"did not sign who is left|are fewer than"):
         MaskedSum(terms).run(exchange_with(masked_clients(terms), vectors(terms), lie=from_the_start))
@@ -418,6 +418,26 @@ def test_wrong_shares_are_noticed(secrets: str) -> None:
 
     with pytest.raises(Aborted, match="are wrong: nothing is released"):
         MaskedSum(terms).run(spoiled)
+
+
+@pytest.mark.parametrize("stage", ["keys", "survivors"])
+@pytest.mark.parametrize("wrong", [b"", b"x" * 64, None])
+def test_a_client_that_signs_wrongly_is_as_good_as_none(stage: str, wrong: Any) -> None:
+    """All others would break off over it: one client would end every round."""
+    terms = sum_terms(lying=True)
+    words = vectors(terms)
+    network = exchange_with(masked_clients(terms), words)
+
+    def exchange(now: str, messages: Messages) -> Any:
+        answers = dict(network(now, messages))
+        if now == stage:
+            answers[2] = dict(answers[2]) | {"signature": wrong}
+        return answers
+
+    total = MaskedSum(terms)
+    found = total.run(exchange)
+    assert total.survivors == ((1, 3, 4, 5) if stage == "keys" else (1, 2, 3, 4, 5))
+    assert (found == sum((words[place] for place in total.survivors), np.zeros(terms.size, "<u2"))).all()
 
 
 # --- terms

@@ -13,7 +13,7 @@ from tacit.base import Aborted, InputError
 from tacit.learn.federated.channel import SEED, Words, add_mask, mask_seed, public_of
 from tacit.learn.federated.masked_client import SHARE
 from tacit.learn.federated.shamir import PRIME, join_shares
-from tacit.learn.federated.terms import Message, SumTerms
+from tacit.learn.federated.terms import Message, SumTerms, is_signed
 
 __all__ = ["Exchange", "MaskedSum"]
 
@@ -33,14 +33,14 @@ class MaskedSum:
     def run(self, exchange: Exchange) -> Words:
         """The sum modulo 2^bits, by asking everybody for one stage after the other."""
         everybody: Messages = {place: {} for place in range(1, self.terms.clients + 1)}
-        keys = self._ask(exchange, "keys", everybody, _has_keys)
+        keys = self._ask(exchange, "keys", everybody, self._has_keys)
         letters = self._ask(exchange, "shares", self._introduce(keys), self._has_letters)
         vectors = self._ask(exchange, "upload", self._deliver(letters), self._has_vector)
         left = sorted(vectors)
         asked: dict[str, Any] = {"survivors": left}
         helpers = left
         if self.terms.server == "lying":
-            signed = self._ask(exchange, "survivors", {place: dict(asked) for place in left}, _has_signature)
+            signed = self._ask(exchange, "survivors", {place: dict(asked) for place in left}, self._has_signature(left))
             helpers = sorted(signed)
             asked |= {"signers": helpers, "signatures": [signed[place]["signature"] for place in helpers]}
         shares = self._ask(exchange, "unmask", {place: dict(asked) for place in helpers}, self._has_shares(left))
@@ -69,8 +69,23 @@ class MaskedSum:
             "masks": [mask for _, mask in self._public.values()],
         }
         if self.terms.server == "lying":
-            told["signatures"] = [each.get("signature", b"") for each in keys.values()]
+            told["signatures"] = [each["signature"] for each in keys.values()]
         return {place: dict(told) for place in keys}
+
+    def _has_keys(self, place: int, answer: Message) -> bool:
+        if not all(isinstance(answer.get(name), bytes) and len(answer[name]) == KEY for name in ("channel", "mask")):
+            return False
+        content = self.terms.keys_content(place, answer["channel"], answer["mask"])
+        return self.terms.server != "lying" or self._signed(place, content, answer)
+
+    def _has_signature(self, left: list[int]) -> Callable[[int, Message], bool]:
+        content = self.terms.survivors_content(left)
+        return lambda place, answer: self._signed(place, content, answer)
+
+    def _signed(self, place: int, content: bytes, answer: Message) -> bool:
+        """All others break off over a signature that does not fit, so one client's is looked at before it is told."""
+        signature = answer.get("signature")
+        return isinstance(signature, bytes) and is_signed(self.terms.registered[place - 1], content, signature)
 
     def _has_letters(self, place: int, answer: Message) -> bool:
         places, letters = answer.get("places"), answer.get("letters")
@@ -135,11 +150,3 @@ class MaskedSum:
 def _by_place(shares: dict[int, Message], who: str, what: str) -> dict[int, dict[int, Any]]:
     """What each holder gave, by the place that it is a share of."""
     return {holder: dict(zip(answer[who], answer[what], strict=False)) for holder, answer in shares.items()}
-
-
-def _has_keys(place: int, answer: Message) -> bool:
-    return all(isinstance(answer.get(name), bytes) and len(answer[name]) == KEY for name in ("channel", "mask"))
-
-
-def _has_signature(place: int, answer: Message) -> bool:
-    return isinstance(answer.get("signature"), bytes)
