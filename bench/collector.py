@@ -16,24 +16,28 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 
 from rich.table import Table
 
 import tacit.survey
 from tacit.server.survey.store import Delivery, ReportStore
 from tacit.survey.device import Device, Submission
-from tacit.survey.plan import DEMO
+from tacit.survey.plan import DEMO, simulate
 from tacit.survey.protocol import Protocol
 from tacit.survey.survey import Survey, parse
+from tacit.survey.survey_reports import tally_files, write_reports
 
 __all__ = ["COUNT", "run"]
 
 MODULE = Path(tacit.survey.__file__).parent / "static" / "tacit-survey.js"
 MADE, KEPT, ALONE = 1_000_000, 20_000, 200
 CONNECTIONS = 128
+WORKERS = 2  # of the second collector; they share one database
+SLICE, FILES = 500_000, 4  # respondents in each of so many files, tallied in a batch
+MANY = 10**9
 DEVICE, COLLECTOR = 1_000_000, 2_000  # targets, a second
-COUNT = 3
+COUNT = 5
 GOOD = {"slept": True, "wakes": "noise", "takes": ["tea"], "hours": 7.5}
 SCRIPT = """
 import {{randomise}} from {module};
@@ -60,8 +64,13 @@ def run(tick: Callable[[str], None]) -> tuple[list[Table], bool]:
     with TemporaryDirectory() as name:
         tick(f"{KEPT:,} submissions")
         together = collected(Path(name), survey, sent)
+        tick(f"{WORKERS} workers")
+        (Path(name) / "workers").mkdir()
+        shared = collected(Path(name) / "workers", survey, sent, workers=WORKERS)
         tick("one by one")
         alone = one_by_one(Path(name), survey, sent[:ALONE])
+        tick("files")
+        batches = tallied(Path(name), survey)
     table = Table(title=f"Surveys: {MADE:,} reports made, {KEPT:,} submissions of 4 reports kept, a second")
     for column in ("what", "tacit", "beside", "ratio", "target", "met"):
         table.add_column(column, justify="left" if column == "what" else "right")
@@ -72,7 +81,11 @@ def run(tick: Callable[[str], None]) -> tuple[list[Table], bool]:
         )
     row = (f"{together:,.0f}", f"{alone:,.0f}", f"{together / alone:,.0f}×", f"{COLLECTOR:,}")
     table.add_row("kept on disk, over loopback", *row, "yes" if together >= COLLECTOR else "NO")
-    table.caption = "beside: the same rows, a transaction for each submission"
+    beside = (f"{shared:,.0f}", f"{together:,.0f}", f"{shared / together:.2f}×", "", "")
+    table.add_row(f"the same by {WORKERS} workers, beside one", *beside)
+    table.add_row("respondents tallied from files, 4 reports each", f"{batches:,.0f}", "", "", "", "")
+    table.caption = f"beside: the same rows, a transaction for each submission; {MANY:,} respondents in files would "
+    table.caption += f"take {MANY / batches / 60:,.0f} minutes of processor time"
     return [table], bool(made) and min(made.values()) >= DEVICE and together >= COLLECTOR
 
 
@@ -92,14 +105,27 @@ def devices() -> dict[str, float]:
     return {kind: float(rate) for kind, rate in (line.split() for line in done.stdout.splitlines())}
 
 
-def collected(folder: Path, survey: Survey, sent: list[Submission]) -> float:
-    """Submissions a second that a collector of its own acknowledges; all of them are on disk afterwards."""
+def tallied(folder: Path, survey: Survey) -> float:
+    """Respondents a second of processor time, whose reports are counted from files by DuckDB."""
+    paths = [folder / f"{number}.parquet" for number in range(FILES)]
+    for path in paths:
+        write_reports(path, survey, simulate(survey, answers=SLICE).reports)
+    start = process_time()
+    found = tally_files(survey, paths)
+    seconds = process_time() - start
+    if any(tally.reports != FILES * SLICE for tally in found.values()):
+        raise RuntimeError("reports were lost")
+    return FILES * SLICE / seconds
+
+
+def collected(folder: Path, survey: Survey, sent: list[Submission], workers: int = 1) -> float:
+    """Submissions a second that a collector of its own acknowledges; all of them are on disk afterwards, and once."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (folder / "survey.toml").write_text(DEMO, encoding="utf-8")
     settings = {"SURVEYS": folder / "survey.toml", "STATE": folder / "state", "LISTEN": f"127.0.0.1:{port}"}
-    settings |= {"SURVEY_RATE": 10**9, "CONNECTIONS": 10 * CONNECTIONS}
+    settings |= {"SURVEY_RATE": 10**9, "CONNECTIONS": 10 * CONNECTIONS, "WORKERS": workers}
     environment = os.environ | {f"TACIT_SERVER_{name}": str(value) for name, value in settings.items()}
     quiet = subprocess.DEVNULL
     command = [sys.executable, "-m", "tacit", "serve"]
@@ -115,9 +141,10 @@ def collected(folder: Path, survey: Survey, sent: list[Submission]) -> float:
             process.terminate()
     store = ReportStore(folder / "state" / "surveys.db")
     known = store.add(survey, [Delivery(each.id, each.reports) for each in sent])
+    kept = store.size(survey)
     store.close()
-    if any(known):
-        raise RuntimeError(f"{known.count(True)} acknowledged submissions were lost")
+    if any(known) or kept != len(sent):
+        raise RuntimeError(f"{known.count(True)} acknowledged submissions were lost, or some were counted twice")
     return rate
 
 

@@ -98,6 +98,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             nav.append({title: list(found)})
         if folder == "reference":
             nav.append({"Python": [{f"tacit.{room}".rstrip("."): _api_page(room)} for room in ("", *API)]})
+    nav.append({"Beyond one machine": "scale.md"})
     nav.append({"What it does not promise": ["sharp-edges.md", "threat-model.md"]})
     nav.append({"Project": [page for source, page in PAGES.items() if _is_project(page) and (ROOT / source).exists()]})
     config.nav = nav

@@ -66,6 +66,14 @@ def test_as_many_of_the_newest_as_were_asked_for_though_kept_answers_lie_between
         assert [entry["body"]["program"]["query"] for entry in found] == ["p0", "p1", "p2", "p3"][-int(last) :]
 
 
+def test_verify_goes_on_from_its_own_note() -> None:
+    first = json.loads(run("verify", *BOOK, "--note", "mine.note", "--json"))
+    again = json.loads(run("verify", *BOOK, "--note", "mine.note", "--json"))
+    assert (first["entries"] > 6, again["entries"], again["charges"]) == (True, 0, 6)
+    Path("mine.note").write_text("x")
+    assert "not a note of" in str(invoke("verify", *BOOK, "--note", "mine.note").exception)
+
+
 def test_verify_says_whole_or_what_is_wrong_by_its_exit_code() -> None:
     assert "whole" in run("verify", *BOOK)
     assert "whole" in run("verify", "a.ledger")

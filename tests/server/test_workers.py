@@ -17,12 +17,16 @@ import httpx
 import psycopg
 import pytest
 
-from support.in_postgres import in_database, locked
+from support.in_postgres import in_database, locked, url
 from support.postgres import Server, postgres
 from support.service import COUNT, clinic
 from support.serving import Serving, serving
 from tacit.policy import load
 from tacit.server.ask.jobs import MOST
+from tacit.server.survey.store import ReportStore
+from tacit.survey.device import Device
+from tacit.survey.plan import DEMO
+from tacit.survey.survey import parse
 
 __all__ = ["postgres"]
 
@@ -124,3 +128,49 @@ def test_requests_and_failures_are_limited_for_both_workers_together(tmp_path: P
         assert 10 <= wrong[401] <= 15
         assert 10 <= right[200] <= 15
         assert wrong[401] + wrong[429] == right[200] + right[429] == 60
+
+
+@pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def test_reports_are_taken_by_both_workers_and_counted_once_though_one_is_killed(
+    where: str, tmp_path: Path, postgres: Server
+) -> None:
+    """Each submission is sent until it is acknowledged, and once more; what is kept are the reports that were made."""
+    survey, connections = parse(DEMO), 6
+    sent = [Device(survey).answer({"slept": True, "wakes": "noise", "takes": ["tea"], "hours": 7.5}) for _ in range(90)]
+    (tmp_path / "survey.toml").write_text(DEMO)
+    with ExitStack() as stack:
+        place: str | Path = tmp_path / "state" / "surveys.db"
+        settings = {"SURVEYS": str(tmp_path / "survey.toml"), "SURVEY_RATE": "100000"}
+        if where == "postgres":
+            name = stack.enter_context(postgres.database())
+            place = settings["DATABASE"] = url(postgres, name)
+        service = stack.enter_context(serving(tmp_path, clinic(tmp_path), "ana", environment=settings))
+
+        def deliver(part: int) -> int:
+            return sum(insist(service, survey.name, each.json()) for each in sent[part::connections])
+
+        with ThreadPoolExecutor(connections) as pool:
+            first = [pool.submit(deliver, part) for part in range(connections)]
+            sleep(0.2)
+            os.kill(service.workers()[0], signal.SIGKILL)
+            assert sum(each.result() for each in first) <= len(sent)  # whose answer was lost is told: known already
+            assert sum(pool.map(deliver, range(connections))) == 0
+        with closing(ReportStore(place)) as store:
+            assert store.size(survey) == len(sent)
+            for question in survey.questions:
+                assert list(store.reports(survey, question)) == sorted(each.reports[question] for each in sent)
+
+
+def insist(service: Serving, survey: str, body: str) -> bool:
+    """Send it until it is acknowledged; whether it was new."""
+    for _ in range(600):
+        with suppress(httpx.TransportError):
+            headers = {"Content-Type": "application/json"}
+            answer = httpx.post(
+                f"{service.url}/v1/surveys/{survey}/reports", content=body, headers=headers, trust_env=False, timeout=30
+            )
+            if answer.status_code < 300:
+                return bool(answer.json()["counted"])
+            assert answer.status_code == 503, answer.text
+        sleep(0.1)
+    raise AssertionError("nobody took it")

@@ -23,6 +23,7 @@ from tacit.ledger.export import export as write_export
 from tacit.ledger.export import verify_any
 from tacit.ledger.recompute import CAVEAT, Recomputation
 from tacit.ledger.recompute import recompute as price_again
+from tacit.ledger.verified import VerifiedLedger
 from tacit.ledger.verify import VerificationReport
 from tacit.ledger.verify import verify as verify_ledger
 from tacit.policy import Amount, Currency
@@ -118,6 +119,7 @@ def verify(
     file: Annotated[Path | None, o.argument("FILE", "A ledger, or an export of one, which needs no database.")] = None,
     checkpoint: Annotated[Path | None, o.option("FILE", "A signed checkpoint that must still hold.")] = None,
     public_key: Annotated[Path | None, o.option("FILE", "Whose signature it must bear.")] = None,
+    note: Annotated[Path | None, o.option("FILE", "Go on from what this says was verified, and renew it.")] = None,
     as_json: o.Json = False,
 ) -> None:
     """Is it whole? Exit code 0 if it is, 1 if something was altered or lost, 2 if it cannot be checked.
@@ -128,12 +130,19 @@ def verify(
         raise InputError(
             "--checkpoint and --public-key go together: a key that comes with the checkpoint proves nothing"
         )
+    if checkpoint is not None and note is not None:
+        raise InputError("a checkpoint is held against every entry: leave --note out, or --checkpoint")
     where: str | Path = at.place()[0] if file is None else file
     if file is not None and not file.is_file():
         raise InputError(f"there is no file {file}: name an export or a ledger")
     with s.counting_bar("verifying") as (begin, tick):
         if checkpoint is not None and public_key is not None:
             report = check(read(checkpoint), public_key, where, begin=begin, tick=tick)
+        elif note is not None:
+            since = VerifiedLedger.read(note) if note.exists() else None
+            report = verify_ledger(where, since=since, begin=begin, tick=tick)
+            if report.verified is not None:
+                report.verified.write(note)
         else:
             report = verify_any(where, begin=begin, tick=tick)
     data = report.json() | {"checkpoint": None if checkpoint is None else str(checkpoint)}

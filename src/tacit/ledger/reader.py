@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from tacit.base import CorruptLedger, LedgerError
-from tacit.ledger.schema import VERSION, accounts, balances, book, claims, entries
+from tacit.ledger.schema import VERSION, accounts, answers, balances, book, claims, entries
 from tacit.ledger.sqlite.file import Watermark
 
 __all__ = ["EntryRow", "Mark", "Reader", "on_server", "reading"]
@@ -79,28 +79,46 @@ class Reader:
         """About how many entries there are: for a progress bar."""
         return int(self._connection.execute(select(func.coalesce(func.sum(accounts.c.seq), 0))).scalar_one())
 
-    def mentioned(self, account: int) -> set[int]:
-        """The charges that a void or a begin speaks of, by the index."""
-        about = entries.c.analyst.is_(None) & entries.c.key.is_not(None)
+    def mentioned(self, account: int, after: int = 0) -> set[int]:
+        """The charges that a void or a begin after an entry speaks of, by the index."""
+        about = entries.c.analyst.is_(None) & entries.c.key.is_not(None) & (entries.c.seq > after)
         found = self._connection.execute(select(entries.c.key).where(entries.c.account == account, about))
         return {int(row.key) for row in found if str(row.key).isascii() and str(row.key).isdigit()}
 
-    def entries(self, account: int | None = None) -> Iterator[EntryRow]:
-        """Every entry, or those of one account, by account and number."""
-        only = "" if account is None else f"WHERE account = {int(account)}"
+    def entry(self, account: int, seq: int) -> EntryRow | None:
+        """One of them."""
+        query = select(entries).where(entries.c.account == account, entries.c.seq == seq)
+        row = self._connection.execute(query).one_or_none()
+        return None if row is None else EntryRow(*(getattr(row, name) for name in EntryRow._fields))
+
+    def fate(self, account: int, charge: int, until: int) -> str | None:
+        """ "void", "begin" or "answered" if that had become of a charge by the entry `until`."""
+        about = entries.c.analyst.is_(None) & (entries.c.key == str(charge)) & entries.c.kind.in_(["void", "begin"])
+        query = select(entries.c.kind).where(entries.c.account == account, about, entries.c.seq <= until)
+        kinds = set(self._connection.execute(query).scalars())
+        kept = select(answers.c.seq).where(answers.c.account == account, answers.c.seq == charge)
+        kinds |= {"answered"} if self._connection.execute(kept).first() is not None else set()
+        return next((kind for kind in ("void", "begin", "answered") if kind in kinds), None)
+
+    def entries(self, account: int | None = None, after: int = 0) -> Iterator[EntryRow]:
+        """Every entry, or those of one account, by account and number; those after one of them."""
+        only = "" if account is None else f"WHERE account = {int(account)} AND seq > {int(after)}"
         yield from self._stream(f"SELECT {', '.join(EntryRow._fields)} FROM tacit_entries {only} ORDER BY account, seq")
 
-    def answers(self) -> Iterator[tuple[int, int, str, str]]:
-        """Account, charge, scope and program of every stored answer, in the order of the entries."""
-        yield from self._stream("SELECT account, seq, scope, program FROM tacit_answers ORDER BY account, seq")
+    def answers(self, after: int = 0) -> Iterator[tuple[int, int, str, str]]:
+        """Account, charge, scope and program of every stored answer, in the order of the entries; of those that were
+        kept after an entry of the list of accounts."""
+        only = f"WHERE entry > {int(after)}" if after else ""
+        yield from self._stream(f"SELECT account, seq, scope, program FROM tacit_answers {only} ORDER BY account, seq")
 
-    def releases(self) -> Iterator[Any]:
+    def releases(self, after: int = 0) -> Iterator[Any]:
         """All of every stored answer, in the order in which they were kept."""
-        yield from self._stream("SELECT * FROM tacit_answers ORDER BY entry, account, seq")
+        only = f"WHERE entry > {int(after)}" if after else ""
+        yield from self._stream(f"SELECT * FROM tacit_answers {only} ORDER BY entry, account, seq")
 
-    def keeps(self, registry: int) -> Iterator[tuple[int, str]]:
+    def keeps(self, registry: int, after: int = 0) -> Iterator[tuple[int, str]]:
         """Number and body of every entry that an answer was kept, in order."""
-        only = f"account = {int(registry)} AND kind = 'keep'"
+        only = f"account = {int(registry)} AND kind = 'keep' AND seq > {int(after)}"
         yield from self._stream(f"SELECT seq, body FROM tacit_entries WHERE {only} ORDER BY seq")
 
     def claims(self) -> "list[Row[Any]]":

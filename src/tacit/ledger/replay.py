@@ -94,7 +94,7 @@ class History:
         self._mentioned, self._found = mentioned, found
         self._charges: dict[int, ChargeRecord] = {}
         self._fate: dict[int, str] = {}
-        self._reset = 0  # seq of the newest reset
+        self.last_reset = 0  # seq of the newest one
         self.tallies: dict[str, HolderTally] = {}
         self.facts: dict[str, Any] = {}  # people, currency, relation, unit, delta
         self.first_name = self.people = ""
@@ -118,6 +118,12 @@ class History:
             "window_end": self.window_end,
             "sealed": int(self.sealed),
         }
+
+    def recall(self, seq: int, charge: ChargeRecord, fate: str | None) -> None:
+        """A charge from before this walk began that an entry will speak of, and what became of it by then."""
+        self._charges[seq] = charge
+        if fate is not None:
+            self._fate[seq] = fate
 
     def answered(self, seq: int) -> None:
         """An answer is stored for this charge: it may not be taken back later."""
@@ -218,7 +224,7 @@ class History:
             self.window_end += self.period * ((time - self.window_end) // self.period + 1)
         if body["window"] != self.window + 1:
             self._found(seq, f"opened window {body['window']} after window {self.window}")
-        self.window, self._reset = body["window"], seq
+        self.window, self.last_reset = body["window"], seq
 
     def _void(self, seq: int, time: int, body: Any) -> None:
         about = body["charge"]
@@ -231,7 +237,7 @@ class History:
             tally = self.tallies[holder]
             tally.spent -= charge.spend
             tally.spent_delta -= charge.delta
-            if self._reset < about and tally.window == self.window:
+            if self.last_reset < about and tally.window == self.window:
                 tally.inside -= charge.spend
                 tally.inside_delta -= charge.delta
 
@@ -282,6 +288,10 @@ class ClaimHistory:
             for place, found in self._places.items()
             for (account, part), holding in found.items()
         }
+
+    def restore(self, place: str, key: tuple[str, str], holding: Holding) -> None:
+        """What was claimed before this walk began, by account and part."""
+        self._places.setdefault(place, {})[key] = holding
 
     def claim(self, seq: int, body: Any) -> None:
         account, beside = str(body["account"]), [str(each) for each in body["beside"]]

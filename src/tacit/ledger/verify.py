@@ -8,16 +8,17 @@ tables beside the chains, and must be what the chains say of them, no more and n
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from json import loads
 from pathlib import Path
 from typing import Any
 
-from tacit.base import CorruptLedger, TacitError
+from tacit.base import CorruptLedger, InputError, TacitError
 from tacit.ledger.chain import REGISTRY, Chain, Findings, Head, LedgerFinding
-from tacit.ledger.reader import Reader, reading
-from tacit.ledger.replay import ChargeRecord
+from tacit.ledger.reader import EntryRow, Reader, reading
+from tacit.ledger.replay import ChargeRecord, read_charge
+from tacit.ledger.verified import VerifiedLedger
 from tacit.policy.account import analyst_holder
 
 __all__ = [
@@ -64,6 +65,7 @@ class VerificationReport:
     answers: int
     heads: tuple[Head, ...]
     redacted: bool = False
+    verified: VerifiedLedger | None = field(default=None, repr=False, compare=False)  # to go on from, if it is whole
 
     @property
     def ok(self) -> bool:
@@ -85,17 +87,23 @@ class VerificationReport:
 
 
 def verify(
-    where: str | Path, *, known: tuple[KnownEntry, ...] = (), begin: Tick = silent, tick: Tick = silent
+    where: str | Path,
+    *,
+    known: tuple[KnownEntry, ...] = (),
+    since: VerifiedLedger | None = None,
+    begin: Tick = silent,
+    tick: Tick = silent,
 ) -> VerificationReport:
     """Check all of a ledger, at a path or a `postgresql://` address, without writing, while others may charge.
 
-    `begin` is told about how many entries there are, `tick` how many more were read. Raises LedgerError if there is
+    With `since` only what came after it is walked, and the balances are held against both; a checkpoint needs all of
+    it. `begin` is told about how many entries there are, `tick` how many more were read. Raises LedgerError if there is
     no ledger or it cannot be read at all.
     """
     with reading(where) as reader:
         try:
-            begin(reader.count())
-            return _Walk(reader, known).run(tick)
+            begin(reader.count() - (0 if since is None else sum(map(since.last, since.accounts))))
+            return _Walk(reader, known, since or VerifiedLedger(reader.ledger, {})).run(tick)
         except (TypeError, ValueError, LookupError, AttributeError) as problem:
             if isinstance(problem, TacitError):
                 raise
@@ -108,18 +116,22 @@ def verify(
 class _Walk:
     """One verification under way."""
 
-    def __init__(self, reader: Reader, known: tuple[KnownEntry, ...]) -> None:
-        self.reader, self.known = reader, known
+    def __init__(self, reader: Reader, known: tuple[KnownEntry, ...], since: VerifiedLedger) -> None:
+        if since.ledger != reader.ledger:
+            raise InputError("this note is of a verification of another ledger: choose another name for a new one")
+        self.reader, self.known, self.since = reader, known, since
         self.findings = Findings()
         self.rows = {row.id: row for row in reader.accounts()}
         self.chains: dict[int, Chain] = {}
-        self.answers: Iterator[tuple[int, int, str, str]] = reader.answers()
+        lists = [number for number, row in self.rows.items() if row.people == REGISTRY]
+        self.from_list = since.last(lists[0]) if lists else 0
+        self.answers: Iterator[tuple[int, int, str, str]] = reader.answers(self.from_list)
         self.answered = self.read = 0
 
     def run(self, tick: Tick) -> VerificationReport:
         self._next_answer()
         chain, account = None, None
-        for row in self.reader.entries():
+        for row in self._entries():
             if row[0] != account or chain is None:
                 self._close(account, chain)
                 account, chain = row[0], self._start(row[0])
@@ -132,7 +144,7 @@ class _Walk:
         self._close(account, chain)
         tick(self.read % TICK)
         self._answers_before((float("inf"), 0))
-        for number in self.rows:
+        for number in (*self.rows, *self.since.accounts):
             if number not in self.chains:
                 self._close(number, self._start(number))
         chains = list(self.chains.values())
@@ -142,7 +154,28 @@ class _Walk:
         self._claims()
         self._marks()
         place = self.reader.ledger, self.reader.where
-        return concluded(chains, self.known, self.findings, place, entries=self.read, answers=self.answered)
+        report = concluded(chains, self.known, self.findings, place, entries=self.read, answers=self.answered)
+        return replace(report, verified=VerifiedLedger.of(self.reader.ledger, self.chains) if report.ok else None)
+
+    def _entries(self) -> Iterator[EntryRow]:
+        """All of them, or of each account those that were not seen."""
+        if not self.since.accounts:
+            yield from self.reader.entries()
+            return
+        for account in sorted({*self.rows, *self.since.accounts}):
+            yield from self.reader.entries(account, self.since.last(account))
+
+    def _resume(self, account: int, chain: Chain) -> None:
+        """Go on from what was seen, which must be there still."""
+        last = self.since.last(account)
+        self.since.restore(account, chain)
+        anchor = self.reader.entry(account, last)
+        if anchor is None or bytes(anchor.digest) != self.since.digest(account):
+            chain.found(last, "is not the entry that was there when this ledger was verified before")
+        for about in self.reader.mentioned(account, last):
+            entry = self.reader.entry(account, about) if about <= last else None
+            if entry is not None and entry.kind == "charge":
+                chain.history.recall(about, read_charge(entry.body), self.reader.fate(account, about, last))
 
     def _start(self, account: int) -> Chain:
         people = self._people(account)
@@ -154,9 +187,11 @@ class _Walk:
             people,
             self.findings,
             first_name=REGISTRY if people == REGISTRY else None,
-            mentioned=self.reader.mentioned(account),
+            mentioned=self.reader.mentioned(account, self.since.last(account)),
             watch=watch,
         )
+        if account in self.since.accounts:
+            self._resume(account, self.chains[account])
         return self.chains[account]
 
     def _people(self, account: int) -> str:
@@ -209,32 +244,42 @@ class _Walk:
     def _answers_before(self, place: tuple[float, int]) -> None:
         while self.answer is not None and self.answer_at < place:
             account, seq = self.answer[:2]
-            self.findings.add(self._people(account), seq, "has a stored answer, and is not there")
+            entry = self.reader.entry(account, seq) if seq <= self.since.last(account) else None
+            if entry is None:
+                self.findings.add(self._people(account), seq, "has a stored answer, and is not there")
+            elif entry.kind != "charge":
+                self.findings.add(self._people(account), seq, "has a stored answer, and is no charge")
+            else:
+                self._answer_to(read_charge(entry.body), self._people(account), seq)
             self._next_answer()
 
     def _answers(self, account: int, seq: int, charge: ChargeRecord | None, chain: Chain) -> None:
         self._answers_before((account, seq))
         if self.answer is None or self.answer_at != (account, seq):
             return
-        self.answered += 1
-        _, _, scope, program = self.answer
         if charge is None:
             chain.found(seq, "has a stored answer, and is no charge")
         else:
             chain.history.answered(seq)
-            if scope not in ("shared", analyst_holder(charge.analyst)):
-                chain.found(seq, "has a stored answer that is kept for somebody else")
-            if program != sha256(charge.program.encode()).hexdigest():
-                chain.found(seq, "has a stored answer to another program")
+            self._answer_to(charge, chain.people, seq)
         self._next_answer()
+
+    def _answer_to(self, charge: ChargeRecord, people: str, seq: int) -> None:
+        assert self.answer is not None
+        self.answered += 1
+        _, _, scope, program = self.answer
+        if scope not in ("shared", analyst_holder(charge.analyst)):
+            self.findings.add(people, seq, "has a stored answer that is kept for somebody else")
+        if program != sha256(charge.program.encode()).hexdigest():
+            self.findings.add(people, seq, "has a stored answer to another program")
 
     # --- what lies beside the chains
 
     def _releases(self, registry: int) -> None:
         """Every answer is the one that an entry says was kept, and every one that was kept is there."""
-        keeps = self.reader.keeps(registry)
+        keeps = self.reader.keeps(registry, self.from_list)
         seq, body = next(keeps, NONE)
-        for row in self.reader.releases():
+        for row in self.reader.releases(self.from_list):
             while seq < (row.entry or 0):
                 self._gone(seq, body)
                 seq, body = next(keeps, NONE)
