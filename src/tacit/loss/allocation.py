@@ -14,7 +14,6 @@ from math import exp, expm1, inf, lgamma, log, log2, pi, sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError, LossError, Number, Relation, RelationError, positive, whole
@@ -181,6 +180,8 @@ class Sum:
 
 
 def _sum(one: One, t: int) -> Sum:
+    from scipy.fft import irfft, next_fast_len, rfft  # takes long to import
+
     first = max(0, int(_tail(one, t, -1) / one.step))
     last = min(int(_tail(one, t, 1) / one.step), t * (len(one.q) - 1))
     size = next_fast_len(last + 2 - first, real=True)

@@ -10,7 +10,6 @@ from math import log2, pi
 from typing import Any
 
 import numpy as np
-from scipy.fft import next_fast_len, rfft
 
 from tacit.loss.pair import UNIT, Floats
 
@@ -151,6 +150,8 @@ def _fast(losses: Floats, w: Floats, spacing: float, places: Ints) -> tuple[Comp
 
     Also how many losses share a point: they are added up one by one.
     """
+    from scipy.fft import next_fast_len, rfft  # takes long to import
+
     size = next_fast_len(FINER * (int(places[-1]) + 2), real=True)
     at = losses * (spacing * size / (2 * pi))
     near = np.rint(at)
