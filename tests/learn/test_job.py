@@ -261,6 +261,7 @@ def test_data_that_change_under_the_run_end_it(session: Session) -> None:
         ({"plan": {"parameters": 7}}, "parameters=8"),
         ({"net": lambda: torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 2))}, "GroupNorm"),
         ({"loss": lambda net, x, y: softmax_loss(net, x, y).mean()}, "loss|example"),
+        ({"net": lambda: torch.nn.LazyLinear(2)}, "weight is of a lazy layer"),
         ({"plan": {"relation": "replace", "rate": 1, "population": None, "steps": 2}}, "add_remove"),
         ({"plan": {"rows": TableRows("points", features=("person",), label="kind")}}, "bounds"),
         ({"plan": {"epsilon": 21}}, "may cost at most 20"),
@@ -301,7 +302,10 @@ def test_items_that_are_not_as_declared_are_told_before_the_charge(session: Sess
         plan(rows=torch.utils.data.DataLoader([0]))
 
 
-@pytest.mark.parametrize(("data", "net"), [(torch.float64, torch.float32), (torch.float32, torch.float64)])
+@pytest.mark.parametrize(
+    ("data", "net"),
+    [(torch.float64, torch.float32), (torch.float32, torch.float64), (torch.bfloat16, torch.float32)],
+)
 def test_reals_are_taken_in_the_precision_of_the_model(session: Session, data: Any, net: Any) -> None:
     """What numpy makes is in double precision: the check does not see it, and a layer would fail after the charge."""
     inputs, labels = own_arrays()

@@ -162,7 +162,7 @@ def mark_of(arrays: Sequence[Any]) -> str:
     torch, found = need_torch(), sha256()
     for each in map(torch.as_tensor, arrays):
         found.update(f"{tuple(each.shape)} {each.dtype}".encode())
-        found.update(np.ascontiguousarray(each.detach().cpu().numpy()).reshape(-1).view(np.uint8).data)
+        found.update(each.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()
 
 

@@ -29,6 +29,11 @@ class Work:
                 raise InputError(f"{name} must be a function")
         if not hasattr(self.model, "named_parameters"):
             raise InputError(f"model must be a torch module, not {type(self.model).__name__}")
+        for name, each in self.model.named_parameters():
+            if type(each).__name__ == "UninitializedParameter":
+                raise InputError(
+                    f"{name} is of a lazy layer that has no size yet: call the model once on made-up inputs"
+                )
 
     @property
     def trainable(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Models that must be refused, each with its layer and what to use instead, and what the check would miss otherwise."""
 
+import warnings
 from typing import Any
 
 import pytest
@@ -102,6 +103,17 @@ def test_wrong_shapes_and_losses_that_are_not_finite() -> None:
     assert "0 (Linear)" in refused(nn.Sequential(nn.Linear(6, 3)), shapes=[(7,)])
     assert "not finite" in refused(nn.Linear(6, 3), lambda model, x: squared(model, x) / 0, [(6,)])
     assert "zero" in refused(nn.Linear(6, 3), lambda model, x: x.sum(1), [(6,)])
+
+
+def test_what_was_declared_is_said_and_a_compiled_module_is_refused() -> None:
+    text = refused(nn.Linear(7, 3), lambda model, x, y: F.nll_loss(model(x), y, reduction="none"),
+                   [InputShape((7,)), InputShape((), below=9)])  # fmt: skip
+    assert "the loss cannot run" in text
+    assert "(reals of shape (7,) and a whole number below 9)" in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = torch.jit.script(nn.Linear(6, 3))
+    assert "compiled by torch.jit" in refused(made, shapes=[(6,)])
 
 
 def test_projections_of_a_recurrent_layer_are_refused_by_name() -> None:

@@ -250,7 +250,6 @@ def test_the_model_stays_as_it_is() -> None:
     found = Gradients(model, cross_entropy, clipping=Flat(1), shapes=case("text model").shapes)
     found.check()
     found.clipped_sum(*case("text model").batch(4))
-    found.close()
     assert type(model) is kind
     assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
     assert all(each.grad is None for each in model.parameters())

@@ -70,6 +70,8 @@ def choose(model: nn.Module, loss: LossOf, shapes: Sequence[InputShape]) -> Meth
 def _refuse_known(model: nn.Module) -> None:
     for name, module in model.named_modules():
         where = f"{name or 'the model'} ({type(module).__name__})"
+        if isinstance(module, torch.jit.ScriptModule):
+            raise InputError(f"{where} is compiled by torch.jit, and cannot be looked into: give what it was made of")
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and (module.training or module.running_mean is None):
             raise InputError(
                 f"{where} mixes the examples of a batch: use GroupNorm or LayerNorm instead, or put it in eval mode"
@@ -83,7 +85,8 @@ def _refuse_known(model: nn.Module) -> None:
 def _independent(model: nn.Module, loss: LossOf, batch: Batch, shapes: Sequence[InputShape]) -> None:
     rows = len(batch[0])
     buffers = {name: each.clone() for name, each in model.named_buffers()}
-    with named(model, "run on made-up inputs of the declared shapes in double precision"), torch.no_grad():
+    declared = " and ".join(map(str, shapes))
+    with named(model, f"run in double precision on made-up inputs as declared ({declared})"), torch.no_grad():
         together, again = loss(model, *batch), loss(model, *batch)
         alone = [loss(model, *(each[row : row + 1] for each in batch)) for row in range(rows)]
         other = tuple(

@@ -67,10 +67,6 @@ class Gradients:
         assert self._method is not None
         return self._method
 
-    def close(self) -> None:
-        """Forget what was learned of the model, which was never changed."""
-        self._method = None
-
     @torch.no_grad()
     def clipped_sum(
         self,

@@ -28,6 +28,11 @@ class InputShape:
         if self.below is not None:
             object.__setattr__(self, "below", whole(self.below, "below", least=1))
 
+    def __str__(self) -> str:
+        if not self.size:
+            return "a real" if self.below is None else f"a whole number below {self.below:,}"
+        return f"{'reals' if self.below is None else f'whole numbers below {self.below:,}'} of shape {self.size}"
+
     def invent(self, rows: int, dtype: torch.dtype, *, turn: int = 0) -> Tensor:
         """Made-up inputs of so many examples; another `turn` gives others."""
         source = torch.Generator().manual_seed(SEED + turn)

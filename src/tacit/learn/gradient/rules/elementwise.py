@@ -1,5 +1,6 @@
 """What multiplies or shifts numbers one by one: the ends of all normalisations, and plain `x * w`, `x + b`."""
 
+from inspect import signature
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from tacit.learn.gradient.layout import Layout, UnplacedError
 from tacit.learn.gradient.part import Dense, Part, wide
 from tacit.learn.gradient.tape import Tape, rule, taped
 
-__all__ = ["add", "add_into", "batch_norm", "expand", "group_norm", "instance_norm", "layer_norm", "mul", "rms_norm"]
+__all__ = ["add", "add_into", "expand", "mul"]
 
 
 def _reduced(value: Tensor, shape: tuple[int, ...], layout: Layout, rows: int) -> Part:
@@ -76,82 +77,29 @@ def _learned(tape: Tape, *values: Any) -> bool:
     return any(tape.number(each) is not None for each in values)
 
 
-@rule(F.layer_norm)
-def layer_norm(
-    tape: Tape,
-    input: Tensor,  # noqa: A002  # torch's name
-    normalized_shape: Any,
-    weight: Any = None,
-    bias: Any = None,
-    eps: float = 1e-5,
-) -> Any:
-    if not _learned(tape, weight, bias):
-        return NotImplemented
-    return _affine(tape, F.layer_norm(input, normalized_shape, None, None, eps), weight, bias)
+def _normalised(function: Any, *, channels: bool = False) -> None:
+    """A normalisation of torch, run without the factor and the shift at its end, which are kept on the tape."""
+    form = signature(function)
+
+    @rule(function)
+    def normalise(tape: Tape, *values: Any, **named: Any) -> Any:
+        call = form.bind(*values, **named)
+        weight, bias = (call.arguments.pop(name, None) for name in ("weight", "bias"))
+        if function is F.batch_norm and call.arguments.get("training"):
+            raise InputError(
+                "batch_norm mixes the examples of a batch: use GroupNorm or LayerNorm, or put it in eval mode"
+            )
+        if not _learned(tape, weight, bias):
+            return NotImplemented
+        plain = function(**call.arguments)
+        return _affine(tape, plain, weight, bias, (-1, *(1 for _ in range(plain.dim() - 2))) if channels else None)
 
 
-@rule(F.rms_norm)
-def rms_norm(tape: Tape, input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:  # noqa: A002  # torch's name
-    if not _learned(tape, weight):
-        return NotImplemented
-    return _affine(tape, F.rms_norm(input, normalized_shape, None, eps), weight, None)
-
-
-@rule(F.group_norm)
-def group_norm(
-    tape: Tape,
-    input: Tensor,  # noqa: A002  # torch's name
-    num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
-    eps: float = 1e-5,
-) -> Any:
-    if not _learned(tape, weight, bias):
-        return NotImplemented
-    return _affine(tape, F.group_norm(input, num_groups, None, None, eps), weight, bias, _channels(input))
-
-
-@rule(F.instance_norm)
-def instance_norm(
-    tape: Tape,
-    input: Tensor,  # noqa: A002  # torch's name
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
-    if not _learned(tape, weight, bias):
-        return NotImplemented
-    plain = F.instance_norm(input, running_mean, running_var, None, None, use_input_stats, momentum, eps)
-    return _affine(tape, plain, weight, bias, _channels(input))
-
-
-def _channels(tensor: Tensor) -> tuple[int, ...]:
-    return (-1, *(1 for _ in range(tensor.dim() - 2)))
-
-
-@rule(F.batch_norm)
-def batch_norm(
-    tape: Tape,
-    input: Tensor,  # noqa: A002  # torch's name
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
-    """With the statistics of the batch it mixes examples; with stored ones it is a factor and a shift."""
-    if training:
-        raise InputError("batch_norm mixes the examples of a batch: use GroupNorm or LayerNorm, or put it in eval mode")
-    if not _learned(tape, weight, bias):
-        return NotImplemented
-    plain = F.batch_norm(input, running_mean, running_var, None, None, False, momentum, eps)
-    return _affine(tape, plain, weight, bias, _channels(input))
+_normalised(F.layer_norm)
+_normalised(F.rms_norm)
+_normalised(F.group_norm, channels=True)
+_normalised(F.instance_norm, channels=True)
+_normalised(F.batch_norm, channels=True)  # by stored statistics; with those of the batch it is refused
 
 
 @rule(torch.add, torch.Tensor.add, torch.Tensor.__add__, torch.Tensor.__radd__)
