@@ -1,6 +1,8 @@
 """`tacit synth`: settings are written, quoted, bought once, and rows and a report come of the file."""
 
 import json
+import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow.csv as pc
@@ -11,6 +13,8 @@ from typer.testing import CliRunner
 from support.synthetic import policy_of
 from tacit.base import InputError, SettingsError
 from tacit.cli import app
+from tacit.session import Session
+from tacit.synth.config import SynthSettings, synthesis_of
 
 SETTINGS = """\
 table = "people"
@@ -59,6 +63,14 @@ def test_from_settings_to_rows_and_a_report(place: Path) -> None:
     assert page.count("<svg") == 4
 
 
+def test_pairs_have_weights(place: Path) -> None:
+    (place / "synth.toml").write_text(SETTINGS + 'pairs = ["age, job = 2.5", "sex, job"]\n')
+    with Session(place / "tacit.toml", "ana") as session:
+        settings = SynthSettings.read(tomllib.loads((place / "synth.toml").read_text()))
+        (part,) = synthesis_of(settings, session).job.parts
+    assert part.workload.weights == {(0, 2): Fraction(5, 2), (1, 2): Fraction(1)}
+
+
 def test_a_template_explains_every_key(place: Path) -> None:
     run("new", "first.toml")
     text = (place / "first.toml").read_text()
@@ -75,6 +87,7 @@ def test_a_template_explains_every_key(place: Path) -> None:
         (('"age = 10"', '"age = ten"'), "write numbers after the ="),
         (("bins", "bin"), "bin"),
         (("age = 0:9, ", "age, "), "names no value"),
+        (("impossible", 'pairs = ["age, job = much"]\nimpossible'), "weight of a pair"),
     ],
 )
 def test_mistakes_in_settings_are_told(place: Path, change: tuple[str, str], told: str) -> None:

@@ -55,8 +55,9 @@ class SynthSettings(JobSettings):
         choice(MethodName), example='"aim"', default=MethodName.AIM,
     )  # fmt: skip
     pairs: tuple[str, ...] = job_setting(
-        "The sets of columns that the table is to be right about. Left out: all pairs.",
-        names, example='["age, income", "job, income"]', default=(),
+        "The sets of columns that the table is to be right about, each with its weight if that is not 1. Left out: all "
+        "pairs.",
+        names, example='["age, income = 2", "job, income"]', default=(),
     )  # fmt: skip
     bins: tuple[str, ...] = job_setting(
         "Into how many bins of equal width a number or a date is divided. Default: 32.",
@@ -108,6 +109,12 @@ def _parts(value: str) -> list[str]:
     return [part.strip() for part in value.split(",")]
 
 
+def _weights(entries: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """ "age, income = 2"."""
+    split = (entry.partition("=") for entry in entries)
+    return {tuple(_parts(columns)): weight.strip() or "1" for columns, _, weight in split}
+
+
 def _combination(entry: str) -> dict[str, Any]:
     """ "age = 0:9, job = cook|clerk"."""
     found: dict[str, Any] = {}
@@ -124,7 +131,7 @@ def _combination(entry: str) -> dict[str, Any]:
 
 def synthesis_of(settings: SynthSettings, spender: Spender) -> Synthesis:
     """The plan that settings describe."""
-    pairs: Pairs = [_parts(entry) for entry in settings.pairs] if settings.pairs else "all"
+    pairs: Pairs = _weights(settings.pairs) if settings.pairs else "all"
     method: Any = settings.method.value
     return Synthesis(
         session=spender,
