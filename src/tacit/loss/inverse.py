@@ -24,6 +24,7 @@ SHIFT = 6.0  # the largest change of the tilt, in deviations, by which copies ar
 ROOM = 3.0  # deviations on either side of where δ is wanted, within which copies stay small
 SMALL = 30.0  # −log of what a copy may be
 DEAD = -36.0  # the logarithm of a product of transforms that counts as none
+POINTS = 2**22  # of a lattice
 FEW = 64  # frequencies at which all the other rows are taken at once
 
 
@@ -150,6 +151,8 @@ class Inverse:
 
     def _transform(self, blocks: list[Block]) -> None:
         """The product of all transforms at the frequencies where it is more than e^DEAD."""
+        if self._lattice is not None and self._period > POINTS * self._lattice.unit:
+            self._lattice = None  # its points are too many: the sum is smoothed instead
         if self._lattice is None:
             highest = sqrt(-2 * DEAD / self._gauss) if self._gauss > 0 else inf
             last = highest * self._period / (2 * pi)
