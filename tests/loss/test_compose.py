@@ -24,7 +24,8 @@ from support.curves import (
     twice,
 )
 from support.laplace_pair import LaplacePair
-from tacit.loss.compose import Composition, _crossing
+from tacit.loss.compose import Composition
+from tacit.loss.crossing import crossing
 from tacit.loss.pair import GaussianPair, Pair
 from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, ResponsePart
 from tacit.loss.sampling import Poisson
@@ -319,8 +320,8 @@ def test_crossing_brackets_a_falling_curve() -> None:
         return float(np.exp(-e))
 
     for delta in (0.9, 0.5, 1e-3, 1e-300):
-        low, high = _crossing(curve, delta, 3.0, 1.0)
+        low, high = crossing(curve, delta, 3.0, 1.0)
         assert curve(low) > delta >= curve(high)
         assert high - low <= 1e-12 * high
-    assert _crossing(curve, 1.0, 3.0, 1.0) == (0.0, 0.0)
-    assert _crossing(lambda e: 0.5, 0.4, 1.0, 1.0)[1] == inf
+    assert crossing(curve, 1.0, 3.0, 1.0) == (0.0, 0.0)
+    assert crossing(lambda e: 0.5, 0.4, 1.0, 1.0)[1] == inf

@@ -12,27 +12,23 @@ from math import exp, expm1, fsum, inf, log, log1p, pi, sqrt
 import numpy as np
 
 from tacit.base import LossError, cached_property
+from tacit.loss.crossing import Curve, between
 from tacit.loss.inverse import Inverse, Lattice, TooManyError
 from tacit.loss.lattice import LatticePair, common_lattice, outcomes
 from tacit.loss.loss import Interval
 from tacit.loss.pair import UNIT, Atoms
 from tacit.loss.source import Celled, Mixed, Source, Terms, sources
+from tacit.loss.tilt import CLOSE, tilt
 
-__all__ = ["Composition", "Curve"]
+__all__ = ["Composition"]
 
-Curve = Callable[[float, int], float]  # δ(ε), rounded up (1) or down (−1)
-
-LEAST, MOST = 1e-6, 1e12  # tilts
 ALIKE = 1.5  # points of a curve whose tilts are within this factor share one transform
 LOST = 20.0  # how much larger than δ, in logarithms, what is summed may be: rounding lies 36 below it
-FINEST = 10.0  # what is finer than the accuracy by this factor is not told apart
 STAGES = 6
 CHEAP = 2**16  # frequencies that are sooner taken than a sum is smoothed
 FREQUENCIES, QUICK = 2**20, 2**16  # that there is room for, and that are tried first where there is another way
 FAINT = -320.0  # the logarithm of a δ that nobody asks more of than to be small
 SPREAD = 2**17  # steps of a lattice that a standard deviation of the sum may have
-
-
 CONTRADICTION = "the bounds from above and below contradict each other: please report this composition"
 
 
@@ -52,13 +48,13 @@ class Composition:
     def epsilon(self, delta: float) -> Interval:
         """Bounds on the least ε ≥ 0 with δ(ε) ≤ δ."""
         if (direct := self._direct) is not None:
-            return _between(direct, direct, delta, 1.0, 1.0)
+            return between(direct, direct, delta, 1.0, 1.0)
         return self._closest(lambda composition, most: composition._epsilon(delta, most))
 
     def _closest(self, ask: "Callable[[Composition, int], Interval]") -> Interval:
         """The bounds, from few frequencies, with tails cut off, or from many: whatever makes them close first."""
         ways = [(self, FREQUENCIES)]
-        if not self._cut and any(isinstance(source, Mixed) and source.listable for source in self._sources[0]):
+        if self._listable:
             ways = [(self, QUICK), (Composition(self._terms, self._accuracy, cut=True), FREQUENCIES), *ways]
         best = Interval(0.0, inf)
         for composition, most in ways:
@@ -83,7 +79,7 @@ class Composition:
         top = self._top(delta)
 
         def bounds(above: Inverse, below: Inverse) -> Interval:
-            found = _between(above.delta, below.delta, delta, start, width)
+            found = between(above.delta, below.delta, delta, start, width)
             return Interval(min(found.lower, top), min(found.upper, top))
 
         return self._refined(bounds, theta, max(start, 0.1 * width), None, most)
@@ -112,28 +108,40 @@ class Composition:
                 raise
             return Interval(0.0, self._chernoff(theta, epsilon))
 
-    def above(self, epsilons: Sequence[float]) -> list[float]:
+    def above(self, epsilons: Sequence[float], floor: float = 0.0) -> list[float]:
         """Upper bounds on δ at many ε, which ascend: points with like tilts share one transform, and nothing is bounded
-        from below, so that a whole curve costs little more than a few of its points."""
+        from below, so that a whole curve costs little more than a few of its points. What is below `floor` may be
+        bounded roughly."""
         if (direct := self._direct) is not None:
             return [direct(epsilon, 1) for epsilon in epsilons]
+        if not self._listable:
+            return self._above(epsilons, floor, FREQUENCIES)
+        try:
+            return self._above(epsilons, floor, QUICK)
+        except TooManyError:
+            without = Composition(self._terms, self._accuracy, cut=True)
+            without._leave(max(1e-290, floor or self.delta(epsilons[-1]).upper))
+            return without._above(epsilons, floor, FREQUENCIES)
+
+    def _above(self, epsilons: Sequence[float], floor: float, most: int) -> list[float]:
+        faint = max(FAINT, log(floor)) if floor else FAINT
         groups: list[tuple[float, list[float]]] = []  # the first tilt of each, and its ε
         for epsilon in epsilons:
-            theta = self.theta_for_epsilon(epsilon)
+            theta = self.theta_for_epsilon(epsilon, ALIKE)
             if not groups or theta > ALIKE * groups[-1][0]:
                 groups.append((theta, []))
             groups[-1][1].append(epsilon)
         found: list[float] = []
-        for _, group in groups:
-            theta = self.theta_for_epsilon(group[0])
-            if self.moments(theta)[0] - theta * group[0] < FAINT and self._exact:
+        for theta, group in groups:
+            if self.moments(theta)[0] - theta * group[0] < faint and self._exact:
                 found += [self._chernoff(theta, epsilon) for epsilon in group]
                 continue
             middle = group[len(group) // 2]
-            theta = self.theta_for_epsilon(middle)
-            smoothing = self._smoothing(theta, max(middle, 0.1 * sqrt(self.moments(theta)[2])))
+            theta = self.theta_for_epsilon(middle, ALIKE)
+            scale = max(middle, 0.1 * sqrt(self.moments(theta)[2]))
+            self._cells(theta, scale)
             try:
-                above = self._inverse(theta, 1, smoothing, (group[0], group[-1]))
+                above = self._inverse(theta, 1, self._smoothing(theta, scale), (group[0], group[-1]), most)
                 found += above.deltas(np.array(group), 1).tolist()
             except LossError:
                 found += [self.delta(epsilon).upper for epsilon in group]
@@ -221,6 +229,11 @@ class Composition:
         return sources(self._terms, self._tail, cut=self._cut)
 
     @property
+    def _listable(self) -> bool:
+        """Whether there are mixtures of Gaussians whose tails may be cut off."""
+        return not self._cut and any(isinstance(source, Mixed) and source.listable for source in self._sources[0])
+
+    @property
     def _exact(self) -> bool:
         return all(source.exact for source in self._sources[0])
 
@@ -254,9 +267,11 @@ class Composition:
     def theta_for_delta(self, delta: float) -> float:
         """The tilt at which the saddle-point estimate of δ at its mean is `delta`."""
 
-        return self._theta(
+        return tilt(
+            self.moments,
             lambda theta: self.moments(theta)[2] == inf or self._estimate(theta) <= log(delta),
             lambda theta: (self.moments(theta)[0] - log(delta)) / theta,
+            accuracy=self._accuracy,
         )
 
     def _estimate(self, theta: float) -> float:
@@ -264,42 +279,15 @@ class Composition:
         k, slope, curve = self.moments(theta)
         return k - theta * slope - log1p(theta * (theta + 1) * sqrt(2 * pi * curve))
 
-    def theta_for_epsilon(self, epsilon: float) -> float:
+    def theta_for_epsilon(self, epsilon: float, close: float = CLOSE) -> float:
         """The tilt whose mean is ε."""
-        return self._theta(
-            lambda theta: self.moments(theta)[1] >= epsilon, lambda theta: self.moments(theta)[0] - theta * epsilon
+        return tilt(
+            self.moments,
+            lambda theta: self.moments(theta)[1] >= epsilon,
+            lambda theta: self.moments(theta)[0] - theta * epsilon,
+            accuracy=self._accuracy,
+            close=close,
         )
-
-    def _theta(self, reached: Callable[[float], bool], cost: Callable[[float], float]) -> float:
-        """About the least tilt that has `reached`, or beyond which a bounded loss is all at its top; the better side of
-        it, as moments may leap. At least one deviation, if they do not: so copies of δ are far away."""
-        plain = max(sqrt(self.moments(0.0)[2]), 1e-290)
-        # a sum of a large part and a small one is all at the top of the large part long before its own tail
-        most, high = min(MOST, FINEST / (plain * max(self._accuracy, 1e-12))), 2.0
-        while high < most and not reached(high):
-            high *= 4
-        topped = not reached(high) or self.moments(high)[2] == inf
-
-        def far(theta: float) -> bool:
-            at_top = topped and theta * plain > 3 and theta * theta * self.moments(theta)[2] < 1
-            return at_top or reached(theta)
-
-        low = high = 2.0
-        if far(high):
-            while low > LEAST and far(low / 4):
-                low /= 4
-            low, high = low / 4, low
-        else:
-            while high < MOST and not far(high * 4):
-                high *= 4
-            low, high = high, high * 4
-        while high > 1.1 * low:
-            middle = sqrt(low * high)
-            low, high = (low, middle) if far(middle) else (middle, high)
-        best = min(low, high, key=cost)
-        deviation = max(plain, sqrt(self.moments(best)[2]))
-        least = min(MOST, 1 / deviation)
-        return least if best < least and sqrt(self.moments(least)[2]) < 2 * deviation else best
 
     def _smoothing(self, theta: float, scale: float) -> float:
         """The variance s² whose cost in ε, s²(θ + 1), is a third of what is allowed; none where it is not needed."""
@@ -355,6 +343,14 @@ class Composition:
                     raise
                 smoothing *= 10
 
+    def _cells(self, theta: float, scale: float) -> list[Celled]:
+        """The sources that are cut into cells, so fine that it costs `accuracy·scale` in ε."""
+        cells = [source for source in self._sources[0] if isinstance(source, Celled)]
+        share = sqrt(4 * self._accuracy * scale / ((theta + 1) * max(self.moments(theta)[2], 1e-300)))
+        for source in cells:
+            source.cells = int(min(20_000, max(100, 12 / share)))
+        return cells
+
     def _refined(
         self,
         bounds: Callable[[Inverse, Inverse], Interval],
@@ -366,11 +362,7 @@ class Composition:
         """The bounds, refined until they are `accuracy·scale` apart in ε; for bounds on δ, `around` says at which ε."""
         smoothing = self._smoothing(theta, scale)
         slope = theta if around else 0.0
-        cells = [source for source in self._sources[0] if isinstance(source, Celled)]
-        _, _, curve = self.moments(theta)
-        share = sqrt(4 * self._accuracy * scale / ((theta + 1) * max(curve, 1e-300)))
-        for source in cells:
-            source.cells = int(min(20_000, max(100, 12 / share)))
+        cells = self._cells(theta, scale)
         best = Interval(0.0, inf)
         for _ in range(STAGES):
             try:
@@ -392,49 +384,3 @@ class Composition:
             for source in cells:
                 source.cells *= 3
         return best
-
-
-def _between(above: Curve, below: Curve, delta: float, start: float, width: float) -> Interval:
-    """Where the two bounds on a curve cross δ."""
-    _, highest = _crossing(lambda e: above(e, 1), delta, start, width)
-    lowest, _ = _crossing(lambda e: below(e, -1), delta, start, width)
-    return Interval(min(lowest, highest), highest)
-
-
-def _crossing(curve: Callable[[float], float], delta: float, start: float, width: float) -> tuple[float, float]:
-    """ε to 1e-13 with curve(low) > δ ≥ curve(high), for a falling curve; (0, 0) and (·, ∞) where there is none."""
-    low = high = max(start, 0.0)
-    up = down = width / 8
-    while curve(high) > delta:
-        low, high, up = high, high + up, 2 * up
-        if high > 1e8:
-            return low, inf
-    while curve(low) <= delta:
-        if low == 0:
-            return 0.0, 0.0
-        high, low, down = low, max(0.0, low - down), 2 * down
-    return _narrowed(curve, delta, low, high)
-
-
-def _narrowed(curve: Callable[[float], float], delta: float, low: float, high: float) -> tuple[float, float]:
-    """The bracket brought to 1e-12 by false position on log δ, which is nearly straight, halving when that stalls."""
-
-    def height(value: float) -> float:
-        return log(max(value, 1e-320)) - log(delta)
-
-    left, right = height(curve(low)), height(curve(high))
-    for turn in range(200):
-        if high - low <= 1e-12 * high:
-            break
-        share = left / (left - right) if turn % 3 < 2 and left > right else 0.5
-        middle = low + (high - low) * min(max(share, 1e-3), 1 - 1e-3)
-        if not low < middle < high:
-            break
-        found = curve(middle)
-        if found <= delta:
-            high, right = middle, height(found)
-            left /= 2 if turn % 3 else 1  # the Illinois rule: do not keep one end for ever
-        else:
-            low, left = middle, height(found)
-            right /= 2 if turn % 3 else 1
-    return low, high

@@ -138,7 +138,10 @@ class PLD(Loss):
             return super().curve(epsilons, accuracy=accuracy)
         places = [float(non_negative(epsilon, "epsilon", toward="down")) for epsilon in epsilons]
         width = _width(accuracy)
-        bounds = [Composition(terms, width).above(places) for terms in directions(self.parts)]
+        bounds: list[list[float]] = []
+        for terms in directions(self.parts):
+            floor = width * min(bounds[0]) if bounds else 0.0  # the larger direction counts
+            bounds.append(Composition(terms, width).above(places, floor))
         return [Interval(0.0, max(point)) for point in zip(*bounds, strict=True)]
 
     def _honest(self, found: Interval) -> Interval:

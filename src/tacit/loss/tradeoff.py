@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from tacit.base import InputError, Number, Relation, cached_property, exact, whole
-from tacit.loss.compose import Composition, Curve
+from tacit.loss.compose import Composition
+from tacit.loss.crossing import Curve
 from tacit.loss.lattice import LatticePair
 from tacit.loss.loss import Interval, Loss
 from tacit.loss.pair import Atoms, Floats, Pair
