@@ -14,7 +14,7 @@ import numpy as np
 from tacit.base import LossError, cached_property
 from tacit.loss.crossing import Curve, between
 from tacit.loss.inverse import Inverse, Lattice, TooManyError
-from tacit.loss.lattice import LatticePair, common_lattice, outcomes
+from tacit.loss.lattice import DiscreteGaussianPair, LatticePair, common_lattice, outcomes
 from tacit.loss.loss import Interval
 from tacit.loss.pair import UNIT, Atoms
 from tacit.loss.source import Celled, Mixed, Source, Terms, sources
@@ -183,7 +183,10 @@ class Composition:
     @cached_property
     def _direct(self) -> Curve | None:
         """The curve of few outcomes, or of one pair alone."""
-        if (few := outcomes(self._terms)) is not None:
+        terms = self._terms
+        if self._count == 1 and isinstance(alone := terms[0][1], DiscreteGaussianPair) and alone.listable:
+            terms = [(1, alone.atoms)]
+        if (few := outcomes(terms)) is not None:
             return few.delta
         if any(isinstance(pair, Atoms) and not pair.p.any() for _, pair in self._terms):  # no finite loss at all
             return lambda epsilon, sign: min(1.0, max(0.0, self._infinite(sign) * (1 + sign * 1e-12)))
@@ -192,12 +195,12 @@ class Composition:
         if self._count > 1 or listed or pair.square is not None:
             return None
 
-        def alone(epsilon: float, sign: int) -> float:
+        def single(epsilon: float, sign: int) -> float:
             c = pair.cells(np.array([epsilon - sign * (2e-14 + 16 * UNIT * epsilon)]))
             value = float(c.excess[-1] + sign * c.excess_error[-1]) + pair.leaks[0]
             return min(1.0, max(5e-324 if sign > 0 else 0.0, value * (1 + sign * 1e-15)))
 
-        return alone
+        return single
 
     @cached_property
     def _count(self) -> int:

@@ -63,6 +63,11 @@ class DiscreteGaussianPair(Pair):
     variance: Fraction
     shift: int
 
+    @property
+    def listable(self) -> bool:
+        """Whether its outcomes are few enough to be listed."""
+        return 80 * sqrt(self.variance) + self.shift < LISTED
+
     @cached_property
     def atoms(self) -> LatticePair:
         """All outcomes within 39 σ."""
