@@ -1,6 +1,7 @@
 """A model's file says its ε, is read by safetensors itself, and `tacit verify` finds what was altered."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from tacit.base import InputError
 from tacit.cli.app import app
 from tacit.learn import ModelFile, TableRows, Training
 from tacit.learn.weights import arrays_from_bytes, arrays_to_bytes
+from tacit.loss import cost
+from tacit.loss.truncated import truncated_rho
 from tacit.session import Session
 
 torch = pytest.importorskip("torch", reason="training needs torch: pip install 'tacit[learn]'")
@@ -65,6 +68,16 @@ def test_it_is_verified_with_its_ledger(saved: Any) -> None:
     assert code == 0
     assert {name for name, ok in checks.items() if ok is not True} == {"signature"}
     assert {"answer", "ledger", "model", "program", "cost"} <= set(checks)
+
+
+@pytest.mark.parametrize(("dearer", "ok"), [("1.005", True), ("1.05", False)])
+def test_a_release_that_follows_curves_less_closely_still_believes_it(
+    saved: Any, monkeypatch: pytest.MonkeyPatch, dearer: str, ok: bool
+) -> None:
+    monkeypatch.setattr(cost, "truncated_rho", lambda *told: truncated_rho(*told) * Fraction(dearer))
+    _, checks = verified(str(saved[0] / "model.safetensors"))
+    assert checks["statements"] is ok
+    assert checks["cost"]  # which was paid in epsilon
 
 
 @pytest.mark.parametrize("what", ["weight", "epsilon"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpc, mpf
 
-from support.curves import Finite, discrete_laplace, encloses, response, twice
+from support.curves import Finite, discrete_laplace, encloses, number, response, twice
 from tacit.loss.block import AtomBlock, TwoSidedBlock, _fast, _slow
 from tacit.loss.compose import Composition
 from tacit.loss.gauss import gaussian_delta
@@ -305,3 +305,20 @@ def test_finite_pairs_stay_finite_when_exchanged() -> None:
     assert isinstance(pair.swapped, Atoms)
     assert isinstance(again, Atoms)
     assert again.losses == pytest.approx(pair.losses)
+
+
+@pytest.mark.parametrize("theta", [-1507.0, -40.5, -1.0, -0.6, 0.0, 12.0])
+def test_discrete_laplace_noise_has_its_moments_on_either_side(theta: float) -> None:
+    """Far below −1/2 the formula for the other side would overflow."""
+    scales, shifts = np.array([2.5, 0.5]), np.array([3.0, 90.0])
+    block = TwoSidedBlock(scales, shifts, np.ones(2))
+    exact = []
+    for scale, shift in zip(map(number, scales), map(int, shifts), strict=True):
+        fall = mpmath.exp(-1 / scale)
+        ends = [mpmath.exp(side * theta * shift / scale) * fall**place for side, place in ((1, 0), (-1, shift))]
+        inner = [mpmath.exp(theta * (shift - 2 * z) / scale) * fall**z for z in range(1, shift)]
+        exact.append(float(mpmath.log((mpmath.fsum(ends) + (1 - fall) * mpmath.fsum(inner)) / (1 + fall))))
+    assert block.log_moment(theta) == pytest.approx(exact, rel=1e-12, abs=1e-12)
+    k, mean, _ = block.moments(theta)
+    assert k == pytest.approx(exact, rel=1e-12, abs=1e-12)
+    assert (mean < 0).all() if theta < -0.5 else (mean > 0).all()

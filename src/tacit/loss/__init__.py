@@ -4,7 +4,7 @@ from tacit.loss.allocation import allocated
 from tacit.loss.calibrate import Setting, calibrate
 from tacit.loss.classic import parallel, worst
 from tacit.loss.concentrated import ZCDP, MeanConcentrated, ShiftedZCDP
-from tacit.loss.cost import Cost, cost_at, cost_of
+from tacit.loss.cost import Cost, cost_at, cost_of, off_curve
 from tacit.loss.encode import from_json, to_json
 from tacit.loss.filter import Filter, Odometer, Reading, Spent
 from tacit.loss.gauss import gaussian_delta, gaussian_epsilon
@@ -73,6 +73,7 @@ __all__ = [
     "gaussian_epsilon",
     "iterated",
     "noisy_contractions",
+    "off_curve",
     "parallel",
     "power",
     "renyi_divergence",

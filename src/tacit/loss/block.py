@@ -187,10 +187,14 @@ class TwoSidedBlock(Block):
         return (ends - np.expm1(-rate) * between) / (1 + np.exp(-rate))
 
     def log_moment(self, theta: float) -> Floats:
+        theta = max(theta, -1 - theta)  # K(θ) = K(−1 − θ), as the two neighbours are alike
         return np.asarray(theta * self._end + np.log(self._scaled(theta)[:, 0].real))
 
     def moments(self, theta: float) -> tuple[Floats, Floats, Floats]:
         """The mean and the variance, which prove nothing, by differences."""
+        if theta < -0.5:
+            log_moment, mean, variance = self.moments(-1 - theta)
+            return log_moment, -mean, variance
         value = self._scaled(theta)[:, 0].real
         h = 1e-4 / self._end
         turned = self._scaled((theta + 1j * h)[:, None])[:, 0] / value
@@ -199,7 +203,7 @@ class TwoSidedBlock(Block):
         return theta * self._end + np.log(value), mean + self._end, variance
 
     def tilted(self, theta: float) -> Tilted:
-        return Tilted(*self.moments(theta), UNIT * (64 + 8 * (theta + 1) * self._end))
+        return Tilted(*self.moments(theta), UNIT * (64 + 8 * (max(theta, -1 - theta) + 1) * self._end))
 
     def phases(self, theta: float, spacing: float, places: Ints, centres: Floats) -> tuple[Complexes, Floats]:
         y = spacing * places

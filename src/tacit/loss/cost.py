@@ -18,7 +18,7 @@ from tacit.loss.mu import pure_mu_squared
 from tacit.loss.pld import PLD, total_if_known
 from tacit.loss.truncated import truncated_rho
 
-__all__ = ["Charge", "Cost", "charge_of", "cost_at", "cost_of"]
+__all__ = ["Charge", "Cost", "charge_of", "cost_at", "cost_of", "off_curve"]
 
 
 class Charge(NamedTuple):
@@ -174,6 +174,15 @@ def charge_of(loss: Loss | Cost) -> Charge:
         f"{what} neither an epsilon nor a rho that adds up, so a ledger cannot hold it as it is: "
         "choose a delta for the finished program and use cost_at(loss, delta)"
     )
+
+
+def off_curve(loss: Loss) -> bool:
+    """Whether its cost is read off its loss curve, which one release of tacit may follow more closely than another."""
+    try:
+        charge_of(loss)
+    except LossError:
+        return True
+    return False
 
 
 def cost_of(loss: Loss) -> Cost:
