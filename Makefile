@@ -80,8 +80,8 @@ $(VENV)/bin/python:
 
 $(STAMP)-%: requirements/%.txt pyproject.toml | $(VENV)/bin/python
 	@echo "setting up $(VENV) for '$*': this happens once and takes about a minute"
-	@rm -f $@; { $(LOUD) install --require-hashes -r requirements/$*.txt && \
-		$(LOUD) install --no-deps --no-build-isolation -e . && touch $@; } 2>&1 | awk \
-		'/^Collecting/ { printf "\r\033[K  %d packages, now %s", ++n, $$2 } /^Installing/ { printf "\r\033[K  installing" } \
-		/^ERROR/ { bad = 1; printf "\r\033[K" } bad { print } { fflush() } END { printf "\r\033[K" }'
+	@rm -f $@; shown=0; if test -t 1; then shown=1; fi; { $(LOUD) install --require-hashes -r requirements/$*.txt && \
+		$(LOUD) install --no-deps --no-build-isolation -e . && touch $@; } 2>&1 | awk -v shown=$$shown \
+		'shown && /^Collecting/ { printf "\r\033[K  %d packages, now %s", ++n, $$2 } shown && /^Installing/ { printf "\r\033[K  installing" } \
+		/^ERROR/ { bad = 1; if (shown) printf "\r\033[K" } bad { print } { fflush() } END { if (shown) printf "\r\033[K" }'
 	@test -e $@
