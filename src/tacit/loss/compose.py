@@ -95,7 +95,7 @@ class Composition:
         k, _, curve = self.moments(theta)
         self._leave(exp(min(-0.7, max(-600.0, k - theta * epsilon))))
         if k - theta * epsilon < FAINT and self._exact:
-            return Interval(0.0, self._chernoff(theta, epsilon))
+            return Interval(0.0, self._chernoff(theta, [epsilon])[0])
 
         def bounds(above: Inverse, below: Inverse) -> Interval:
             highest = above.delta(epsilon, 1)
@@ -106,7 +106,7 @@ class Composition:
         except LossError:
             if not self._exact:
                 raise
-            return Interval(0.0, self._chernoff(theta, epsilon))
+            return Interval(0.0, self._chernoff(theta, [epsilon])[0])
 
     def above(self, epsilons: Sequence[float], floor: float = 0.0) -> list[float]:
         """Upper bounds on δ at many ε, which ascend: points with like tilts share one transform, and nothing is bounded
@@ -126,26 +126,27 @@ class Composition:
     def _above(self, epsilons: Sequence[float], floor: float, most: int) -> list[float]:
         faint = max(FAINT, log(floor)) if floor else FAINT
         groups: list[tuple[float, list[float]]] = []  # the first tilt of each, and its ε
-        for epsilon in epsilons:
+        rest, theta = len(epsilons), 0.0
+        for place, epsilon in enumerate(epsilons):
             theta = self.theta_for_epsilon(epsilon, ALIKE)
+            if self._exact and self.moments(theta)[0] - theta * epsilon < faint:
+                rest = place
+                break
             if not groups or theta > ALIKE * groups[-1][0]:
                 groups.append((theta, []))
             groups[-1][1].append(epsilon)
         found: list[float] = []
-        for theta, group in groups:
-            if self.moments(theta)[0] - theta * group[0] < faint and self._exact:
-                found += [self._chernoff(theta, epsilon) for epsilon in group]
-                continue
+        for _, group in groups:
             middle = group[len(group) // 2]
-            theta = self.theta_for_epsilon(middle, ALIKE)
-            scale = max(middle, 0.1 * sqrt(self.moments(theta)[2]))
-            self._cells(theta, scale)
+            near = self.theta_for_epsilon(middle, ALIKE)
+            scale = max(middle, 0.1 * sqrt(self.moments(near)[2]))
+            self._cells(near, scale)
             try:
-                above = self._inverse(theta, 1, self._smoothing(theta, scale), (group[0], group[-1]), most)
+                above = self._inverse(near, 1, self._smoothing(near, scale), (group[0], group[-1]), most)
                 found += above.deltas(np.array(group), 1).tolist()
             except LossError:
                 found += [self.delta(epsilon).upper for epsilon in group]
-        return found
+        return found + self._chernoff(theta, epsilons[rest:])
 
     def whole(self) -> tuple[Curve, Curve]:
         """Bounds from above and from below on the whole curve, right to about 1e-13: tilted little."""
@@ -163,15 +164,17 @@ class Composition:
         """Whether δ(ε) ≤ δ by Chernoff's bound alone: false where it does not say."""
         if self._direct is not None or not self._exact:
             return False
-        return self._chernoff(self.theta_for_delta(delta), epsilon) <= delta
+        return self._chernoff(self.theta_for_delta(delta), [epsilon])[0] <= delta
 
-    def _chernoff(self, theta: float, epsilon: float) -> float:
+    def _chernoff(self, theta: float, epsilons: Sequence[float]) -> list[float]:
         """δ(ε) is at most e^(K − θε) times the peak of e^(−θx)(1 − e^−x), where all parts are exact."""
+        if not epsilons:
+            return []
         peak = theta * log(theta) - (1 + theta) * log1p(theta)
         rounding = (source.block(theta, 0.0, 1, slice(None)) for source in self._sources[0])
         error = 1e-9 + float(sum(block.counts @ block.tilted(theta).error for block in rounding))
-        bound = exp(min(0.0, self.moments(theta)[0] + peak - theta * epsilon + error))
-        return max(5e-324, bound) + self._infinite(1)
+        top = self.moments(theta)[0] + peak + error
+        return [max(5e-324, exp(min(0.0, top - theta * epsilon))) + self._infinite(1) for epsilon in epsilons]
 
     def _top(self, delta: float) -> float:
         """A loss that is passed with probability δ at most, if only because no part has more."""
