@@ -324,4 +324,10 @@ def _epsilon(parts: Parts, delta: float, accuracy: float) -> Interval:
 
 @lru_cache(maxsize=1024)
 def _delta(parts: Parts, epsilon: float, accuracy: float) -> Interval:
-    return _worse([Composition(terms, accuracy).delta(epsilon) for terms in directions(parts)])
+    found: list[Interval] = []
+    for terms in directions(parts):
+        composition = Composition(terms, accuracy)
+        if found and found[0].lower > 0 and composition.beyond(epsilon, found[0].lower):
+            continue
+        found.append(composition.delta(epsilon))
+    return _worse(found)

@@ -38,7 +38,7 @@ def test_a_market_from_opening_to_one_s_own_good(service: Running, chromium: "Br
         page.locator(".error", has_text="is needed").wait_for()  # rho
         page.get_by_label("Rho", exact=True).fill("20")
         page.get_by_role("button", name="Open for reports").click()
-        page.get_by_text("how many copies").wait_for()
+        page.get_by_text("An argument is wrong").wait_for()
         page.get_by_label("Goods", exact=True).fill("window = 40\naisle = 35")
         assert not unnamed(page)
         page.get_by_role("button", name="Open for reports").click()
