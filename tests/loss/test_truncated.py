@@ -49,7 +49,7 @@ def test_a_curve_from_shared_grids_is_above_the_true_one_and_near_it() -> None:
     rare = 200 * GDP(Fraction(10, 7)).sampled(Fraction(1, 5000))
     for loss in (SAMPLED, rare, SAMPLED + rare):
         top = loss.epsilon("1e-5", accuracy=1e-2).upper
-        places = [top * share for share in (0, 0.01, 0.2, 0.5, 1)]
+        places = [top * share for share in (0, 0.01, 0.5)]
         for place, bound in zip(places, loss.curve(places, accuracy=1e-3), strict=True):
             true = loss.delta(place, accuracy=1e-2)
             assert bound.upper >= true.lower
