@@ -120,8 +120,8 @@ def test_text_and_pictures(tmp_path: Path) -> None:
     policy.write_text(text, encoding="utf-8")
     small = {"vocabulary": 64, "length": 4, "width": 8, "steps": 80, "learning_rate": "0.5"}
     with Session(policy, "cora") as session:
-        words = made(session, network(model="text", features=["said"], epsilon=12, **small))
-        assert list(words.predict({"said": ["yes indeed great", "no never", None]}))[:2] == ["yes", "no"]
+        words = made(session, network(model="text", features=["said"], epsilon=100, **small))
+        assert list(words.predict({"said": ["Yes indeed, great", "NO, never", None]}))[:2] == ["yes", "no"]
         cnn = network(model="cnn", features=["p*"], image=[1, 4, 4], channels=[4], hidden=[8], steps=5)
         assert len(made(session, cnn).predict(pq.read_table(tmp_path / "points.parquet"))) == 600
         for change, what in (({"image": [1, 5, 5]}, "must be the same"), ({"channels": [4, 4, 4]}, "take fewer")):

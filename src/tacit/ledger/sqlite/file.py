@@ -54,14 +54,14 @@ class _Raw(sqlite3.Connection):
         pass
 
 
-def connection(path: Path, mode: str, *, patience: float = PATIENCE) -> sqlite3.Connection:
+def connection(path: Path, mode: str, *, patience: float | None = None) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
         factory=_Raw,
         isolation_level=None,
         check_same_thread=False,
-        timeout=patience,
+        timeout=PATIENCE if patience is None else patience,
         cached_statements=256,
     )
 
