@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from hashlib import sha256
 from math import inf
 from pathlib import Path
 from time import process_time
@@ -76,6 +77,25 @@ def _odd(index: int) -> Fraction:
     return Fraction(index * 7919 % 10_007, 10**8 + 7)
 
 
+def _by_chance(index: int) -> tuple[str, tuple[Fraction, ...], int]:
+    """One of the four kinds, its scale within four orders of magnitude, its count up to a million: as dice would fall,
+    the same each time."""
+    first, second, third, fourth = (
+        int.from_bytes(sha256(f"{index} {what}".encode()).digest()[:4]) for what in ("kind", "scale", "count", "rate")
+    )
+    scale = Fraction(10 ** (4 * second / 2**32)).limit_denominator(10**6)
+    count, rate = int(10 ** (6 * third / 2**32)), Fraction(1 + fourth % 500, 1000)
+    match first % 4:
+        case 0:
+            return "pure", (1 / scale,), count
+        case 1:
+            return "laplace", (scale,), count
+        case 2:
+            return "sampled", (rate, scale), count
+        case _:
+            return "lattice", (rate, scale, Fraction(1)), count
+
+
 def _mix(name: str) -> list[tuple[str, tuple[Fraction, ...], int]]:
     """Programs of unlike parts: kind, numbers and count of each."""
 
@@ -109,6 +129,10 @@ def _mix(name: str) -> list[tuple[str, tuple[Fraction, ...], int]]:
             return [("sampled", (Fraction(1, 1000), Fraction(1)), 10**6)]
         case "sampled 1000":
             return [sampled(i) for i in range(1000)]
+        case "two rates":
+            return [("sampled", (Fraction(rate), Fraction(1)), 10) for rate in ("0.017", "0.002")]
+        case "by chance":
+            return [_by_chance(i) for i in range(1000)]
         case _:
             quarter = range(250)
             return [
@@ -135,6 +159,8 @@ CASES += [
     *_mixed("1,000 unlike samples of Gaussians × 10", "sampled 1000", "1e-9", (0.0, inf)),
     *_mixed("1,000 unlike parts of four kinds", "all", "1e-12", (0.0, inf)),
     *_mixed("the same at δ=1e-30", "all", "1e-30", (0.0, inf)),
+    *_mixed("1,000 parts by chance, counts to 10⁶", "by chance", "1e-6", (0.0, inf)),
+    *_mixed("q=0.017 and q=0.002, σ=1, × 10 each, δ=1e-30", "two rates", "1e-30", (0.0, inf)),
 ]
 COUNT = len(CASES)
 

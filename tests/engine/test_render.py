@@ -152,4 +152,4 @@ def test_edges_must_rise() -> None:
     assert thresholds(clip("l2", 1, "a"), [0, 2, 5])[1] == (0, 4, 25)
     for edges in ([], [2, 1], [1, 1], [-1, 2]):
         with pytest.raises(InputError, match="edges"):
-            norms_sql(counting(), 0, edges, DUCKDB, TABLES)
+            norms_sql(counting(), {0: edges}, DUCKDB, TABLES)

@@ -1,6 +1,7 @@
 """Clipping inside real engines against exact arithmetic: equal integers, and sensitivities that hold."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from support.postgres import Server, postgres
 from support.spark import spark
 from tacit.base import InputError
 from tacit.base.exact import opened
+from tacit.engine import Engine
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.result import Result
@@ -194,7 +196,7 @@ def test_spark_gives_the_same_integers(spark: Any, tmp_path: Path) -> None:
     for title, bounded in {**QUESTIONS, "nested": nested()}.items():
         assert answered(bounded, opened(engine.run(bounded))) == in_duckdb(rows, bounded), title
     chosen = norms_question()
-    assert opened(engine.norms(chosen, 0, EDGES)).tolist() == counted(rows)
+    check_norms(engine, chosen, rows)
     engine.close()
 
 
@@ -204,7 +206,23 @@ EDGES = [0, 16, 40, 100, 1000]
 def norms_question() -> Bounded:
     found = QUESTIONS["l2 by ward"]
     unset = Clip(names=("count", "cost"), scales=(Fraction(1), Fraction(1, 100)), norm="l2", bound=None)
-    return Bounded(source=found.source, keys=found.keys, measures=(COUNT, COST), clips=(unset,))
+    more = Clip(names=("again",), scales=(Fraction(1),), norm="l1", bound=None)
+    measures = (COUNT, replace(COUNT, name="again"), COST)
+    return Bounded(source=found.source, keys=found.keys, measures=measures, clips=(more, unset))
+
+
+def check_norms(engine: Engine, bounded: Bounded, rows: list[Row]) -> None:
+    """Of one clip, and of both at once, in which cells of one do not end where those of the other do."""
+    alone = opened(engine.norms(bounded, {1: EDGES}))
+    assert alone[1].tolist() == counted(rows)
+    both = opened(engine.norms(bounded, {0: [16, 64], 1: EDGES}))
+    assert both[1].tolist() == counted(rows)
+    visited = Counter(row[0] for row in rows if row[0] is not None)
+    assert both[0].tolist() == [
+        sum(n == 1 for n in visited.values()),
+        sum(1 < n <= 4 for n in visited.values()),
+        sum(n > 4 for n in visited.values()),
+    ]
 
 
 def counted(rows: list[Row]) -> list[int]:
@@ -227,13 +245,13 @@ def counted(rows: list[Row]) -> list[int]:
 def test_norms_of_units_by_cell(postgres: Server) -> None:
     rows = database(400, rows=60)
     engine = DuckDBEngine({"visits": arrow(rows)}, threads=1)
-    assert opened(engine.norms(norms_question(), 0, EDGES)).tolist() == counted(rows)
+    check_norms(engine, norms_question(), rows)
     with pytest.raises(InputError, match="not chosen"):
         engine.run(norms_question())
     engine.close()
     with postgres.database() as name:
         server = on_server(postgres.dsn(name), rows)
-        assert opened(server.norms(norms_question(), 0, EDGES)).tolist() == counted(rows)
+        check_norms(server, norms_question(), rows)
         server.close()
 
 

@@ -162,7 +162,7 @@ def check(calm: Engine, wild: Engine, found: Iterable[Bounded]) -> None:
         for name, groups in odd.items():
             others = {group: value for group, value in groups.items() if group[0] == 0}
             assert others == {group: value for group, value in plain[name].items() if group[0] == 0}, (name, bounded)
-    opened(wild.norms(bounded, 0, (1, 16, 40)))
+    opened(wild.norms(bounded, {0: (1, 16, 40)}))
 
 
 def run(opens: Opens, stored: dict[str, str], found: Iterable[Bounded]) -> None:

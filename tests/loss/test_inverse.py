@@ -17,7 +17,7 @@ from tacit.loss.compose import Composition
 from tacit.loss.gauss import gaussian_delta
 from tacit.loss.pair import Atoms, GaussianPair, Pair
 from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, ResponsePart
-from tacit.loss.pld import directions
+from tacit.loss.pld import GDP, Pure, directions
 from tacit.loss.quadrature import Mixture, nodes
 from tacit.loss.sampling import Poisson, PoissonReplace, SampledGroup, WithoutReplacement
 from tacit.loss.transform import Sampled
@@ -322,3 +322,10 @@ def test_discrete_laplace_noise_has_its_moments_on_either_side(theta: float) -> 
     k, mean, _ = block.moments(theta)
     assert k == pytest.approx(exact, rel=1e-12, abs=1e-12)
     assert (mean < 0).all() if theta < -0.5 else (mean > 0).all()
+
+
+@pytest.mark.parametrize("epsilon", [0, 1])
+def test_a_period_beyond_all_squares_ends_no_computation(epsilon: int) -> None:
+    """A sum that is at one of two places 1,600 apart, and is hardly smooth: no frequencies tell anything."""
+    found = (Pure(800) + GDP(F(1, 10**9))).delta(epsilon)
+    assert 0 <= found.lower <= found.upper <= 1

@@ -276,11 +276,8 @@ class Run:
             last = centre.ranks.cells - 1
             part = with_centre(part, place, (last * pick // 10, last * (pick + 4) // 10))
         self.part = part
-        self.norms = {
-            place: {version: data.norms(part, place, clip.edges, version) for version in VERSIONS if version != "alone"}
-            for place, clip in enumerate(part.clips)
-            if clip.bound is None
-        }
+        edges = {place: clip.edges for place, clip in enumerate(part.clips) if clip.bound is None}
+        self.norms = {version: data.norms(part, edges, version) for version in VERSIONS if edges and version != "alone"}
         self.filled = replace(part, clips=tuple(_filled(clip, pick) for clip in part.clips))
         self.answers = {version: data.run(self.filled, version) for version in VERSIONS}
         self.check_sums()
@@ -499,8 +496,8 @@ def check_choice(
     priced: PricedPlan, task: Task, step: Step, run: Run, versions: tuple[str, str], relation: Relation
 ) -> None:
     assert task.clip is not None
-    exact: list[Exact[Any]] = [run.norms[task.clip][version] for version in versions]
-    one, two = (opened(each) for each in exact)
+    exact: list[Exact[Any]] = [run.norms[version] for version in versions]
+    one, two = (opened(each)[task.clip] for each in exact)
     assert int(np.abs(one - two).sum()) <= (1 if relation is Relation.ADD_REMOVE else 2)
     first, second = (scores_of(priced, step, run, each) for each in exact)
     assert len(first) == len(run.part.clips[task.clip].edges)

@@ -88,8 +88,9 @@ def tables(seed: int) -> dict[str, list[Row]]:
 def answers(engine: Engine, parts: Sequence[Bounded]) -> Iterator[tuple[Answer, list[list[int]]]]:
     """Of every part, and how many units are between the edges of each clip whose bound is open."""
     for part in parts:
-        places = [place for place, clip in enumerate(part.clips) if clip.bound is None]
-        counts = [opened(engine.norms(part, place, part.clips[place].edges)).tolist() for place in places]
+        edges = {place: clip.edges for place, clip in enumerate(part.clips) if clip.bound is None}
+        found = opened(engine.norms(part, edges)) if edges else {}
+        counts = [found[place].tolist() for place in edges]
         yield answered(filled(part), engine.run(filled(part))), counts
 
 

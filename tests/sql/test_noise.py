@@ -119,7 +119,7 @@ def test_the_choice_of_a_clip_is_not_lost_among_bounds_that_nobody_reaches(tmp_p
         priced, receipt = paid(session, "SELECT COUNT(*) AS n FROM visits", rho=Fraction(1))
         part = priced.parts[0]
         clip = part.clips[0]
-        units = session.engine.norms(part, 0, clip.edges)
+        units = session.engine.norms(part, {0: clip.edges})
         with drawing_from(FixedRng(3)):
             rows = [
                 choose_bound(priced, priced.steps[0][1], part, units, receipt) / float(clip.row) for _ in range(300)

@@ -90,7 +90,7 @@ def test_a_unit_is_in_one_bin_of_each_histogram(session: Session, tmp_path: Path
     for table in (sales(), sales().filter(pa.compute.field("buyer") != 17)):
         pq.write_table(table, tmp_path / "sales.parquet")
         with Session(tmp_path / "tacit.toml", "ana") as one:
-            counts = [opened(one.engine.norms(each.bounded, 0, each.edges, None)) for each in job._sizes]
+            counts = [opened(one.engine.norms(each.bounded, {0: each.edges}, None))[0] for each in job._sizes]
         found.append(np.array([np.asarray(count) for count in counts], dtype=object))
     assert len(found[0]) == 3
     for whole, less in zip(*found, strict=True):

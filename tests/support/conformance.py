@@ -201,11 +201,9 @@ def _open(sql: str) -> bool:
 
 
 def _part(engine: Engine, part: Bounded) -> list[Answer]:
-    norms = {
-        f"norms {place}": {(i,): int(n) for i, n in enumerate(opened(engine.norms(part, place, clip.edges)))}
-        for place, clip in enumerate(part.clips)
-        if clip.bound is None
-    }
+    edges = {place: clip.edges for place, clip in enumerate(part.clips) if clip.bound is None}
+    counts = opened(engine.norms(part, edges)) if edges else {}
+    norms = {f"norms {place}": {(i,): int(n) for i, n in enumerate(found)} for place, found in counts.items()}
     filled = replace(part, clips=tuple(map(_filled, part.clips)))
     return [norms, _answered(filled, engine.run(filled))]
 

@@ -6,7 +6,7 @@ unit is a patient with all rows in visits and treatments, and a single row of st
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -221,8 +221,8 @@ class Family:
     def run(self, bounded: Bounded, version: str) -> Answer:
         return answered(bounded, self.engine.run(replace(bounded, source=_in(bounded.source, version))))
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], version: str) -> Exact[Any]:
-        return self.engine.norms(replace(bounded, source=_in(bounded.source, version)), clip, edges)
+    def norms(self, bounded: Bounded, edges: Mapping[int, Sequence[int]], version: str) -> Exact[Any]:
+        return self.engine.norms(replace(bounded, source=_in(bounded.source, version)), edges)
 
     def close(self) -> None:
         self.engine.close()

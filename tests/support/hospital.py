@@ -1,6 +1,6 @@
 """A small hospital on disk, for questions that go all the way, and an engine that fails when it is told to."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -122,7 +122,7 @@ class BrokenEngine:
         self.runs += 1
         raise ValueError(f"row 17 has {self.secret}")
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Any]:
+    def norms(self, bounded: Bounded, edges: Mapping[int, Sequence[int]], watch: Watch | None = None) -> Exact[Any]:
         raise ValueError(f"unit {self.secret}")
 
     def rows(self, scan: Scan, watch: Watch | None = None) -> Exact[Any]:

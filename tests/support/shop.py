@@ -6,7 +6,7 @@ of their rows are whose follows from the orders alone.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -202,8 +202,8 @@ class Shop:
     def run(self, bounded: Bounded, version: str) -> Answer:
         return answered(bounded, self.engine.run(replace(bounded, source=in_version(bounded.source, version))))
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], version: str) -> Exact[Any]:
-        return self.engine.norms(replace(bounded, source=in_version(bounded.source, version)), clip, edges)
+    def norms(self, bounded: Bounded, edges: Mapping[int, Sequence[int]], version: str) -> Exact[Any]:
+        return self.engine.norms(replace(bounded, source=in_version(bounded.source, version)), edges)
 
     def relation(self, node: Node, version: str) -> Node:
         return in_version(node, version)

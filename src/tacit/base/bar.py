@@ -1,5 +1,7 @@
 """A bar for whoever waits."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
@@ -16,11 +18,13 @@ def progress_bar(words: str, *, after: float = PATIENCE) -> Iterator[Callable[..
     What is yielded takes the share done, and words if they change; the bar appears after so many seconds. Until a share
     is told it moves to and fro.
     """
-    from rich import progress
-    from rich.console import Console
+    watcher = None
+    if (sys.stderr and sys.stderr.isatty()) or "FORCE_COLOR" in os.environ:
+        from rich import progress  # takes long to import
+        from rich.console import Console
 
-    watcher = Console(stderr=True)
-    if not watcher.is_terminal:
+        watcher = Console(stderr=True)
+    if watcher is None or not watcher.is_terminal:
         yield lambda share, words=None: None
         return
     parts = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn())

@@ -6,11 +6,13 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from tacit.base import EngineError, Exact, InputError, SourceError, TacitError
 from tacit.engine.dialect import Dialect
 from tacit.engine.once import looked_up
 from tacit.engine.relation import columns_of
-from tacit.engine.render import norms_sql, rows_sql, statements
+from tacit.engine.render import NormCounts, norms_sql, rows_sql, statements
 from tacit.engine.result import Fetch, Result, UnitRows, Whole, counts_from, result_from, spooled
 from tacit.engine.unit import StoredTable
 from tacit.engine.watch import Limits, Seats, Watch
@@ -39,8 +41,11 @@ class Engine(Protocol):
         """The exact answer. Statements are written, and refused if they cannot be, before anything is read."""
         ...
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
-        """How many units have a norm in (…, e₀], (e₀, e₁], …, (eₙ, ∞) in the given clip, to choose a bound privately.
+    def norms(
+        self, bounded: Bounded, edges: Mapping[int, Sequence[int]], watch: Watch | None = None
+    ) -> Exact[Mapping[int, Whole]]:
+        """How many units have a norm in (…, e₀], (e₀, e₁], …, (eₙ, ∞) in each of these clips, to choose their bounds
+        privately. Clips are called by their places.
 
         Edges are in steps, as bounds are. Units without rows are not counted.
         """
@@ -136,11 +141,21 @@ class SqlEngine(ABC):
             watch,
         )
 
-    def norms(self, bounded: Bounded, clip: int, edges: Sequence[int], watch: Watch | None = None) -> Exact[Whole]:
+    def norms(
+        self, bounded: Bounded, edges: Mapping[int, Sequence[int]], watch: Watch | None = None
+    ) -> Exact[Mapping[int, Whole]]:
+        def read(written: Sequence[NormCounts], reader: StatementReader) -> Mapping[int, Whole]:
+            found = {}
+            for each in written:
+                cells = [len(edges[clip]) + 1 for clip in each.clips]
+                counts = counts_from(reader.fetch(each.sql), sum(cells))
+                found |= dict(zip(each.clips, np.split(counts, np.cumsum(cells)[:-1]), strict=True))
+            return found
+
         return self._answer(
             bounded.source,
-            lambda source, tables: norms_sql(replace(bounded, source=source), clip, edges, self.dialect, tables),
-            lambda written, reader: counts_from(reader.fetch(written), len(edges) + 1),
+            lambda source, tables: norms_sql(replace(bounded, source=source), edges, self.dialect, tables),
+            read,
             watch,
         )
 

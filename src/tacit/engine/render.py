@@ -29,7 +29,7 @@ from tacit.plan.bounded import Bounded, Clip, Measure, Ranks
 from tacit.plan.cells import Piece
 from tacit.plan.node import Scan
 
-__all__ = ["Statements", "norms_sql", "rows_sql", "statements"]
+__all__ = ["NormCounts", "Statements", "norms_sql", "rows_sql", "statements"]
 
 
 LARGEST_ONE = 2**20
@@ -49,6 +49,14 @@ class Statements:
     light: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class NormCounts:
+    """A statement that gives `cell` and `n`: cells of the first of these clips, then those of the next."""
+
+    clips: tuple[int, ...]
+    sql: str
+
+
 def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, StoredTable]) -> Statements:
     """The SQL for one engine; `tables` says how declared tables are stored there."""
     rows = Rows(replace(bounded, source=pushed(bounded.source)), dialect, tables)
@@ -65,28 +73,46 @@ def statements(bounded: Bounded, dialect: Dialect, tables: Mapping[str, StoredTa
 
 
 def norms_sql(
-    bounded: Bounded, clip: int, edges: Sequence[int], dialect: Dialect, tables: Mapping[str, StoredTable]
-) -> str:
-    """How many units have a norm in each cell: (…, e₀], (e₀, e₁], …, (eₙ, ∞), as `cell` and `n`."""
+    bounded: Bounded, edges: Mapping[int, Sequence[int]], dialect: Dialect, tables: Mapping[str, StoredTable]
+) -> tuple[NormCounts, ...]:
+    """How many units have a norm in each cell (…, e₀], (e₀, e₁], …, (eₙ, ∞) of these clips. Clips of measures are
+    looked at together, so that rows are grouped by unit once; ranks have rows of their own."""
     _clips(bounded)
     rows = Rows(replace(bounded, source=pushed(bounded.source)), dialect, tables)
-    chosen = bounded.clips[clip]
-    whole, ends = thresholds(chosen, edges)
-    ranked = [ranks for ranks in bounded.ranks if ranks.name in chosen.names]
     if not rows.has_unit:
         raise InputError("rows do not name their unit here: there is no bound to choose")
-    columns: list[str | int] = ["m0"]
-    if ranked:
-        source = _counts(rows, ranked[0], whole)
-    else:
-        measures = {measure.name: measure for measure in bounded.measures}
-        named = tuple(measures[name] for name in chosen.names)
-        per_unit = PerUnit(rows, named, dict.fromkeys(chosen.names, chosen), {chosen: whole})
-        source, columns = per_unit.source(), per_unit.sizes(chosen)
-    cases = " ".join(f"WHEN n0 <= {end} THEN {i}" for i, end in enumerate(ends))
-    sizes = f"SELECT u, {whole.size(columns, rows.dialect)} AS n0 FROM ({source}) AS g GROUP BY u"
-    cells = f"SELECT CASE {cases} ELSE {len(ends)} END AS cell FROM ({sizes}) AS t"
-    return f"SELECT cell, COUNT(*) AS n FROM ({cells}) AS c GROUP BY cell"
+    chosen = {bounded.clips[place]: (place, *thresholds(bounded.clips[place], ends)) for place, ends in edges.items()}
+    ranked = {clip: ranks for ranks in bounded.ranks for clip in chosen if ranks.name in clip.names}
+    found = []
+    for clip, ranks in ranked.items():
+        place, whole, ends = chosen.pop(clip)
+        size = whole.size(("m0",), dialect)
+        found.append(NormCounts(clips=(place,), sql=_by_norm(_counts(rows, ranks, whole), [size], [ends])))
+    if chosen:
+        clips = {name: clip for clip in chosen for name in clip.names}
+        measures = tuple(measure for measure in bounded.measures if measure.name in clips)
+        places, wholes, reaches = zip(*chosen.values(), strict=True)
+        per_unit = PerUnit(rows, measures, clips, dict(zip(chosen, wholes, strict=True)))
+        sizes = [whole.size(per_unit.sizes(clip), dialect) for clip, whole in per_unit.wholes.items()]
+        found.append(NormCounts(clips=places, sql=_by_norm(per_unit.source(), sizes, reaches)))
+    return tuple(found)
+
+
+def _by_norm(source: str, sizes: Sequence[str], ends: Sequence[Sequence[int]]) -> str:
+    """Units of `source` by each of these sizes: `cell`, those of the second after those of the first, and `n`."""
+    cells, numbered, first = [], [], 0
+    for i, (_, reached) in enumerate(zip(sizes, ends, strict=True)):
+        cases = " ".join(f"WHEN n{i} <= {end} THEN {first + cell}" for cell, end in enumerate(reached))
+        cells.append(f"CASE {cases} ELSE {first + len(reached)} END AS c{i}")
+        numbered.append(f"c{i}")
+        first += len(reached) + 1
+    norms = ", ".join(f"{size} AS n{i}" for i, size in enumerate(sizes))
+    by_unit = f"SELECT u, {norms} FROM ({source}) AS g GROUP BY u"
+    cell, by = (f"COALESCE({', '.join(numbered)})", ", ".join(f"({each})" for each in numbered))
+    return (
+        f"SELECT {cell} AS cell, COUNT(*) AS n FROM (SELECT {', '.join(cells)} FROM ({by_unit}) AS t) AS c "
+        f"GROUP BY GROUPING SETS ({by})"
+    )
 
 
 def rows_sql(scan: Scan, dialect: Dialect, tables: Mapping[str, StoredTable]) -> str:

@@ -14,9 +14,8 @@ from math import exp, expm1, inf, lgamma, log, log2, pi, sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, LossError, Number, Relation, RelationError, positive, whole
+from tacit.base import InputError, LossError, Number, Relation, RelationError, positive, special, whole
 from tacit.loss.labels import spread
 from tacit.loss.pair import UNIT, Atoms, Floats, GaussianPair, Pair
 from tacit.loss.part import Normal, Part
@@ -151,22 +150,22 @@ class One:
 def _one(mu: float, steps: int) -> One:
     deviation = sqrt(expm1(min(mu * mu, 100.0)))
     # beyond the last point lies a V of the t that P has, or Q, with probability LEAK at most (or what fits the grid)
-    far = max(-float(ndtri(LEAK / steps)), mu - float(ndtri(LEAK)))
+    far = max(-float(special.ndtri(LEAK / steps)), mu - float(special.ndtri(LEAK)))
     top = exp(min(700.0, mu * far - mu * mu / 2))
     step = min(deviation / 4, max(deviation / CELLS * min(1.0, steps / 16), top / LONGEST))
     size = int(min(float(LONGEST), max(8.0, top / step))) + 1
     edges = np.arange(1, size + 1) * step
     z = (np.log(edges) + mu * mu / 2) / mu
     q = np.zeros(size + 1)
-    below = float(ndtr(z[0] - mu)) / step
-    q[0], q[1] = max(0.0, float(ndtr(z[0])) - below), below
+    below = float(special.ndtr(z[0] - mu)) / step
+    q[0], q[1] = max(0.0, float(special.ndtr(z[0])) - below), below
     width = np.diff(z)
     for node, weight in zip(*np.polynomial.legendre.leggauss(16), strict=True):
         past, ahead = width * (1 + node) / 2, width * (1 - node) / 2
         density = np.exp(-((z[:-1] + past) ** 2) / 2) * (weight * width / (2 * sqrt(2 * pi) * step))
         q[1:-1] += density * edges[1:] * -np.expm1(-mu * ahead)
         q[2:] += density * edges[:-1] * np.expm1(mu * past)
-    return One(step, q, float(ndtr(-z[-1])), float(ndtr(mu - z[-1])))
+    return One(step, q, float(special.ndtr(-z[-1])), float(special.ndtr(mu - z[-1])))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from math import exp, inf, pi, sqrt
 
 import numpy as np
-from scipy.special import erfcx
+
+from tacit.base import special
 
 __all__ = ["gaussian_delta", "gaussian_epsilon"]
 
@@ -29,12 +30,12 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
         gap = _mills(a) - _mills(b)
     else:  # nearly equal: integrate the slope xR(x) − 1 instead
         x = (a + b) / 2 + NODES * (mu / 2)
-        gap = float(np.dot(WEIGHTS, 1 - x * sqrt(pi / 2) * erfcx(x / sqrt(2)))) * mu / 2
+        gap = float(np.dot(WEIGHTS, 1 - x * sqrt(pi / 2) * special.erfcx(x / sqrt(2)))) * mu / 2
     return max(0.0, exp(-a * a / 2) / sqrt(2 * pi) * gap)
 
 
 def _mills(x: float) -> float:
-    return sqrt(pi / 2) * float(erfcx(x / sqrt(2)))
+    return sqrt(pi / 2) * float(special.erfcx(x / sqrt(2)))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

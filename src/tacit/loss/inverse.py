@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from math import exp, expm1, fsum, inf, isnan, log, pi, sqrt
 
 import numpy as np
-from scipy.special import erfcx
 
-from tacit.base import LossError
+from tacit.base import LossError, special
 from tacit.loss.block import Block, Complexes, Ints
 from tacit.loss.pair import UNIT, Floats
 from tacit.loss.source import Rows, Source
@@ -25,6 +24,7 @@ ROOM = 3.0  # deviations on either side of where δ is wanted, within which copi
 SMALL = 30.0  # −log of what a copy may be
 DEAD = -36.0  # the logarithm of a product of transforms that counts as none
 POINTS = 2**22  # of a lattice
+OUTSIDE = "the composition left the range of floating point: ask for a larger delta"
 FEW = 64  # frequencies at which all the other rows are taken at once
 
 
@@ -157,7 +157,10 @@ class Inverse:
             highest = sqrt(-2 * DEAD / self._gauss) if self._gauss > 0 else inf
             last = highest * self._period / (2 * pi)
             if last > self._most:
-                raise TooManyError(-2 * DEAD * (1.01 * self._period / (2 * pi * self._most)) ** 2)
+                width = 1.01 * self._period / (2 * pi * self._most)
+                if width > 1e150:  # no double holds its square
+                    raise LossError(OUTSIDE)
+                raise TooManyError(-2 * DEAD * width**2)
             self._spacing, last = 2 * pi / self._period, int(last) + 1
         else:
             last = int(self._period / self._lattice.unit) // 2 + 1
@@ -245,7 +248,7 @@ class Inverse:
             density = scale * float((turn.real + weights).sum()) + exp(DEAD) * scale * (1.02 * self._last + 2)
             slack += self._raise() * self._smoothing * max(0.0, density)
         if isnan(total + slack):
-            raise LossError("the composition left the range of floating point: ask for a larger delta")
+            raise LossError(OUTSIDE)
         value = max(0.0, total + sign * slack)
         log_scale = self.log_total - self.theta * epsilon
         rounding = self.rounding + 4 * UNIT * (abs(self.log_total) + abs(self.theta * epsilon))
@@ -260,14 +263,14 @@ class Inverse:
         if self._lattice is None:
             last = self._spacing * self._last
             dead = left * (self._spacing / (2 * pi * theta * (theta + 1)) + 1 / (2 * theta))
-            return dead + left / (pi * last**3 * self._gauss) if last > 0 else inf
+            return dead + left / (pi * last * last * last * self._gauss) if last > 0 else inf
         top = exp(theta * log(theta) - (1 + theta) * log(1 + theta))  # the largest value of e^(−θx)(1 − e^−x)
         return left * (top + 1 / (self._lattice.unit * theta * (theta + 1)))
 
     def _raise(self) -> float:
         """C: 1 + R(−s/2)·s/2, with R the Mills ratio."""
         s = sqrt(self._smoothing)
-        return 1 + s / 2 * sqrt(pi / 2) * float(erfcx(-s / (2 * sqrt(2))))
+        return 1 + s / 2 * sqrt(pi / 2) * float(special.erfcx(-s / (2 * sqrt(2))))
 
 
 def _needed(marks: list[Mark], place: float) -> float:

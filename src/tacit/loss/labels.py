@@ -16,8 +16,8 @@ from math import exp, expm1, inf, log, sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betainc, betaincc
 
+from tacit.base import special
 from tacit.loss.loss import Interval
 from tacit.loss.pair import Atoms, Floats, Pair
 from tacit.loss.part import Part, ResponsePart
@@ -236,8 +236,8 @@ def blocks(trials: int, share: float, rest: float, reach: float, points: int) ->
         else mean + deviation * np.sinh(np.linspace(-1, 1, points) * float(np.arcsinh(reach)))
     )
     edges = np.unique(np.concatenate([[0.0], np.clip(np.floor(at), 0, trials + 1), [trials + 1.0]]))
-    below = np.concatenate([[0.0], betaincc(edges[1:-1], trials + 1 - edges[1:-1], share), [1.0]])
-    above = np.concatenate([[1.0], betainc(edges[1:-1], trials + 1 - edges[1:-1], share), [0.0]])
+    below = np.concatenate([[0.0], special.betaincc(edges[1:-1], trials + 1 - edges[1:-1], share), [1.0]])
+    above = np.concatenate([[1.0], special.betainc(edges[1:-1], trials + 1 - edges[1:-1], share), [0.0]])
     return edges, np.maximum(0.0, np.where(edges[1:] <= mean, np.diff(below), -np.diff(above)))
 
 
@@ -245,7 +245,7 @@ def at_least(k: Floats, trials: Floats, share: float) -> Floats:
     """P[Bin(trials, share) ≥ k] for k ≥ 1."""
     possible = k <= trials
     top = np.where(possible, k, 1.0)
-    return np.where(possible, betainc(top, np.where(possible, trials - top + 1, 1.0), share), 0.0)
+    return np.where(possible, special.betainc(top, np.where(possible, trials - top + 1, 1.0), share), 0.0)
 
 
 def mass(k: Floats, trials: Floats, share: float) -> Floats:

@@ -13,9 +13,7 @@ from fractions import Fraction
 from math import ceil, exp, floor, inf, log10, tanh
 from typing import Any
 
-from scipy.special import expit, logit
-
-from tacit.base import Number, Relation, between, warn_of_delta
+from tacit.base import Number, Relation, between, special, warn_of_delta
 from tacit.loss.loss import Loss
 from tacit.loss.pld import GDP, PLD, Approx, probability
 
@@ -123,15 +121,15 @@ def explain(loss: Loss, prior: Number = 0.5, delta: Number = 1e-6, population: i
     epsilon = curve.epsilon(chosen)
     if curve.pure <= 1.001 * epsilon:  # as good without the exception, and simpler
         epsilon, chosen = curve.pure, Fraction(0)
-    start = float(logit(belief))
+    start = float(special.logit(belief))
     return Meaning(
         epsilon=epsilon,
         delta=float(chosen),
         prior=belief,
         odds=exp(epsilon) * (1 + 1e-15) if epsilon < 709 else inf,
         posterior=(
-            max(0.0, float(expit(start - epsilon)) * (1 - 1e-14)),
-            min(1.0, float(expit(start + epsilon)) * (1 + 1e-14)),
+            max(0.0, float(special.expit(start - epsilon)) * (1 - 1e-14)),
+            min(1.0, float(special.expit(start + epsilon)) * (1 + 1e-14)),
         ),
         power=tuple((share, _power(curve, share)) for share in FALSE_POSITIVES),
         overfit=_overfit(curve),

@@ -11,8 +11,8 @@ from math import nextafter, pi, sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
 
+from tacit.base import special
 from tacit.loss.lattice import LatticePair
 from tacit.loss.pair import Pair
 from tacit.loss.part import Part
@@ -47,8 +47,8 @@ class MinimiserPart(Part):
     def pair(self) -> Pair:
         """P-masses of the bound on the loss, rounded up; what they leave of Q is told apart from P surely."""
         places = np.arange(1, REACH * STEPS + 1)
-        below = ndtr(-(places - 1) / STEPS)
-        p = 2 * (below - ndtr(-places / STEPS)) * (1 + 1e-12)
+        below = special.ndtr(-(places - 1) / STEPS)
+        p = 2 * (below - special.ndtr(-places / STEPS)) * (1 + 1e-12)
         unit = Fraction(nextafter(sqrt(self.tilt), 2.0**1000)) / STEPS
         offset = nextafter(float(self.bend + self.tilt / 2), 2.0**1000)
         q = float((p * np.exp(-(places * float(unit) + offset))).sum())
@@ -62,5 +62,5 @@ class MinimiserPart(Part):
     def renyi(self, order: float) -> float:
         """j + αs²/2 + log(2Φ((α − 1)s))/(α − 1)."""
         s = sqrt(self.tilt)
-        two = float(log_ndtr((order - 1) * s)) + 0.6931471805599454
+        two = float(special.log_ndtr((order - 1) * s)) + 0.6931471805599454
         return (float(self.bend) + order * float(self.tilt) / 2 + two / (order - 1)) * (1 + 1e-12)

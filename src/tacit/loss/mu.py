@@ -9,9 +9,8 @@ from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from math import sqrt
-
-from scipy.special import erfcinv, erfinv
+from math import erf, exp, pi, sqrt
+from statistics import NormalDist
 
 from tacit.base.number import round_up
 
@@ -81,14 +80,22 @@ def _decimal(value: Fraction) -> Decimal:
 def _least(outside: Decimal) -> Fraction:
     """h², rounded up, for the least h with Pr[|N| > h/2] ≤ `outside`, which is a bound from below."""
     body = float(1 - outside)
-    guess = float(erfinv(body)) if body < 0.9 else float(erfcinv(float(outside)))
+    guess = _near(body) if body < 0.9 else -NormalDist().inv_cdf(float(outside) / 2)
     holds: Callable[[Decimal, Decimal], bool] = _by_series if body < 0.95 else _by_fraction
     slack = 2.0**-46
     while True:
-        half = Fraction(sqrt(2) * guess * (1 + slack))
+        half = Fraction(guess * (1 + slack))
         if holds(_decimal(half), outside):
             return round_up((2 * half) ** 2, bits=64)
         slack *= 2
+
+
+def _near(body: float) -> float:
+    """x with Pr[|N| ≤ x] = `body`, nearly: by Newton's steps, which rise to it from zero."""
+    x = 0.0
+    for _ in range(12):
+        x += (body - erf(x)) * exp(x * x) * sqrt(pi) / 2
+    return sqrt(2) * x
 
 
 def _by_series(x: Decimal, outside: Decimal) -> bool:

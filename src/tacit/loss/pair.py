@@ -10,7 +10,8 @@ from math import inf, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr
+
+from tacit.base import special
 
 if TYPE_CHECKING:
     from tacit.loss.quadrature import Mixture
@@ -115,7 +116,7 @@ def normal_masses(z: Floats, size: Floats) -> tuple[Floats, Floats]:
     The normal distribution function is taken to be right to (20 + 3z²) units in the last place (measured: half of
     that), and z, a difference of numbers up to `size`, to that many units, which weigh 1 + |z| (the hazard).
     """
-    below, above = np.concatenate([[0.0], ndtr(z), [1.0]]), np.concatenate([[1.0], ndtr(-z), [0.0]])
+    below, above = np.concatenate([[0.0], special.ndtr(z), [1.0]]), np.concatenate([[1.0], special.ndtr(-z), [0.0]])
     relative = np.concatenate([[0.0], (20 + 3 * z * z + (1 + np.abs(z)) * 2 * size) * UNIT, [0.0]])
     left = np.concatenate([z < 0, [False]])  # cells whose right end is below the mean
     mass = np.where(left, below[1:] - below[:-1], above[:-1] - above[1:])

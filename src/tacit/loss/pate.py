@@ -15,9 +15,8 @@ from math import exp, log1p
 from typing import Any
 
 import numpy as np
-from scipy.special import erfc, ndtr
 
-from tacit.base import InputError, Number, Relation, positive, round_up
+from tacit.base import InputError, Number, Relation, positive, round_up, special
 from tacit.base.number import exact
 from tacit.loss.concentrated import ZCDP
 from tacit.loss.loss import Interval
@@ -121,7 +120,7 @@ def gnmax_tail(behind: Floats, sigma: float, *, lattice: bool) -> Floats:
     """A bound on the chance that a class so far behind wins: Pr[N(0, 2σ²) ≥ gap]; on the lattice, where the difference
     of two noises is sub-Gaussian with parameter 2σ², exp(−gap²/4σ²)."""
     scaled = behind / (2 * sigma)
-    return np.asarray(np.exp(-(scaled**2)) if lattice else erfc(scaled) / 2)
+    return np.asarray(np.exp(-(scaled**2)) if lattice else special.erfc(scaled) / 2)
 
 
 def lnmax_tail(behind: Floats, gamma: float, *, lattice: bool) -> Floats:
@@ -233,11 +232,11 @@ def confident_failure(most: Floats, sigma: float, threshold: float, *, lattice: 
     On the lattice, Pr[Z ≥ m] is at most e^(−m²/2σ²), and at most that of a normal beyond m − 1 (Canonne et al. 2020).
     """
     if not lattice:
-        total = ndtr(-np.abs(threshold - most) / sigma)
+        total = special.ndtr(-np.abs(threshold - most) / sigma)
     else:
         to_pass = np.ceil(threshold - most)  # what the noise must reach at least
         steps = np.where(to_pass > 0, to_pass, 1 - to_pass)  # of the less likely side
-        total = np.minimum(np.exp(-(steps**2) / (2 * sigma * sigma)), ndtr(-(steps - 1) / sigma))
+        total = np.minimum(np.exp(-(steps**2) / (2 * sigma * sigma)), special.ndtr(-(steps - 1) / sigma))
     total = np.minimum(total * (1 + SLACK), 0.5)
     return np.asarray(np.maximum(np.log(np.maximum(total, 1e-320)), FLOOR))
 

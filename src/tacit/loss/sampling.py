@@ -9,8 +9,8 @@ from math import comb, exp, expm1, floor, inf, log, log1p, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
 
+from tacit.base import special
 from tacit.loss.lattice import LatticePair
 from tacit.loss.pair import UNIT, Atoms, Pair
 from tacit.loss.part import DiscreteLaplacePart, DiscreteNormal, Normal, Part, ResponsePart, renyi_divergence
@@ -225,7 +225,7 @@ def _between_whole(log_moment: Callable[[int], float], order: float) -> float:
 
 def log_choose(n: int, k: Any) -> Any:
     """log C(n, k)."""
-    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
 
 def _rounded(order: int) -> float:
@@ -248,7 +248,7 @@ def _binomial(base: Part, rate: Fraction, order: int) -> float:
     if not moments[-1]:
         return 0.0
     weights = log_choose(order, l) + (order - l) * log1p(-q) + l * log(q)
-    excess = float(logsumexp(weights + moments + np.log(-np.expm1(-moments))))
+    excess = float(special.logsumexp(weights + moments + np.log(-np.expm1(-moments))))
     return float(np.logaddexp(0.0, excess)) * _rounded(order)
 
 
@@ -266,4 +266,4 @@ def _opposite(part: PoissonReplace, order: int) -> float:
     powers = log(2) + k * (k - 1) * (square / 2)
     powers[0] = log(2) + square + log(-expm1(-2 * square))
     logs = log_choose(order, k) + k * log(q) - (k - 1) * log1p(-q) + powers
-    return float(np.logaddexp(0.0, logsumexp(logs))) * _rounded(order)
+    return float(np.logaddexp(0.0, special.logsumexp(logs))) * _rounded(order)

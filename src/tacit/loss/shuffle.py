@@ -11,9 +11,8 @@ from math import exp, expm1, log, log1p, sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import betainc, betaincc
 
-from tacit.base import InputError, LossError, Relation, RelationError
+from tacit.base import InputError, LossError, Relation, RelationError, special
 from tacit.base.number import Number, between, non_negative, positive, show, whole
 from tacit.loss.labels import (
     MARGIN,
@@ -200,8 +199,8 @@ def _chords(m: float, share: float, reach: float, knots: int) -> tuple[Floats, F
         np.add.at(weights, cell + 1, p * part)
     else:
         weights += p.sum()
-    under = betaincc(b[0], m - b[0] + 1, share) if b[0] > 0 else 0.0
-    over = betainc(b[-1] + 1, m - b[-1], share) if b[-1] < m else 0.0
+    under = special.betaincc(b[0], m - b[0] + 1, share) if b[0] > 0 else 0.0
+    over = special.betainc(b[-1] + 1, m - b[-1], share) if b[-1] < m else 0.0
     weights[-1] += over
     return np.append(0.0, some), np.append(under, weights)
 

@@ -12,9 +12,8 @@ from math import inf, log, log1p, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, Number, Relation, cached_property, exact, whole
+from tacit.base import InputError, Number, Relation, cached_property, exact, special, whole
 from tacit.loss.compose import Composition
 from tacit.loss.crossing import Curve
 from tacit.loss.lattice import LatticePair
@@ -61,7 +60,7 @@ class Tradeoff:
 
     def _bounds(self, alpha: Floats) -> tuple[Floats, Floats]:
         if isinstance(self.loss, GDP):
-            value = ndtr(-ndtri(alpha) - self.loss.mu)
+            value = special.ndtr(-special.ndtri(alpha) - self.loss.mu)
             return value * (1 - 1e-12), np.minimum(1 - alpha, value * (1 + 1e-12))
         epsilon, upper, lower = self._samples
         x, high_x, high = np.exp(epsilon), *_hull(np.exp(epsilon), 1 - upper, 1 - lower)

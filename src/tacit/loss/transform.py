@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import exp, expm1, inf, log, log1p, sqrt
 
 import numpy as np
-from scipy.special import logsumexp
 
+from tacit.base import special
 from tacit.loss.pair import UNIT, Cells, Floats, Pair, cells_of, normal_masses
 from tacit.loss.quadrature import Mixture
 
@@ -190,7 +190,7 @@ class MixturePair(Pair):
         j = np.arange(len(self.weights))
         with np.errstate(divide="ignore"):
             logs = np.log(self.weights) - j * j * (self.mu**2 / 2)
-        return np.asarray(logsumexp(x[:, None] * (j * self.mu) + logs, axis=1))
+        return np.asarray(special.logsumexp(x[:, None] * (j * self.mu) + logs, axis=1))
 
     def _inverse(self, loss: Floats) -> Floats:
         """x with L(x) = loss, by halving a bracket to the last place."""

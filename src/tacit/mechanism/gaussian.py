@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import log, sqrt
+from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from tacit.base import InputError, Relation, Sensitivity, Size
+from tacit.base import InputError, Relation, Sensitivity, Size, special
 from tacit.base.number import Number, Ratio, between, frozen, positive, round_up
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
 from tacit.loss.mu import lattice_mu_squared
@@ -108,7 +108,7 @@ class DiscreteGaussian(Additive):
         """Summed on a coarse lattice; on a fine one Pr[Z ≥ m] ≤ Pr[N(0, σ²) ≥ m − 1] (CKS 2020, Proposition 25)."""
         sigma = sqrt(self._variance)
         if sigma > SUMMED:
-            return float(2 * ndtr(-steps / sigma))
+            return float(2 * special.ndtr(-steps / sigma))
         z = np.arange(steps + 1, steps + 2 + int(40 * sigma) + 20, dtype=float)
         body = np.arange(1, int(40 * sigma) + 20, dtype=float)
         total = 1 + 2 * float(np.exp(-body * body / (2 * sigma * sigma)).sum())
@@ -136,7 +136,7 @@ class DiscreteGaussian(Additive):
         return float(self.sigma)
 
     def half_width(self, confidence: float = 0.95) -> float:
-        return float(ndtri(0.5 + confidence / 2)) * float(self.sigma)
+        return NormalDist().inv_cdf(0.5 + confidence / 2) * float(self.sigma)
 
     def scaled(self, factor: Number) -> Self:
         return replace(self, sigma=self.sigma * positive(factor, "factor"))

@@ -11,9 +11,8 @@ from math import expm1, floor, isqrt, log1p, prod, sqrt
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import ndtr
 
-from tacit.base import InputError, LossError, Relation, Sensitivity, Size
+from tacit.base import InputError, LossError, Relation, Sensitivity, Size, special
 from tacit.base.number import Number, Ratio, between, frozen, positive, round_up, whole
 from tacit.loss import ZCDP, Approx, Loss, Pure
 from tacit.loss.mu import lattice_mu_squared
@@ -263,7 +262,7 @@ def _tails(norm: str, scale: float, least: Wholes) -> Floats:
     if norm == "l1":
         far = np.exp(-size / scale) / (1 + np.exp(-1 / scale))
     elif scale > SUMMED:  # Canonne, Kamath and Steinke 2020, Proposition 25: from above, so not for 1 − it
-        return np.asarray(np.where(least > 0, ndtr(-(size - 1) / scale), 1.0))
+        return np.asarray(np.where(least > 0, special.ndtr(-(size - 1) / scale), 1.0))
     else:
         table = _gaussian_tails(scale)
         far = table[np.minimum(size, len(table)) - 1]

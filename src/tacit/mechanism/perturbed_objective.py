@@ -10,10 +10,8 @@ from math import log1p, nextafter, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
 
-from tacit.base import EngineError, InputError, Relation, Sensitivity, Size
+from tacit.base import EngineError, InputError, Relation, Sensitivity, Size, special
 from tacit.base.number import Ratio, default, frozen, positive
 from tacit.loss import PLD, Loss, MinimiserPart
 from tacit.mechanism.gaussian import Gaussian
@@ -84,6 +82,8 @@ class PerturbedObjective(Mechanism):
 
     def _minimiser(self, rows: Floats, labels: Floats, shares: Floats, slope: Floats) -> Floats:
         """Newton's method with halved steps, to the tolerance: on every data, since J is strongly convex."""
+        from scipy.linalg import cho_factor, cho_solve  # takes long to import
+
         strength, tolerance, weights = float(self.strength), float(self.tolerance), np.zeros(rows.shape[1])
         height = _height(rows, labels, shares, slope, strength, weights)
         for _ in range(TURNS):
@@ -117,7 +117,7 @@ def _derivatives(rows: Floats, labels: Floats, shares: Floats, weights: Floats) 
     gradient, hessian = np.zeros(len(weights)), np.zeros((len(weights), len(weights)))
     for start in range(0, len(rows), BLOCK):
         some = slice(start, start + BLOCK)
-        chance = expit(rows[some] @ weights)
+        chance = special.expit(rows[some] @ weights)
         gradient += (shares[some] * (chance - labels[some])) @ rows[some]
         hessian += (rows[some].T * (shares[some] * chance * (1 - chance))) @ rows[some]
     return gradient, hessian

@@ -6,9 +6,8 @@ from math import ceil, e, hypot
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import lambertw
 
-from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, Size, between, frozen, positive
+from tacit.base import InputError, Number, Ratio, Relation, Sensitivity, Size, between, frozen, positive, special
 from tacit.loss import Loss, Pure
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
 from tacit.noise import Rng, planar_laplace, planar_laplaces, rng_or_default
@@ -92,7 +91,7 @@ class PlanarLaplace(Mechanism):
 def radius_within(confidence: Number) -> float:
     """r with Pr[distance ≤ r·scale] = confidence: 1 − (1 + r)e^−r, inverted by the lower branch of Lambert's W."""
     level = float(between(confidence, "confidence", 0, 1))
-    return float(-lambertw((level - 1) / e, -1).real - 1)
+    return float(-special.lambertw((level - 1) / e, -1).real - 1)
 
 
 def _distance(left: tuple[int, int], right: tuple[int, int]) -> Fraction:

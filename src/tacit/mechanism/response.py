@@ -8,9 +8,8 @@ from math import exp, expm1, log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import betaincinv
 
-from tacit.base import InputError, Number, Relation, Size, between, positive, whole
+from tacit.base import InputError, Number, Relation, Size, between, positive, special, whole
 from tacit.loss import Loss, Pure
 from tacit.mechanism.additive import least
 from tacit.mechanism.mechanism import Example, Mechanism, Pmf
@@ -76,8 +75,8 @@ def shares(
     level = float(between(confidence, "confidence", 0, 1))
     if level < 0.5:
         raise InputError("confidence must be at least 0.5: the interval is only proved from there on")
-    low = np.where(counted > 0, betaincinv(np.maximum(counted, 1), n - counted + 1, (1 - level) / 2), 0.0)
-    high = np.where(counted < n, betaincinv(counted + 1, np.maximum(n - counted, 1), (1 + level) / 2), 1.0)
+    low = np.where(counted > 0, special.betaincinv(np.maximum(counted, 1), n - counted + 1, (1 - level) / 2), 0.0)
+    high = np.where(counted < n, special.betaincinv(counted + 1, np.maximum(n - counted, 1), (1 + level) / 2), 1.0)
 
     def share(rate: Any) -> Any:
         return (rate - false_rate) / contrast

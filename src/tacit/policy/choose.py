@@ -9,9 +9,7 @@ from fractions import Fraction
 from math import log10
 from typing import Any
 
-from scipy.special import logit
-
-from tacit.base import InputError, Relation, cached_property, exact, positive, whole
+from tacit.base import InputError, Relation, cached_property, exact, positive, special, whole
 from tacit.base.number import Number, short
 from tacit.loss import ZCDP, Loss, Meaning, calibrate, explain
 from tacit.mechanism import DiscreteGaussian
@@ -56,7 +54,7 @@ class BudgetChoice:
     @cached_property
     def allowed(self) -> Fraction:
         """The largest budget that keeps the odds."""
-        odds = float(logit(float(self.belief)))
+        odds = float(special.logit(float(self.belief)))
         most = calibrate(lambda rho: self.promise(Fraction(rho)), epsilon=odds, delta=self.delta, increasing=True)
         return Fraction(most.value)
 

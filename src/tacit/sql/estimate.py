@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import inf, log, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from tacit.base import InputError
 from tacit.desk.coverage import Coverage
@@ -302,7 +302,7 @@ def width(slopes: list[Array], kind: str, confidence: float) -> Array:
     if kind == "gaussian":
         with np.errstate(over="ignore"):  # an interval without ends
             total: Array = np.sqrt(np.sum([slope**2 for slope in slopes], axis=0))
-        return float(ndtri(0.5 + confidence / 2)) * total
+        return NormalDist().inv_cdf(0.5 + confidence / 2) * total
     if len(slopes) == 1:
         return log(1 / (1 - confidence)) * slopes[0]
     return _laplace_width(np.array(slopes), confidence)
@@ -355,7 +355,9 @@ def _ratio(recipe: Recipe, inputs: list[Noisy], raw: Array, confidence: float) -
     most = max([1.0, *(abs(float(end) - middle) / reach for end in (recipe.low, recipe.high) if end is not None)])
     longer = stretch(inputs[0], confidence)
     if inputs[0].kind == "gaussian":
-        vague, low, high = _gaussian_ratio(count, first, float(ndtri(0.5 + confidence / 2)) * size, most, longer)
+        vague, low, high = _gaussian_ratio(
+            count, first, NormalDist().inv_cdf(0.5 + confidence / 2) * size, most, longer
+        )
     else:
         vague, low, high = _laplace_ratio(count, first, size, confidence, most, longer)
     low, high = np.where(vague, -most, np.clip(low, -most, most)), np.where(vague, most, np.clip(high, -most, most))

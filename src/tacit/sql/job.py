@@ -98,10 +98,16 @@ class Query(Job):
         for place, (step, centre) in enumerate(centre_steps(self.priced, number)):
             ranks = run.engine.run(centre_part(part, centre, self.priced.norm), run.watch)
             part = filled = with_centre(part, place, choose_centre(self.priced, step, centre, ranks, run.receipt))
-        for task, step in self.priced.steps:
-            if task.kind == "choose" and task.part == number and task.clip is not None:
-                units = run.engine.norms(part, task.clip, part.clips[task.clip].edges, run.watch)
-                filled = with_bound(filled, task.clip, choose_bound(self.priced, step, part, units, run.receipt))
+        choices = {
+            task.clip: step
+            for task, step in self.priced.steps
+            if task.kind == "choose" and task.part == number and task.clip is not None
+        }
+        if not choices:
+            return filled
+        units = run.engine.norms(part, {clip: part.clips[clip].edges for clip in choices}, run.watch)
+        for clip, step in choices.items():
+            filled = with_bound(filled, clip, choose_bound(self.priced, step, part, units, run.receipt))
         return filled
 
     def _released(self, number: int, part: Bounded, run: Run) -> NoisyPart:

@@ -31,10 +31,14 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 BLOCK = 2**23  # cells of quantiles at once
 
 
-def choose_bound(priced: PricedPlan, step: Step, bounded: Bounded, units: Exact[Whole], receipt: Receipt) -> int:
+def choose_bound(
+    priced: PricedPlan, step: Step, bounded: Bounded, units: Exact[Mapping[int, Whole]], receipt: Receipt
+) -> int:
     """The bound for the clip that this step of the program chooses: the smallest edge with no more units above it than
-    it aims at, or one near it. See docs/theory/clip-choice.md."""
-    return drawn_edge(step, bounded, open_exact(units, priced.program, receipt))
+    it aims at, or one near it. `units` are by clip. See docs/theory/clip-choice.md."""
+    assert step.task is not None
+    assert step.task.clip is not None  # as of every task to choose
+    return drawn_edge(step, bounded, open_exact(units, priced.program, receipt)[step.task.clip])
 
 
 def drawn_edge(step: Step, bounded: Bounded, between: Whole) -> int:

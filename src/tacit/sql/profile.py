@@ -135,8 +135,8 @@ class ProfileJob(Job):
     def run(self, run: Run) -> bytes:
         found = {}
         for number, (sizes, mechanism) in enumerate(zip(self._sizes, self._noises, strict=True)):
-            exact = run.engine.norms(sizes.bounded, 0, sizes.edges, run.watch)
-            drawn = np.asarray(mechanism.sample(run.open(exact)))
+            exact = run.engine.norms(sizes.bounded, {0: sizes.edges}, run.watch)
+            drawn = np.asarray(mechanism.sample(run.open(exact)[0]))
             found[sizes.name] = sizes.histogram(tuple(int(count) for count in drawn), mechanism)
             run.progress((number + 1) / len(self._sizes))
         profile = TableProfile(table=self.declared.name, histograms=found)

@@ -67,7 +67,7 @@ def _part(priced: PricedPlan, number: int, dialect: Dialect, largest: bool) -> N
         if task.part == number and task.kind == "choose" and task.clip is not None:
             edges = part.clips[task.clip].edges
             if largest:  # which writes all of them
-                norms_sql(part, task.clip, edges, dialect, tables)
+                norms_sql(part, {task.clip: edges}, dialect, tables)
             drawn_edge(step, part, np.array([0] * len(edges) + [many]))
             bounded = with_bound(bounded, task.clip, edges[-1 if largest else 0])
     statements(bounded, dialect, tables)

@@ -5,8 +5,8 @@ from math import log
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
 
+from tacit.base import special
 from tacit.sql.stored import Array, Noisy
 
 __all__ = ["ROUNDS", "depth", "edge"]
@@ -35,7 +35,7 @@ def depth(noisy: Noisy, confidence: float) -> Array:
 def _log_survival(far: Array, kind: str) -> Array:
     """log Pr[Z ≥ far], Z of size 1, by the continuous law."""
     if kind == "gaussian":
-        return np.asarray(log_ndtr(-far))
+        return np.asarray(special.log_ndtr(-far))
     return np.where(far > 0, log(0.5) - far, np.log1p(-0.5 * np.exp(np.minimum(far, 0.0))))
 
 
