@@ -10,16 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.channel import hockey_stick, max_log_ratio
+from support.examples import examples
 from tacit.loss import Approx, Pure, from_json
-from tacit.mechanism import MECHANISMS, Example, Mechanism, Pmf
+from tacit.mechanism import MECHANISMS, BoundedMean, BoundedVariance, Example, Mechanism, PlanarLaplace, Pmf
 from tacit.mechanism.additive import Additive
 from tacit.survey import PROTOCOLS
 
-EXAMPLES = [
-    pytest.param(example, id=f"{mechanism.__name__}-{i}")
-    for mechanism in (*MECHANISMS, *PROTOCOLS)
-    for i, example in enumerate(mechanism.examples())
-]
+EXAMPLES = examples()
 NUMERIC = [mechanism for mechanism in MECHANISMS if issubclass(mechanism, Additive)]
 
 
@@ -51,7 +48,7 @@ def merged(law: Pmf, classes: dict[object, int]) -> Pmf:
     return found
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", examples(*PROTOCOLS, BoundedMean, BoundedVariance, PlanarLaplace))
 def test_looking_away_never_hurts(example: Example) -> None:
     """Post-processing: outputs thrown together in two, three or ten classes tell the neighbours apart no better."""
     p, q = example.mechanism.pmf(example.left), example.mechanism.pmf(example.right)

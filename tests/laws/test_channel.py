@@ -3,17 +3,12 @@
 import pytest
 
 from support.channel import check
+from support.examples import examples
 from tacit.mechanism import MECHANISMS, Example, Mechanism
 from tacit.survey import PROTOCOLS, LocalHashing
 
-EXAMPLES = [
-    pytest.param(example, id=f"{mechanism.__name__}-{i}")
-    for mechanism in (*MECHANISMS, *PROTOCOLS)
-    for i, example in enumerate(mechanism.examples())
-]
 
-
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", examples())
 def test_claim_holds_and_is_attained(example: Example) -> None:
     check(example)
 

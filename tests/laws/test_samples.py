@@ -4,25 +4,18 @@ import pytest
 
 from support.channel import p_value
 from support.draws import draws
+from support.examples import examples
 from support.fixed_rng import FixedRng
-from tacit.mechanism import MECHANISMS, Example, PlanarLaplace
+from tacit.mechanism import Example, PlanarLaplace
 from tacit.survey import PROTOCOLS
 
-CASES = [
-    pytest.param(
-        example,
-        id=f"{mechanism.__name__}-{i}",
-        marks=[pytest.mark.slow] if i > 1 and mechanism in (*PROTOCOLS, PlanarLaplace) else [],
-    )
-    for mechanism in (*MECHANISMS, *PROTOCOLS)
-    for i, example in enumerate(mechanism.examples())
-]
+CASES = examples(*PROTOCOLS, PlanarLaplace)
 
 
 @pytest.mark.parametrize("example", CASES)
 def test_samples_follow_the_pmf(example: Example) -> None:
     """Of one neighbour; of the other one, and many more, in the full run."""
-    outputs = draws(example.mechanism, example.right, 1500, FixedRng(1))
+    outputs = draws(example.mechanism, example.right, 1000, FixedRng(1))
     assert p_value(example.mechanism.pmf(example.right), outputs) > 1e-7
 
 

@@ -403,7 +403,7 @@ def taken(folder: Path) -> list[int]:
 
 
 def test_a_training_that_is_killed_begins_no_step_twice(tmp_path: Path) -> None:
-    killed_at_random(tmp_path, times=2, steps=60)
+    killed_at_random(tmp_path, times=1, steps=40)
 
 
 @pytest.mark.slow

@@ -44,16 +44,20 @@ def test_of_sampled_steps_it_is_far_below_the_square_of_epsilon() -> None:
     assert truncated_rho(SAMPLED, DELTA) < Fraction(epsilon) ** 2 / 20
 
 
-def test_a_curve_from_shared_grids_is_above_the_true_one_and_near_it() -> None:
-    """A rate of one in thousands with little noise: its losses are near zero but for a rare large one."""
-    rare = 200 * GDP(Fraction(10, 7)).sampled(Fraction(1, 5000))
-    for loss in (SAMPLED, rare, SAMPLED + rare):
-        top = loss.epsilon("1e-5", accuracy=1e-2).upper
-        places = [top * share for share in (0, 0.01, 0.5)]
-        for place, bound in zip(places, loss.curve(places, accuracy=1e-3), strict=True):
-            true = loss.delta(place, accuracy=1e-2)
-            assert bound.upper >= true.lower
-            assert bound.upper <= 1.2 * true.upper
+# a rate of one in thousands with little noise: its losses are near zero but for a rare large one
+RARE = 200 * GDP(Fraction(10, 7)).sampled(Fraction(1, 5000))
+
+
+@pytest.mark.parametrize(
+    "loss", [pytest.param(SAMPLED, marks=pytest.mark.slow), RARE, pytest.param(SAMPLED + RARE, marks=pytest.mark.slow)]
+)
+def test_a_curve_from_shared_grids_is_above_the_true_one_and_near_it(loss: Loss) -> None:
+    top = loss.epsilon("1e-5", accuracy=1e-2).upper
+    places = [top * share for share in (0, 0.01, 0.5)]
+    for place, bound in zip(places, loss.curve(places, accuracy=1e-3), strict=True):
+        true = loss.delta(place, accuracy=1e-2)
+        assert bound.upper >= true.lower
+        assert bound.upper <= 1.2 * true.upper
 
 
 def test_a_larger_cut_leaves_less() -> None:
