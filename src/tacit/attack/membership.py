@@ -12,7 +12,6 @@ from math import exp, floor
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.stats import rankdata
 
 from tacit.attack.population import Array, chance
 from tacit.attack.registry import Attempt, Outcome, Progress, silent
@@ -70,6 +69,8 @@ class Roc:
     @property
     def auc(self) -> float:
         """The chance that a member scores above somebody else, a tie being half a chance."""
+        from scipy.stats import rankdata  # takes long to import
+
         ranks = rankdata(np.concatenate([self.members, self.others]))[: self.members.size]
         own = self.members.size * (self.members.size + 1) / 2
         return float((ranks.sum() - own) / (self.members.size * self.others.size))

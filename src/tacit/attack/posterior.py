@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from tacit.attack.generalise import covers
 from tacit.attack.population import Data, Floats, Integers, chosen, combined, encoded, table_of
@@ -41,6 +40,8 @@ def evidence(noisy: Integers, others: Integers, prior: Floats, *, epsilon: float
     added and negative answers shown as 0; `others[i]` says how many more people are in it, whose values are
     drawn from `prior`. Values are taken one by one, which loses what their sum tells.
     """
+    from scipy.stats import binom  # takes long to import
+
     if noisy.shape != (len(others), len(prior)) or epsilon <= 0:
         raise InputError("noisy must have a row for each of `others` and a column for each of `prior`, epsilon above 0")
     reach = np.arange(int(others.max(initial=0)) + 1)

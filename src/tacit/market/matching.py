@@ -13,7 +13,6 @@ from math import exp, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from tacit.base import InputError, Relation, Sensitivity, between, cached_property, positive, round_up, whole
 from tacit.base.number import Number, Ratio, frozen
@@ -165,6 +164,8 @@ class Matching:
 
     def _chance(self, asking: int, copies: int) -> int:
         """The largest chance at which so many coins show more than `copies` heads at most so seldom."""
+        from scipy.stats import binom  # takes long to import
+
         if asking <= copies:
             return COIN
         low, high = 0, COIN
