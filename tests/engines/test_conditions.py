@@ -1,5 +1,6 @@
 """Conditions said of stored columns, and moved below joins: the same rows in every engine, whatever is stored."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -148,7 +149,8 @@ def filtered(scan: Scan, condition: Expression) -> Bounded:
     )
 
 
-ASKED = [*(filtered(SCAN, each) for each in CONDITIONS), *(filtered(SURE, each) for each in OF_SURE)]
+EVERY = [*(filtered(SCAN, each) for each in CONDITIONS), *(filtered(SURE, each) for each in OF_SURE)]
+ASKED = EVERY if os.environ.get("TACIT_TESTS") == "full" else EVERY[::3]  # eight of each end: all of their kinds
 
 
 def odd() -> pa.Table:

@@ -17,6 +17,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from _pytest.mark import ParameterSet
 
 from support.clipping import clip
 from support.databases import answered
@@ -220,13 +221,18 @@ def in_spark(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Opens:
     return opens
 
 
-@pytest.mark.parametrize("at", range(len(BATCHES)))
+def batches(first: int) -> list[ParameterSet]:
+    """Every second batch, and in the full run the others."""
+    return [pytest.param(at, marks=[pytest.mark.slow] if (at - first) % 2 else []) for at in range(len(BATCHES))]
+
+
+@pytest.mark.parametrize("at", batches(0))
 def test_duckdb(in_duckdb: Opens, at: int) -> None:
     found = rounds("duckdb")
     run(in_duckdb, found[at % len(found)], questions(BATCHES[at], Random(at), 1))
 
 
-@pytest.mark.parametrize("at", range(len(BATCHES)))
+@pytest.mark.parametrize("at", batches(1))
 def test_postgres(in_postgres: Opens, at: int) -> None:
     found = rounds("postgres")
     run(in_postgres, found[at % len(found)], questions(BATCHES[at], Random(at), 1))
