@@ -4,6 +4,7 @@ Two profiles for property tests: `fast`, and `full` (TACIT_TESTS=full: `make tes
 each run. The last lines of a run say its seed, and `--hypothesis-seed` draws the same again.
 """
 
+import gc
 import os
 import random
 import shutil
@@ -42,6 +43,16 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["seed"] = node.config.option.hypothesis_seed
+
+
+def pytest_collectstart() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: the collector of garbage need not look at them again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
