@@ -130,7 +130,7 @@ def _mix(name: str) -> list[tuple[str, tuple[Fraction, ...], int]]:
         case "sampled 1000":
             return [sampled(i) for i in range(1000)]
         case "two rates":
-            return [("sampled", (Fraction(rate), Fraction(1)), 10) for rate in ("0.017", "0.002")]
+            return [("sampled", (Fraction(rate), Fraction(3)), 10) for rate in ("0.017", "0.002")]
         case "by chance":
             return [_by_chance(i) for i in range(1000)]
         case _:
@@ -160,7 +160,7 @@ CASES += [
     *_mixed("1,000 unlike parts of four kinds", "all", "1e-12", (0.0, inf)),
     *_mixed("the same at δ=1e-30", "all", "1e-30", (0.0, inf)),
     *_mixed("1,000 parts by chance, counts to 10⁶", "by chance", "1e-6", (0.0, inf)),
-    *_mixed("q=0.017 and q=0.002, σ=1, × 10 each, δ=1e-30", "two rates", "1e-30", (0.0, inf)),
+    *_mixed("q=0.017 and q=0.002, σ=3, × 10 each, δ=1e-30", "two rates", "1e-30", (0.0, inf)),
 ]
 COUNT = len(CASES)
 
