@@ -6,6 +6,7 @@ TACIT_BENCH_FILES × TACIT_BENCH_ROWS are the rows (8 × 1,250,000). Every integ
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.table import Table
 
+from bench.cluster_driver import SLOW
 from bench.sql_data import REGION_NAMES, UNITS, folder, several
 from tacit.survey.plan import DEMO, simulate
 from tacit.survey.survey import parse
@@ -114,6 +116,11 @@ def run(tick: Callable[[str], None], modes: tuple[str, ...] = MODES) -> tuple[li
                 if each["what"] == "kill now":
                     sleep(1.0)
                     cluster.kill("worker1")
+                elif each["what"] == "slow now":
+                    sleep(0.5)
+                    cluster.signal("worker1", signal.SIGSTOP)
+                    sleep(SLOW)
+                    cluster.signal("worker1", signal.SIGCONT)
                 elif "ways" in each:
                     cells, met = _compared(each)
                     table.add_row(*cells)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -132,6 +132,8 @@ def _book(place: "Server", stack: ExitStack, entries: int) -> Ledger:
         with cursor.copy(INTO_ENTRIES) as copy:
             for block in _lines(row[0], entries - standing.seq - 1, analysts, last):
                 copy.write(block)
+                while raw.pgconn.flush():  # else what the server has not taken yet heaps up in memory
+                    sleep(0.001)
         charges = entries - standing.seq - 1 - analysts
         with cursor.copy(INTO_BALANCES) as copy:
             for number in range(analysts):

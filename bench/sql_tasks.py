@@ -84,8 +84,10 @@ def policy(
     clip: Fraction | str | None = None,
     amount: int = AMOUNT,
     typical: Fraction | None = None,
+    only: str | None = None,
 ) -> Policy:
-    """The bench data twice: whose sale each is (`sales`), and as if each were another's (`each_sale`)."""
+    """The bench data twice: whose sale each is (`sales`), and as if each were another's (`each_sale`); or `only` one of
+    them, since a ledger that knows what tables are made of takes one unit for each file."""
     columns = {
         "region": Column(type=ColumnType.TEXT, group_keys=REGION_NAMES, nullable=False),
         "product": Column(type=ColumnType.INTEGER, nullable=False),
@@ -100,6 +102,6 @@ def policy(
     return Policy(
         dataset=Dataset(name="sales", source=str(data), ledger=str(ledger)),
         privacy=Privacy(currency=Currency(currency), budget=budget, delta=delta, least=Fraction(0)),
-        tables=tables,
+        tables=tables if only is None else {only: tables[only]},
         analysts={"ana": Analyst()},
     )

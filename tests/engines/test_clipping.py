@@ -20,7 +20,7 @@ from tacit.engine import Engine
 from tacit.engine.duckdb import DuckDBEngine
 from tacit.engine.postgres import PostgresEngine
 from tacit.engine.result import Result
-from tacit.engine.spark import SparkEngine
+from tacit.engine.spark import SparkEngine, _Instance
 from tacit.plan.bounded import Bounded, Clip, Key, Measure, Presence
 from tacit.plan.expression import Column, Constant, Expression
 from tacit.plan.facts import Facts, Type
@@ -285,3 +285,26 @@ def test_a_unit_far_beyond_every_bound_still_counts_only_its_bound() -> None:
         rows: list[Row] = [(1, None, None, 1e300, None)] * 500 + [(2, None, None, -2.0, None)]
         total = in_duckdb(rows, bounded)["cost"][()]
         assert bound - 2 - max(1, bound >> 40) <= total <= bound - 2
+
+
+@pytest.mark.parametrize("most", [0, 1, 2**20])
+def test_spark_holds_busy_units_in_each_task_or_takes_the_longer_way(
+    most: int, monkeypatch: pytest.MonkeyPatch, spark: Any, tmp_path: Path
+) -> None:
+    rows = [(who, ("north", "west")[n % 2], "x", float(n), n) for who in range(6) for n in range(1 + 20 * who)]
+    pq.write_table(arrow(rows), tmp_path / "visits.parquet")
+    engine = SparkEngine(spark, {"visits": tmp_path / "visits.parquet"})
+    monkeypatch.setattr("tacit.engine.per_unit.MOST_BUSY", most)
+    asked: list[str] = []
+    fetch = _Instance.fetch
+
+    def noted(instance: _Instance, sql: str) -> Any:
+        asked.append(sql)
+        return fetch(instance, sql)
+
+    monkeypatch.setattr(_Instance, "fetch", noted)
+    bounded = QUESTIONS["l2 busy units"]
+    assert answered(bounded, opened(engine.run(bounded))) == expected(bounded, rows)
+    ways = [sql[:9] for sql in asked if sql.startswith(("WITH d AS", "WITH t AS"))]  # beside the ranks
+    assert ways == ["WITH d AS", "WITH t AS"][: 1 if most > 1 else 2]  # several units have more than 16 rows
+    engine.close()

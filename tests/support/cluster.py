@@ -20,13 +20,14 @@ import pyspark
 
 __all__ = ["Cluster"]
 
-START = 90.0  # seconds, on a machine that is busy
+START = 300.0  # seconds, on a machine that is busy
 JARS = Path(pyspark.__file__).parent / "jars"
 OPENED = "java.base/java.lang java.base/java.lang.invoke java.base/java.nio java.base/sun.nio.ch java.base/java.util"
 
 
 class Cluster:
-    """Loopback only. Use it as a context: everything is killed and removed at the end."""
+    """Loopback only, each worker at an address of its own, since Spark tries a slow task once more on another host
+    alone. Use it as a context: everything is killed and removed at the end."""
 
     def __init__(self, workers: int = 2) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="spark-"))
@@ -38,7 +39,7 @@ class Cluster:
             self._start("master", "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
             self._until("master", "RUNNING|ALIVE|New state")
             for number in range(workers):
-                options = ("--host", "127.0.0.1", "--cores", "1", "--memory", "700M", "--webui-port", "0")
+                options = ("--host", f"127.0.0.{number + 2}", "--cores", "1", "--memory", "700M", "--webui-port", "0")
                 self._start(f"worker{number}", "worker.Worker", *options, self.url)
             for number in range(workers):
                 self._until(f"worker{number}", "Successfully registered with master")
@@ -53,6 +54,12 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         found.wait()
+
+    def signal(self, name: str, number: int) -> None:
+        """To the executors of a worker: SIGSTOP is a machine that is slow, SIGCONT ends that."""
+        for pid in _children(self.processes[name].pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def executors(self) -> dict[str, set[int]]:
         """The processes under each worker."""
@@ -103,9 +110,10 @@ class Cluster:
         home = os.environ.get("JAVA_HOME")
         java = "java" if home is None else str(Path(home) / "bin" / "java")
         opened = [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED.split()]
-        work = self.folder / name
+        work, host = self.folder / name, "127.0.0.1"
         work.mkdir()
         if kind.startswith("worker"):
+            host = arguments[1]
             arguments = ("--work-dir", str(work), *arguments)
         self.processes[name] = subprocess.Popen(
             [
@@ -126,7 +134,7 @@ class Cluster:
             | {
                 "SPARK_HOME": str(JARS.parent),
                 "SPARK_SCALA_VERSION": _scala(),
-                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_LOCAL_IP": host,
                 "SPARK_LOCAL_DIRS": str(work),
             },
         )

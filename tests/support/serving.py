@@ -21,7 +21,7 @@ from tacit.server.db import State
 __all__ = ["Serving", "serving"]
 
 PROGRAM = "from tacit.cli import main; main()"
-PATIENCE = 90.0
+PATIENCE = 300.0  # on a machine that is busy; nobody waits that long elsewhere
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,10 @@ class WholeClip:
             return self.threshold // max(sum(each), 1)
         return isqrt(self.threshold // max(sum(size * size for size in each), 1))
 
-    def size(self, columns: Sequence[str | int], dialect: Dialect) -> str:
-        """N of a unit, over its groups. A column that is a number is the same in each of them."""
+    def size(self, columns: Sequence[str | int], dialect: Dialect, over: str = "") -> str:
+        """N of a unit, over its groups, or `over` a window. A column that is a number is the same in each of them."""
         if len(columns) == 1 and isinstance(columns[0], int):
-            return self.size_of(columns[0], "COUNT(*)", dialect)
+            return self.size_of(columns[0], f"COUNT(*){over}", dialect)
         terms = []
         for column, factor in zip(columns, self.factors, strict=True):
             term = column if factor == 1 else f"({column} * {factor})"
@@ -67,7 +67,7 @@ class WholeClip:
             else:
                 wide = dialect.factor(str(term))
                 terms.append(f"{wide} * {wide if dialect.summand else term}")
-        return f"SUM({' + '.join(terms)})" if self.norm == "l2" else dialect.sum(" + ".join(terms))
+        return (f"SUM({' + '.join(terms)})" if self.norm == "l2" else dialect.sum(" + ".join(terms))) + over
 
     def size_of(self, value: int, groups: str, dialect: Dialect) -> str:
         """N of a unit that has the one coordinate `value` in each of so many groups."""

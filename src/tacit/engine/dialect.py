@@ -20,6 +20,7 @@ LARGEST_DOUBLE = 1.7976931348623157e308
 LONGEST_NAME = 63  # bytes, in PostgreSQL, which cuts off the rest
 DIGITS = 38  # of a whole number: as many as every engine holds
 HALF = 2**63
+SUMMAND = 2**20  # Spark adds integers up to this size in 64 bits: see measure.py
 NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 SURE_CASTS = {"BIGINT": NARROW, "DOUBLE": (*NARROW, "FLOAT", "DECIMAL")}  # of DuckDB: no value of these fails
 YEAR, MONTH, DAY = (f"CAST(SUBSTRING({{0}}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))  # of a text
@@ -40,6 +41,7 @@ class Dialect:
     counted = "HUGEINT"  # what a count is cast to before it is multiplied
     summand = ""  # what a 64-bit integer is cast to so that its sum cannot overflow; "" for nothing
     materialized = " MATERIALIZED"
+    held = ""  # after SELECT: the table c that is joined is held by each task
     total = True  # nothing fails on a value: TRY_CAST gives NULL, arithmetic gives infinities and zeros
     columnar = True  # reading a column twice is cheap: integers as such for keys, numbers unclamped for sums
     any_text = True  # functions take every text and truth value, also one that breaks its facts
@@ -56,8 +58,9 @@ class Dialect:
     # the date of a text that has the form of one; NULL for 0000-01-01 and 2023-02-30
     text_to_date = "CASE WHEN {0} >= '0001' THEN TRY_CAST({0} AS DATE) END"
     interval = "'{}' {}"
-    stored_text = '(CAST({} AS VARCHAR) COLLATE "C")'  # as bytes; NULL where it is not UTF-8
+    stored_text = '(CAST({} AS VARCHAR) COLLATE "C")'  # as bytes
     stored_padded = stored_text  # the same of a char(n), without the blanks that fill it up
+    valid_text = "{}"  # of such a text NULL where it is not UTF-8
     stored_whole = f"TRY_CAST({{}} AS {digits})"  # that 64 bits may not hold: of at most 38 digits, else NULL
     # by its value: as its digits, since decimals of two scales may not compare
     stored_decimal = "CAST({} AS VARCHAR)"
@@ -132,8 +135,8 @@ class Dialect:
     def to_double(self, sql: str) -> str:
         return f"CAST({sql} AS {self.double})"
 
-    def sum(self, sql: str) -> str:
-        """The exact sum of 64-bit integers, or of sums; NULL over nothing."""
+    def sum(self, sql: str, largest: int = 2**63) -> str:
+        """The exact sum of 64-bit integers of at most this size, or of sums; NULL over nothing."""
         return f"SUM(CAST({sql} AS {self.summand}))" if self.summand else f"SUM({sql})"
 
     def factor(self, sql: str) -> str:
@@ -257,14 +260,16 @@ class _Spark(Dialect):
     counted = "DECIMAL(20, 0)"
     summand = "DECIMAL(19, 0)"
     materialized = ""
+    held = "/*+ BROADCAST(c) */ "
     columnar = any_text = False
     cast_moments = wide_integers = ()
     places = frozenset[str]()  # what there is can be seen in the plan
     halves = ("({} div {})", "({} % {})")
     truncated = "CAST({} AS BIGINT)"
     matches = "REGEXP_REPLACE({0}, '^({1})$', '') = '' AND {0} <> ''"  # $ alone lets a last newline pass
-    stored_text = "TRY_VALIDATE_UTF8(COLLATE(CAST({} AS STRING), 'UTF8_BINARY'))"
-    stored_padded = "TRY_VALIDATE_UTF8(RTRIM(COLLATE(CAST({} AS STRING), 'UTF8_BINARY')))"
+    stored_text = "COLLATE(CAST({} AS STRING), 'UTF8_BINARY')"
+    stored_padded = f"RTRIM({stored_text})"
+    valid_text = "TRY_VALIDATE_UTF8({})"
     stored_whole = "{}"
     stored_decimal = "CAST({} AS STRING)"
     stored_pointed = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST({} AS STRING)))"
@@ -298,6 +303,9 @@ class _Spark(Dialect):
 
     def few(self, sql: str, names: Sequence[str]) -> str:
         return sql
+
+    def sum(self, sql: str, largest: int = 2**63) -> str:
+        return f"SUM({sql})" if largest <= SUMMAND else super().sum(sql)
 
     def product(self, sql: str, factor: str) -> str:
         return f"{self.factor(sql)} * CAST({factor} AS DECIMAL(18, 0))"

@@ -1,7 +1,8 @@
 """Measures as sums of whole numbers over rows, per group, or per unit and group.
 
 Magnitudes: a row is at most 2^40 steps, so sums over fewer than 2^56 rows stay below 2^96, which every engine's sum of
-64-bit integers holds (HUGEINT 2^127, NUMERIC without end, DECIMAL(29,0) of DECIMAL(19,0) 2^96).
+64-bit integers holds (HUGEINT 2^127, NUMERIC without end, DECIMAL(29,0) of DECIMAL(19,0) 2^96). Spark adds rows of at
+most 2^20 steps in 64 bits, which hold fewer than 2^43 of them; more are an error there, never another number.
 
 Where columns can be read a second time, sums of clamped steps need no branch for each row: they are then almost as fast
 as without clamping. With r = floor((x − c)/step + 1/2) − offset of a number x that was not clamped, and whole ends
@@ -172,7 +173,8 @@ class MeasureSums:
         """The sum over rows of a measure of which they differ."""
         if measure.name in self.spreads:
             return self.spreads[measure.name].total(self._name(measure), self.rows.dialect)
-        return f"COALESCE({self.rows.dialect.sum(self._steps(measure))}, 0)"
+        largest = max(abs(measure.low), abs(measure.high))
+        return f"COALESCE({self.rows.dialect.sum(self._steps(measure), largest)}, 0)"
 
     def clamped(self, measure: Measure, limit: int) -> str:
         """The same as a 64-bit integer within ±limit."""

@@ -9,6 +9,10 @@ is counted first. That changes no answer, and whether it is worthwhile follows f
 
 Where all that matters of a unit is how many groups it is in (units by group, or keys that nobody listed), lines of `ug`
 are counted by group and that number `k`, and weights are worked out once for each such pair.
+
+Where an engine works a table of WITH out anew at each place (Spark), rows would be read and exchanged once more for
+`t`: there norms stand beside the lines of `ug`, as windows over the lines of a unit. Nor are rows exchanged to join
+them with busy units: every task holds those. Where there are more than `MOST_BUSY`, the longer way is taken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +30,7 @@ __all__ = ["PerUnit"]
 
 MANY = 3  # measures that are worth a count of rows by key
 MOST_BUSY = 2**20  # keys of units that are looked at on the shorter way: engines hold them in memory
+OVER_UNIT = " OVER (PARTITION BY u)"
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,11 @@ class PerUnit:
     @cached_property
     def keys(self) -> list[str]:
         return [f"ug.{key}" for key in self.rows.keys]
+
+    @cached_property
+    def kept(self) -> bool:
+        """Whether the engine keeps a table of WITH that is named twice."""
+        return bool(self.rows.dialect.materialized)
 
     @cached_property
     def named(self) -> dict[str, Measure]:
@@ -100,19 +110,31 @@ class PerUnit:
     def sql(self) -> str:
         if all(map(self.constant, self.measures)) and (self.wholes or self.rows.bounded.presence is not None):
             return self._of_alike()
-        busy = "" if self.rows.keyed is not None else self.rows.busy(self.few())
-        return self._of_busy(busy) if busy else self._of_all()
+        busy = self.rows.busy(self.few()) if self.kept and self.rows.keyed is None else ""
+        return "WITH {} {}".format(*self._of_busy(busy)) if busy else self._of_all()
 
     def light(self) -> str:
-        """A shorter way to the same totals, where a link leads each row to one unit; nothing where it is not shorter.
+        """A shorter way to the same totals; nothing where it is not shorter. It holds where the last column, `odd`, is
+        zero."""
+        if len(self.measures) < len(self.rows.bounded.measures):
+            return ""  # others stand beside these
+        if self.rows.keyed is not None:
+            return self._light_by_key(self.rows.keyed)
+        busy = "" if self.kept else self.rows.busy(self.few())
+        if not busy:
+            return ""
+        parts = self._of_busy("SELECT u FROM d", f"{_too_many()} AS odd")
+        return "WITH d AS ({} LIMIT {}), {} {}".format(busy, MOST_BUSY + 1, *parts)
+
+    def _light_by_key(self, keyed: KeyedRows) -> str:
+        """Where a link leads each row to one unit.
 
         Rows are added up without their units, and those of busy units once more by unit, from the counts of rows by
-        key alone. The last column `odd` is zero where it holds: then each key of a row leads to one unit. It is how
-        many rows lead to nobody, and how many to one more than one; and one more where too many keys are of busy units.
+        key alone. Each key of a row has to lead to one unit: `odd` is how many rows lead to nobody, and how many to one
+        more than one; and one more where too many keys are of busy units.
         """
-        keyed, few, name = self.rows.keyed, self.few(), self.rows.dialect.identifier
-        summed = len(self.measures) == len(self.rows.bounded.measures)
-        if keyed is None or few < WORTHWHILE or len(self.measures) < MANY or not summed:
+        few, name = self.few(), self.rows.dialect.identifier
+        if few < WORTHWHILE or len(self.measures) < MANY:
             return ""
         dialect, unit, key = self.rows.dialect, f"o.{name(UNIT)}", f"o.{name(OWNER_KEY)}"
         loose, inside = keyed.rows.loosened("n")
@@ -144,8 +166,7 @@ class PerUnit:
         both = f"SELECT {', '.join((*keys, *columns))} FROM p{where} UNION ALL {changed}"
         odd = (
             "(SELECT COUNT(*) FROM b WHERE u IS NULL) + "
-            "COALESCE((SELECT SUM(n) FROM b), 0) - COALESCE((SELECT SUM(n) FROM p), 0) + "
-            f"(SELECT CASE WHEN COUNT(*) > {MOST_BUSY} THEN 1 ELSE 0 END FROM d)"
+            f"COALESCE((SELECT SUM(n) FROM b), 0) - COALESCE((SELECT SUM(n) FROM p), 0) + {_too_many()}"
         )
         return (
             f"WITH p AS{shared} ({plain}), b AS{shared} ({by_unit}), d AS{shared} ({dialect.few(busy, ('k', 'u'))}), "
@@ -170,15 +191,17 @@ class PerUnit:
             made.append(f"{presence_weight(presence, 'k', 'p')} AS v")
             told.append(f"COALESCE(SUM({dialect.product('c', 'v')}), 0) AS presence")
         by = "".join(f", {key}" for key in self.keys)
-        counted = f"SELECT t.k{by}, COUNT(*) AS c FROM ug JOIN t ON ug.u = t.u GROUP BY t.k{by}"
+        if self.kept:
+            tables = f"ug AS{dialect.materialized} ({self.source()}), t AS (SELECT u, COUNT(*) AS k FROM ug GROUP BY u)"
+            counted = f"SELECT t.k{by}, COUNT(*) AS c FROM ug JOIN t ON ug.u = t.u GROUP BY t.k{by}"
+        else:
+            tables = f"ug AS (SELECT *, COUNT(*){OVER_UNIT} AS k FROM ({self.source()}) AS g)"
+            counted = f"SELECT ug.k{by}, COUNT(*) AS c FROM ug GROUP BY ug.k{by}"
         weighted = f"SELECT {', '.join((*keys, *made))} FROM (SELECT {', '.join(read)} FROM ({counted}) AS g) AS q"
-        return (
-            f"WITH ug AS{dialect.materialized} ({self.source()}), t AS (SELECT u, COUNT(*) AS k FROM ug GROUP BY u) "
-            f"SELECT {', '.join((*keys, *told))} FROM ({weighted}) AS w{_by(keys)}"
-        )
+        return f"WITH {tables} SELECT {', '.join((*keys, *told))} FROM ({weighted}) AS w{_by(keys)}"
 
-    def _of_busy(self, busy: str) -> str:
-        """Where only these units are looked at."""
+    def _of_busy(self, busy: str, *more: str) -> tuple[str, str]:
+        """Where only these units are looked at; `more` columns stand behind the totals."""
         rows, having = self.rows.loosened()
         measured = MeasureSums(rows, self.measures)
         chosen = ["c.u AS u", *(f"s.{key}" for key in rows.keys)]
@@ -187,46 +210,51 @@ class PerUnit:
             chosen.append(f"CASE WHEN c.u IS NULL THEN {measured.total(measure)} ELSE 0 END AS a{i}")
         by = ", ".join(("c.u", *(f"s.{key}" for key in rows.keys)))
         source = (
-            f"SELECT {', '.join(chosen)} FROM ({measured.select(unit=True)}) AS s LEFT JOIN ({busy}) AS c ON s.u = c.u "
+            f"SELECT {self.rows.dialect.held}{', '.join(chosen)} "
+            f"FROM ({measured.select(unit=True)}) AS s LEFT JOIN ({busy}) AS c ON s.u = c.u "
             f"GROUP BY {by}{f' HAVING {having}' if having else ''}"
         )
         told = [
             f"{self._total(measure, 'ug.u IS NOT NULL')} + COALESCE(SUM(ug.a{i}), 0) AS {self.columns[measure.name]}"
             for i, measure in enumerate(self.measures)
         ]
-        return self._joined(source, told)  # nothing is joined to the line whose unit is NULL
+        return self._weighted(source, [*told, *more])  # no weight is asked of the line whose unit is NULL
 
     def _of_all(self) -> str:
         told = [f"{self._total(measure)} AS {self.columns[measure.name]}" for measure in self.measures]
         if not self.wholes and self.rows.bounded.presence is None:
             return f"SELECT {', '.join((*self.keys, *told))} FROM ({self.source()}) AS ug{_by(self.keys)}"
-        return self._joined(self.source(), told)
-
-    def _joined(self, source: str, told: list[str]) -> str:
-        return "WITH {} {}".format(*self._weighted(source, told))
+        return "WITH {} {}".format(*self._weighted(self.source(), told))
 
     def _weighted(self, source: str, told: list[str]) -> tuple[str, str]:
         """`ug`, the norms of its units, and its totals `told` beside the weights of those that are over a bound."""
-        dialect, presence = self.rows.dialect, self.rows.bounded.presence
+        dialect, presence, over = self.rows.dialect, self.rows.bounded.presence, "" if self.kept else OVER_UNIT
         wholes = list(self.wholes.items())
         chosen = [*self.keys, *told]
-        sizes = [f"{whole.size(self.sizes(clip), dialect)} AS n{i}" for i, (clip, whole) in enumerate(wholes)]
+        sizes = [f"{whole.size(self.sizes(clip), dialect, over)} AS n{i}" for i, (clip, whole) in enumerate(wholes)]
         weights = [f"{whole.weight(f'n{i}', dialect)} AS w{i}" for i, (_, whole) in enumerate(wholes)]
-        over = [f"n{i} > {whole.threshold}" for i, (_, whole) in enumerate(wholes)]
-        heavy = "t"
+        heavy = [f"n{i} > {whole.threshold}" for i, (_, whole) in enumerate(wholes)]
+        sized = "t"
         if presence is not None:
-            sizes.append("COUNT(*) AS k")
-            over.append("k > 1")
-            columns = "".join(f"n{i}, " for i in range(len(wholes)))
-            heavy = f"(SELECT u, k, {columns}{presence_proposal(presence, 'k', dialect)} AS p FROM t) AS q"
-            weights.append(f"{presence_weight(presence, 'k', 'p')} AS p")
-            chosen.append(f"{dialect.sum(f'COALESCE(h.p, {presence.one})')} AS presence")
-        tables = (
-            f"ug AS{dialect.materialized} ({source}), "
-            f"t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
-            f"h AS (SELECT u, {', '.join(weights)} FROM {heavy} WHERE {' OR '.join(over)})"
-        )
-        return tables, f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{_by(self.keys)}"
+            sizes.append(f"COUNT(*){over} AS k")
+            heavy.append("k > 1")
+            sized = f"(SELECT *, {presence_proposal(presence, 'k', dialect)} AS q FROM t) AS q"
+            weights.append(f"{presence_weight(presence, 'k', 'q')} AS p")
+            chosen.append(f"{dialect.sum(f'COALESCE({self._weights}.p, {presence.one})')} AS presence")
+        if self.kept:
+            tables = (
+                f"ug AS{dialect.materialized} ({source}), t AS (SELECT u, {', '.join(sizes)} FROM ug GROUP BY u), "
+                f"h AS (SELECT u, {', '.join(weights)} FROM {sized} WHERE {' OR '.join(heavy)})"
+            )
+            return tables, f"SELECT {', '.join(chosen)} FROM ug LEFT JOIN h ON ug.u = h.u{_by(self.keys)}"
+        beside = f"t AS (SELECT *, {', '.join(sizes)} FROM ({source}) AS g)"
+        tables = f"{beside}, ug AS (SELECT *, {', '.join(weights)} FROM {sized})"
+        return tables, f"SELECT {', '.join(chosen)} FROM ug{_by(self.keys)}"
+
+    @property
+    def _weights(self) -> str:
+        """The table that has weights."""
+        return "h" if self.kept else "ug"
 
     def _total(self, measure: Measure, where: str = "") -> str:
         """The sum over the units of a group, weighted; of those that `where` says."""
@@ -234,10 +262,15 @@ class PerUnit:
         value = f"CAST({measure.high} AS BIGINT)" if self.constant(measure) else f"ug.{self.columns[measure.name]}"
         clip = self.clips[measure.name]
         if not clip.exempt:
-            value = _scaled(value, f"h.w{list(self.wholes).index(clip)}", dialect)
+            value = _scaled(value, f"{self._weights}.w{list(self.wholes).index(clip)}", dialect)
         if where:
             value = f"CASE WHEN {where} THEN {value} END"
         return f"COALESCE({f'SUM({value})' if clip.exempt else dialect.sum(value)}, 0)"
+
+
+def _too_many() -> str:
+    """One where `d` has more keys than are held."""
+    return f"(SELECT CASE WHEN COUNT(*) > {MOST_BUSY} THEN 1 ELSE 0 END FROM d)"
 
 
 def _by(keys: Sequence[str]) -> str:

@@ -271,7 +271,8 @@ def _placed(rows: Rows, ranks: Ranks, *, unit: bool) -> str:
 
 
 def _cell(value: str, piece: Piece, rows: Rows, within: tuple[float, float] | None = None) -> str:
-    """floor((value − low)/width) in 0..cells−1. A range the value is known to lie in may need no look at the ends."""
+    """floor((value − low)/width) in 0..cells−1, where there is a value. A range it is known to lie in may need no look
+    at the ends."""
     dialect = rows.dialect
     shifted = value if piece.low == 0 else f"({value} - {dialect.number(float(piece.low))})"
     place = f"FLOOR({divided_sql(shifted, piece.width, dialect)})"
@@ -279,10 +280,7 @@ def _cell(value: str, piece: Piece, rows: Rows, within: tuple[float, float] | No
     if within is not None and all(0 <= _cell_of(end, piece) <= last for end in within):
         return f"CAST({place} AS INTEGER)"
     first, most = dialect.number(0.0), dialect.number(float(last))
-    return (
-        f"CASE WHEN {place} BETWEEN {first} AND {most} THEN CAST({place} AS INTEGER) "
-        f"WHEN {place} < {first} THEN 0 ELSE {last} END"
-    )
+    return f"CAST(LEAST(GREATEST({place}, {first}), {most}) AS INTEGER)"
 
 
 def _cell_of(value: float, piece: Piece) -> int:

@@ -173,7 +173,7 @@ class _Reading:
         """The column in the type in which it is compared with constants: integers as integers, which is fast."""
         kind, dialect = self.facts.type, self.dialect
         if kind is Type.TEXT:
-            return text_sql(self.raw, self.native, dialect)
+            return text_sql(self.raw, self.native, dialect, listed=self.facts.domain is not None)
         if kind.numeric and not dialect.total:
             return self.raw  # PostgreSQL's numeric may be too large for a double, and a cast would then fail
         target = "BIGINT" if kind is Type.INTEGER else dialect.type_name(kind)

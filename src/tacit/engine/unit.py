@@ -176,6 +176,8 @@ def unit_sql(raw: str, declared: Type | ColumnType | None, native: str, dialect:
             return raw
 
 
-def text_sql(raw: str, native: str, dialect: Dialect) -> str:
-    """Text that is compared byte by byte, whatever collation the column was given; NULL where it is not UTF-8."""
-    return (dialect.stored_padded if native.lower().startswith("char(") else dialect.stored_text).format(raw)
+def text_sql(raw: str, native: str, dialect: Dialect, *, listed: bool = False) -> str:
+    """Text that is compared byte by byte, whatever collation the column was given; NULL where it is not UTF-8. Where it
+    is `listed`, only texts count that equal one of a list, all of which are UTF-8: nothing else needs to be asked."""
+    stored = (dialect.stored_padded if native.lower().startswith("char(") else dialect.stored_text).format(raw)
+    return stored if listed else dialect.valid_text.format(stored)
