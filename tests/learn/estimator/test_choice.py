@@ -10,8 +10,11 @@ from scipy.stats import chisquare
 from support.fixed_rng import FixedRng, drawing_from
 from support.statistics import ALARM
 from tacit.base import InputError
-from tacit.learn.estimator import LogisticRegression, best_of
+from tacit.learn.estimator import LogisticRegression, PerturbedLogisticRegression, best_of
 from tacit.learn.estimator.choice import poisson
+
+X = np.zeros((20, 2))
+Y = np.arange(20) % 2
 
 
 def test_the_number_of_runs_is_poisson() -> None:
@@ -44,3 +47,13 @@ def test_what_it_cannot_do_it_says() -> None:
         best_of(LogisticRegression, {"max_iter": [1]}, [[1.0]], [1], epsilon=1, classes=(0, 1))
     with pytest.raises(InputError, match="grid"):
         best_of(LogisticRegression, {"max_iter": []}, [[1.0]], [1], epsilon=1, classes=(0, 1))
+
+
+def test_a_perturbed_objective_has_no_price_in_a_search() -> None:
+    with pytest.raises(InputError, match="Gaussian sums alone"):
+        best_of(PerturbedLogisticRegression, {}, X, Y, epsilon=1, classes=(0, 1), bounds=(-3, 3))
+
+
+def test_a_label_is_asked_for_each_row_before_anything_is_drawn() -> None:
+    with pytest.raises(InputError, match="each row needs one"):
+        best_of(LogisticRegression, {"max_iter": [5]}, X, Y[:-1], epsilon=1, classes=(0, 1), bounds=(-3, 3))

@@ -40,3 +40,13 @@ def test_what_is_no_number_is_refused_without_showing_it() -> None:
     with pytest.raises(InputError, match="no number") as found:
         matrix([["secret"]])
     assert "secret" not in str(found.value)
+
+
+def test_one_odd_label_changes_no_other() -> None:
+    assert codes_of([0, 1, 1, "x"], (0, 1), 4).tolist() == [0, 1, 1, -1]
+
+
+def test_rows_of_nobody_count_for_nothing() -> None:
+    found = Examples.of(np.zeros((4, 1)), None, units=[1.0, np.nan, 1.0, np.nan])
+    assert sorted(found.weight.tolist()) == [0, 0, 1, 1]
+    assert Examples.of(np.zeros((2, 1)), None, units=["a", None]).weight.sum() == 1

@@ -26,6 +26,21 @@ MODEL = LogisticRegression(8, bounds=(-3, 3), classes=(0, 1)).fit(X, Y)
 NAMES = ["many", "few"]
 
 
+class Frame(np.ndarray):
+    """Rows with names, as a data frame has them."""
+
+    columns: list[str]
+
+
+def frame(rows: np.ndarray, names: list[str]) -> Frame:
+    found = rows.view(Frame)
+    found.columns = names
+    return found
+
+
+NAMED = LogisticRegression(8, bounds=(-3, 3), classes=(0, 1)).fit(frame(X, ["a", "b"]), Y)
+
+
 def test_intervals_hold_the_truth_for_all_groups_at_once() -> None:
     right, held = MODEL.predict(X) == Y, 0
     for seed in range(60):
@@ -98,3 +113,21 @@ def test_answers_to_sql_are_off_by_the_same_share_of_their_groups(tmp_path: Path
         assert off["a"] == pytest.approx(off["b"], rel=0.02)
         bought = session.quote("SELECT COUNT(*) FROM visits WHERE ward = 'b'", error=60)
         assert float(bought.expected[0].error or 0) <= 60
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "wrong"),
+    [
+        (NAMED, frame(X[:, ::-1], ["b", "a"]), "in their order: a, b, not b, a"),
+        (NAMED, X[:, :1], "is expecting 2"),
+        (MODEL, X[:, :1], "is expecting 2"),
+    ],
+)
+def test_columns_are_those_of_the_models(model: object, given: object, wrong: str) -> None:
+    with pytest.raises(InputError, match=wrong):
+        by_group(model, given, Y, groups=GROUPS, names=NAMES, epsilon=1)
+
+
+def test_a_wrong_confidence_is_known_before_a_charge() -> None:
+    with pytest.raises(InputError, match="strictly between"):
+        by_group(MODEL, X, Y, groups=GROUPS, names=NAMES, epsilon=1, confidence=95)

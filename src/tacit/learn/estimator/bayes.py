@@ -18,7 +18,7 @@ from tacit.learn.estimator.sums import NON_NEGATIVE, NoisySums, SumStep
 __all__ = ["CategoricalNB", "GaussianNB"]
 
 FIRST, SECOND = 0.6, 0.35  # radii, over √d, of rows and of their squares less a third
-LEAST = 0.005  # variance below which none is believed, with bounds of [−1, 1]
+LEAST = 0.005  # variance below which none is believed, with bounds of [−1, 1]; nor below its own noise
 FINE = 64  # in which norms of many blocks are written as whole numbers
 
 
@@ -77,9 +77,11 @@ class GaussianNB(LabelModel):
         borrowed = 2 * sums.noise(name, 1) * FIRST * root
         weight = (count / (count + borrowed))[:, None]
         means = np.clip(weight * first / count[:, None] + (1 - weight) * mean, -1, 1)
-        pooled = np.clip(square - mean * mean, LEAST, 1.0)
-        own = np.clip(second / count[:, None] - means * means, LEAST, 1.0)
-        borrowed = 4 * sums.noise(name, 2) * SECOND * root
+        blur = sums.noise(name, 2) * SECOND * root
+        pooled = np.clip(square - mean * mean, np.clip(blur / everyone, LEAST, 1.0), 1.0)
+        least = np.clip(blur / count, LEAST, 1.0)[:, None]
+        own = np.clip(second / count[:, None] - means * means, least, 1.0)
+        borrowed = 4 * blur
         weight = (count / (count + borrowed))[:, None]
         return {"count": count, "mean": means, "variance": weight * own + (1 - weight) * pooled}
 

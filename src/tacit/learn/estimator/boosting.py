@@ -65,15 +65,16 @@ class ExplainableBoosting(LabelModel):
             SumStep(name="residuals", vector=SumVector(parts, norm), share=1 - LOOK, times=int(self.max_iter)),
         )
 
-    def _bins(self, rows: Array) -> Array:
-        """The bin of each number of rows that are scaled to [−1, 1]."""
-        count = int(self.max_bins)
+    @staticmethod
+    def _bins(rows: Array, count: int) -> Array:
+        """The bin, of so many, of each number of rows that are scaled to [−1, 1]."""
         return np.clip(np.floor((rows + 1) / 2 * count), 0, count - 1).astype(np.int64)
 
     def _learn(self, examples: Examples, plan: FitPlan, sums: NoisySums) -> dict[str, Array]:
         assert examples.target is not None
-        bins, classes = self._bins(scaled(examples.features, plan.within)), len(plan.classes)
-        columns, count = bins.shape[1], int(self.max_bins)
+        count, classes = int(self.max_bins), len(plan.classes)
+        bins = self._bins(scaled(examples.features, plan.within), count)
+        columns = bins.shape[1]
         places = [one_hot(bins[:, column], count) for column in range(columns)]
         one = np.full((len(bins), 1), float(STEPS))
         found = sums.release("histograms", *((place, one) for place in places))
@@ -104,4 +105,4 @@ class ExplainableBoosting(LabelModel):
         return found / EXACT
 
     def _scores(self, X: Any) -> Array:  # noqa: N803
-        return self._exact_scores(self._bins(scaled(self._known(X), self.range_)), self.curves_)
+        return self._exact_scores(self._bins(scaled(self._known(X), self.range_), self.curves_.shape[1]), self.curves_)

@@ -11,7 +11,8 @@ from tacit.base import InputError, Number, TacitError
 from tacit.base.number import round_up, whole
 from tacit.learn.estimator.classifier import LabelModel
 from tacit.learn.estimator.estimator import Estimator
-from tacit.learn.estimator.examples import matrix
+from tacit.learn.estimator.examples import column, column_names, matrix
+from tacit.learn.estimator.sums import SumStep
 from tacit.loss import RDP, best_of_poisson, calibrate
 from tacit.mechanism import Gaussian
 from tacit.noise import Rng, bernoulli, coins, rng_or_default, uniform
@@ -66,6 +67,11 @@ def best_of(
         raise InputError("the grid has no settings: give a list for each name")
     for point in points:
         plan = model(**settings | point, epsilon=epsilon, delta=delta).plan(X, y)  # what is wrong is known before
+        if not all(isinstance(step, SumStep) for step in plan.steps):
+            raise InputError(
+                "best_of has a price for models of Gaussian sums alone, and not for a perturbed objective: search with "
+                "LogisticRegression"
+            )
     relation = plan.program.relation
     mean = whole(runs, "runs", least=1)
 
@@ -77,7 +83,7 @@ def best_of(
     # a fit that is (ε₁, δ)-DP by Gaussian noise alone has the same μ, and the same curve
     inner = once.epsilon(delta).lower * (1 - 1e-9)
     rng = rng_or_default(None)
-    rows, labels = matrix(X), np.asarray(y)
+    rows, labels = matrix(X), column(y, len(X))
     held = coins(HELD, len(rows), rng).astype(bool)
     best: tuple[float, Estimator, dict[str, Any]] | None = None
     for _ in range(poisson(mean, rng)):
@@ -94,7 +100,9 @@ def best_of(
 
 
 def _part(X: Any, rows: Any) -> Any:  # noqa: N803
-    return X.loc[rows] if hasattr(X, "loc") else matrix(X)[rows]
+    if hasattr(X, "loc"):
+        return X.loc[rows]
+    return X.filter(rows) if column_names(X) is not None else matrix(X)[rows]
 
 
 def _score(model: Estimator, rows: Any, labels: Any, sigma: float) -> float:

@@ -15,11 +15,14 @@ from tacit.learn.estimator.bounds import Array, ColumnRange
 
 __all__ = ["Examples", "codes_of", "column_names", "matrix", "numbers", "unit_offsets"]
 
+NOBODY = ("nan", "None", "<NA>", "NaT")  # units that are missing
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:
     """`features` as they were given, finite; `target` codes of classes, or numbers; `weight` from 0 to 1 for each row;
-    rows of unit i are offsets[i]:offsets[i+1], and without offsets each row is a unit."""
+    rows of unit i are offsets[i]:offsets[i+1], and without offsets each row is a unit. Rows of a missing unit count for
+    nothing."""
 
     features: Array
     target: Array | None
@@ -45,6 +48,7 @@ class Examples:
         if units is None:
             return cls(features, target, share)
         order, offsets = unit_offsets(units, count)
+        share = np.where(np.isin(np.asarray(units).astype(str), NOBODY), 0.0, share)  # several may be nobody
         return cls(features[order], None if target is None else target[order], share[order], offsets)
 
 
@@ -102,8 +106,8 @@ def numbers(y: Any, within: ColumnRange, count: int) -> Array:
 
 
 def column(y: Any, count: int) -> Array:
-    """One value for each row."""
-    found = np.asarray(y)
+    """One value for each row. Of a list each stays what it is: one text among numbers makes no texts of the others."""
+    found = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:

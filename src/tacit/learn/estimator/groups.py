@@ -14,7 +14,7 @@ from tacit.base import InputError, Number, Relation
 from tacit.desk import Release
 from tacit.learn.estimator.bounds import Array
 from tacit.learn.estimator.estimator import Estimator
-from tacit.learn.estimator.examples import Examples, codes_of, column, matrix
+from tacit.learn.estimator.examples import Examples, codes_of, column, column_names, matrix
 from tacit.learn.estimator.job import FitJob, TableSpender, group_rows, stored_state
 from tacit.learn.estimator.outer import STEPS, SumBlock, SumVector, one_hot
 from tacit.learn.estimator.sums import NoisySums, SumStep, priced
@@ -111,6 +111,8 @@ def by_group(
     added here: `reference_rows="public"` says that those rows are nobody's secret, and without it it is refused.
     """
     notes = []
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must lie strictly between 0 and 1, not {confidence}")
     if reference is not None and not hasattr(reference, "loss_"):
         if reference_rows != "public":
             raise InputError(
@@ -127,6 +129,7 @@ def by_group(
     if names is None or len(names) < 1 or len(set(names)) < len(names):
         raise InputError("groups are declared, never read from the rows: pass names=[…], each of them once")
     models = [model] if reference is None else [model, reference]
+    learned = _columns_of(models, X)
     blocks = tuple(SumBlock(left=len(names), weight=FINE) for _ in range(1 + len(models)))
     vector = SumVector(blocks, isqrt(FINE**2 * len(blocks) - 1) + 1)
     steps = (SumStep(name=NAME, vector=vector, share=Fraction(1)),)
@@ -160,7 +163,7 @@ def by_group(
 
     if isinstance(X, str):
         assert spender is not None
-        columns = [str(name) for name in model.feature_names_in_]
+        columns = learned
         scan = spender.scan(X, [*columns, y, groups])
         release: Release | None = spender.spend(
             FitJob(program, lambda run: counted(*group_rows(run, scan, columns, y, groups, names)))
@@ -183,6 +186,24 @@ def by_group(
     return GroupReport(lines=lines, confidence=confidence, loss=program.loss, release=release, notes=tuple(notes))
 
 
+def _columns_of(models: Sequence[Any], X: Any) -> list[str]:  # noqa: N803
+    """The columns that all models learned from, in their order; they see rows as arrays, so it is looked at here."""
+    learned = [[str(name) for name in getattr(each, "feature_names_in_", [])] for each in models]
+    given = learned[0] if isinstance(X, str) else column_names(X) or []
+    if isinstance(X, str) and not given:
+        raise InputError("the model was fitted on rows without names: pass rows as arrays here too, not a table")
+    for each, names in zip(models, learned, strict=True):
+        if given and names and names != given:
+            raise InputError(
+                f"columns must be those that each model learned from, in their order: {', '.join(names)}, not "
+                + ", ".join(given)
+            )
+        size = len(given) if isinstance(X, str) else matrix(X).shape[1]
+        if getattr(each, "n_features_in_", size) != size:
+            raise InputError(f"X has {size} features, but a model is expecting {each.n_features_in_}")
+    return given
+
+
 def _digest(model: Any) -> str:
     """What tells one model from another, so that no report is taken for another's; of a stranger new each time."""
     return model.digest() if isinstance(model, Estimator) else rng_or_default(None).read(16).hex()
@@ -190,8 +211,6 @@ def _digest(model: Any) -> str:
 
 def _lines(counts: Array, names: Sequence[Any], noise: float, confidence: float) -> tuple[GroupLine, ...]:
     """Accuracies, and intervals that hold for all numbers at once: each may fail for its part of 1 − confidence."""
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie strictly between 0 and 1, not {confidence}")
     reach = noise * float(-ndtri((1 - confidence) / 2 / counts.size))
     found = []
     for name, (count, *ahead) in zip(names, counts, strict=True):

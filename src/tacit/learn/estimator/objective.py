@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from tacit.base import InputError, Number
 from tacit.learn.estimator.bounds import Array, scaled
 from tacit.learn.estimator.estimator import FitPlan
 from tacit.learn.estimator.examples import Examples
-from tacit.learn.estimator.logistic import LOOK, RADIUS, LogisticRegression, with_constant
+from tacit.learn.estimator.logistic import LOOK, Clips, LogisticRegression, with_constant
 from tacit.learn.estimator.look import first_look, look_step
-from tacit.learn.estimator.outer import in_ball
+from tacit.learn.estimator.outer import in_ball, one_hot
 from tacit.learn.estimator.sums import FitStep, MinimiserStep, NoisySums
 
 __all__ = ["PerturbedLogisticRegression"]
@@ -76,7 +77,7 @@ class PerturbedLogisticRegression(LogisticRegression):
 
     def _steps(self, columns: int, classes: int) -> Sequence[FitStep]:
         return (
-            look_step(columns, LOOK),
+            look_step(columns, LOOK, classes=classes),
             MinimiserStep(
                 name="minimiser",
                 columns=columns + 1,
@@ -88,8 +89,9 @@ class PerturbedLogisticRegression(LogisticRegression):
     def _learn(self, examples: Examples, plan: FitPlan, sums: NoisySums) -> dict[str, Array]:
         assert examples.target is not None
         rows = scaled(examples.features, plan.within)
-        look = first_look(sums, rows)
-        radius = RADIUS * look.radius
+        look = first_look(sums, rows, classes=one_hot(examples.target, len(plan.classes)))
+        # the slope of the odds has half the noise, in variance, of the two slopes that descent follows
+        radius = Clips.of(sqrt(2) * sums.sigma("minimiser"), look).radius * look.radius
         x = with_constant(in_ball(rows - look.middle, radius))
         slope = sums.minimise("minimiser", x, examples.target)
         weights = np.stack([-slope / 2, slope / 2], axis=1)

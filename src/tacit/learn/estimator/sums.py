@@ -131,9 +131,10 @@ class NoisySums:
         self._weight, self._offsets = weight[:, None], offsets
 
     def sigma(self, name: str) -> float:
-        """The standard deviation of the noise on the whole vector, before blocks are divided by their weights."""
+        """The standard deviation of the noise on the whole vector, before blocks are divided by their weights; of a
+        minimiser that of its slope."""
         mechanism = self._steps[name].mechanism
-        assert isinstance(mechanism, Gaussian)
+        assert isinstance(mechanism, Gaussian | PerturbedObjective)
         return float(mechanism.sigma)
 
     def noise(self, name: str, block: int = 0) -> float:
