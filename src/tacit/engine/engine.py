@@ -145,7 +145,7 @@ class SqlEngine(ABC):
         self, bounded: Bounded, edges: Mapping[int, Sequence[int]], watch: Watch | None = None
     ) -> Exact[Mapping[int, Whole]]:
         def read(written: Sequence[NormCounts], reader: StatementReader) -> Mapping[int, Whole]:
-            found = {}
+            found: dict[int, Whole] = {}
             for each in written:
                 cells = [len(edges[clip]) + 1 for clip in each.clips]
                 counts = counts_from(reader.fetch(each.sql), sum(cells))
