@@ -53,8 +53,7 @@ def test_two_digits_are_a_discrete_gaussian_up_to_theta(variance: int, base: int
 
 def test_digits_are_drawn_as_the_exact_table_draws() -> None:
     table = gaussian_cells(Fraction(DIGIT), 0)
-    rows = np.empty((4, 100_000), dtype=np.int16)
-    drawn = DigitTable(table).drawn(rows, np.empty(100_000, dtype=np.uint16), FixedRng(5)).ravel()
+    drawn = DigitTable(table).drawn(4, 100_000, FixedRng(5)).ravel()
     sigma = sqrt(DIGIT)
     edges = np.arange(-400, 401, 20)
     z = np.arange(-3000, 3001)

@@ -27,7 +27,7 @@ FILLED = {2: 256, 3: 16}  # steps of the fine lattice in one of the coarse, by t
 ENOUGH = Fraction(1, 200)  # of the sensitivity, that rounding may add before a third digit is taken
 UNLIKELY = Fraction(11, 2)  # √(log(1/DISTANCE)/2) is below: how far rounding at random strays but once in 1/DISTANCE
 SMALL, MOST = 2.0**29, 2.0**50  # steps that a sum may be long in 32-bit integers, and in doubles
-PART = 1 << 17  # coordinates at a time
+PART = 1 << 16  # coordinates at a time
 ROOT = 10**9  # parts in which a square root is rounded up
 
 
@@ -78,15 +78,19 @@ class GradientNoise:
         for how far rounding strays, at most once in each (docs/theory/training-noise.md)."""
         return Fraction(0) if self.form == "exact" else 2 * draws * DISTANCE
 
-    def add(self, sums: Floats, rng: Rng, *, unit: float = 1.0, factor: float = 1.0) -> Floats:
-        """A noisy copy of one vector, where a clip is `unit` long: one release. Each number is a lattice point, in
-        clips, times `factor`, in the precision of `sums`."""
+    def add(
+        self, sums: Floats, rng: Rng, *, unit: float = 1.0, factor: float = 1.0, out: Floats | None = None
+    ) -> Floats:
+        """One vector with noise, where a clip is `unit` long: one release. Each number is a lattice point, in clips,
+        times `factor`, in the precision of `sums`. It is in `out`, which may be `sums` itself, or in a new one."""
         if sums.size > self.dimension:
             raise InputError(
                 f"a vector of {sums.size} numbers was priced as one of {self.dimension}: say parameters={sums.size}"
             )
         kind = sums.dtype if sums.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        flat, out = np.ascontiguousarray(sums, dtype=kind).reshape(-1), np.empty(sums.size, dtype=kind)
+        flat = np.ascontiguousarray(sums, dtype=kind).reshape(-1)
+        if out is None:
+            out = np.empty(sums.size, dtype=kind)
         scale, step = kind.type(1 / (float(self.granularity) * unit)), kind.type(float(self.granularity) * factor)
         for start in range(0, flat.size, PART):
             part = flat[start : start + PART] * scale

@@ -7,6 +7,7 @@ are added in groups that are fixed beforehand, and groups in double precision. P
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.base import InputError
 
@@ -40,6 +41,7 @@ def in_single(cells: Sequence[int], pieces: int) -> bool:
     return gamma(pieces + 2, SINGLE) * sum(cells) <= ACROSS * float(SLACK)
 
 
+@lru_cache(maxsize=1024)
 def block_rows(cell: int, terms: int, ratio: float, unit: float) -> int:
     """How many rows may be added in one go in arithmetic of this unit roundoff, if a cell has so many, each row brings
     `terms` products, and the products' lengths add up to at most `ratio` clips a row. 0: not even one.

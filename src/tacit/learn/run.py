@@ -165,6 +165,8 @@ class TrainingRun:
         torch = need_torch()
         if self._ranks is not None:
             self._ranks.start(step)
+        for each in self._work.trainable.values():
+            each.grad = None  # its room is free for this step's
         vector = self._sum(step)
         if self._ranks is not None:
             vector = self._ranks.add_up(vector)
@@ -174,7 +176,7 @@ class TrainingRun:
             vector = self._noisy(vector, clip, batch)
         if self._ranks is not None:
             vector = self._ranks.share(vector)
-        size = self._single.flat.numel()
+        size = self._single.size
         beside = iter(vector[size:] * (batch / clip))
         if self.plan.adaptive is not None:
             self.clip = self.plan.adaptive.next_clip(clip, float(next(beside)), batch)
@@ -191,7 +193,7 @@ class TrainingRun:
     def _noisy(self, vector: Any, clip: float, batch: float) -> Any:
         """One draw of noise for the whole batch, however many chunks and processes it came from; over the batch."""
         if self._stream is None:
-            return self._noise.add(vector, self._rng, unit=clip, factor=clip / batch)
+            return self._noise.add(vector, self._rng, unit=clip, factor=clip / batch, out=vector)
         noisy = self._noise.add(self._stream.spread(vector.astype(np.float64) / clip), self._rng)
         return self._stream.undo(noisy) * (clip / batch)
 

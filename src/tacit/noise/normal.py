@@ -42,11 +42,9 @@ def wide_steps(digits: int = 2) -> int:
 def wide_gaussians(size: int, rng: Rng, digits: int = 2) -> Ints:
     """`size` independent draws of the law of this file, in steps of its lattice, as 32-bit integers."""
     table, out = _digits(), np.empty(size, dtype=np.int32)
-    words = np.empty(min(size, CHUNK), dtype=np.uint16)
-    room = np.empty((digits, len(words)), dtype=np.int16)
     for start in range(0, size, CHUNK):
         part: Ints = out[start : start + CHUNK]
-        first, *more = table.drawn(room[:, : len(part)], words[: len(part)], rng)
+        first, *more = table.drawn(digits, len(part), rng)
         np.multiply(first, np.int32(BASE), out=part)
         for digit in more[:-1]:
             part += digit
@@ -71,18 +69,14 @@ class DigitTable:
         assert max(len(doubtful), len(wanting)) < DOUBTFUL, "rows of the next table are 15 bits"
         self._first, self._second = first.astype(np.int16), second.astype(np.int16)
 
-    def drawn(self, rows: Ints, words: Ints, rng: Rng) -> Ints:
-        """Independent samples in place of all of `rows`, 16-bit integers; `words` is room for as many as one has."""
-        for row in rows:
-            rng.fill(words)
-            np.take(self._first, words, mode="wrap", out=row)
-        worst = rows[0]
-        for row in rows[1:]:
-            worst = np.maximum(worst, row)
-        doubtful = np.flatnonzero(worst >= DOUBTFUL)
-        if len(doubtful):
-            rows[:, doubtful] = self._settled(rows[:, doubtful].ravel(), rng).reshape(len(rows), -1)
-        return rows
+    def drawn(self, rows: int, size: int, rng: Rng) -> Ints:
+        """So many rows of independent samples, 16-bit integers."""
+        words = np.empty(rows * size, dtype=np.uint16)
+        rng.fill(words)
+        found = np.empty(rows * size, dtype=np.int16)
+        for start in range(0, len(words), size):  # what is looked up and where stay in the cache
+            np.take(self._first, words[start : start + size], mode="wrap", out=found[start : start + size])
+        return self._settled(found, rng).reshape(rows, size)
 
     def _settled(self, found: Ints, rng: Rng) -> Ints:
         """The same with samples in place of rows of the second table."""

@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from support.networks import ZOO, squared
 from tacit.base import InputError
@@ -171,3 +172,48 @@ def test_a_rule_that_sees_half_of_the_uses_is_caught(monkeypatch: pytest.MonkeyP
     found = Gradients(made.model(), made.loss, clipping=Flat(1), shapes=made.shapes)
     found.check()
     assert found.method.layouts is None
+
+
+CUTS = {
+    "detach": lambda m, x: m.b(m.a(x).detach().relu()),
+    "no_grad": lambda m, x: m.b(torch.no_grad()(m.a)(x).relu()),
+    "sign": lambda m, x: m.b(m.a(x).sign()),
+    "numpy": lambda m, x: m.b(torch.from_numpy(m.a(x).detach().numpy()).relu()),
+    "not called": lambda m, x: m.b(x),
+    "reentrant, of whole numbers": lambda m, x: m.b(
+        checkpoint(lambda w: m.a(w.double()), x.long(), use_reentrant=True)
+    ),
+}
+
+
+class Cut(nn.Module):
+    def __init__(self, how: Any) -> None:
+        super().__init__()
+        self.a, self.b, self.how = nn.Linear(6, 6), nn.Linear(6, 3), how
+
+    def forward(self, x: Tensor) -> Any:
+        return self.how(self, x)
+
+
+@pytest.mark.parametrize("how", CUTS)
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_a_trainable_parameter_without_a_gradient_is_named(how: str) -> None:
+    text = refused(Cut(CUTS[how]), shapes=[(6,)])
+    assert "a.weight, a.bias" in text
+    assert "b.weight" not in text
+    assert "requires_grad_(False)" in text
+    frozen = Cut(CUTS[how])
+    frozen.a.requires_grad_(False)
+    Gradients(frozen, squared, clipping=Flat(1), shapes=[(6,)]).check()
+
+
+def test_a_parameter_that_few_inputs_reach_is_not_refused() -> None:
+    class Routed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.often, self.seldom = nn.Linear(6, 3), nn.Linear(6, 3)
+
+        def forward(self, x: Tensor) -> Any:
+            return torch.where(x[:, :1] > 1.5, self.seldom(x), self.often(x))  # one in fifteen
+
+    Gradients(Routed(), squared, clipping=Flat(1), shapes=[(6,)]).check()

@@ -3,6 +3,7 @@
 import copy
 import gc
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -303,14 +304,16 @@ def test_a_loss_that_takes_gradients_itself_goes_by_vmap_or_is_refused() -> None
         found.check()
 
 
-def test_reentrant_checkpoints_are_refused_with_the_remedy() -> None:
+@pytest.mark.parametrize("ready", [lambda x: x, lambda x: x.clone().requires_grad_()], ids=["first", "later"])
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_reentrant_checkpoints_are_refused_with_the_remedy(ready: Any) -> None:
     class Again(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.a, self.b = nn.Linear(6, 6), nn.Linear(6, 3)
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.b(checkpoint(self.a, x.clone().requires_grad_(), use_reentrant=True))  # type: ignore[no-any-return]
+            return self.b(checkpoint(self.a, ready(x), use_reentrant=True))  # type: ignore[no-any-return]
 
     with pytest.raises(InputError, match="use_reentrant=False"):
         Gradients(Again(), squared, clipping=Flat(1), shapes=[(6,)]).check()

@@ -21,6 +21,7 @@ from tacit.learn.gradient.tape import Key, Tape, UntapedError
 __all__ = ["Method", "choose"]
 
 SIZES = (3, 5)
+MANY = 64  # examples that a parameter without a gradient is tried on again
 EQUAL = 1e-10
 CHUNKS = (64, 512)  # examples taken at a time, at least and at most
 CACHE = 2**22  # numbers that flow back in one chunk, about what a core's cache holds
@@ -44,12 +45,14 @@ def choose(model: nn.Module, loss: LossOf, shapes: Sequence[InputShape]) -> Meth
     with torch.enable_grad(), torch.random.fork_rng(devices=[]), Stillness():
         copied = trial(model)
         _independent(copied, loss, batches[1], shapes)
-        _refuse_reentrant(loss(copied, *batches[0]))
-        wanted = _lengths(by_definition(copied, loss, batches[1]))
+        _refuse_reentrant(copied, loss, batches[0])
+        rows = list(by_definition(copied, loss, batches[1]))
+        wanted = _lengths(rows)
         if not torch.isfinite(wanted).all() or not wanted.any():
             raise InputError(
                 "the gradients of made-up inputs are all zero or not finite: nothing can be checked or learned"
             )
+        _refuse_cut_off(copied, loss, shapes, rows)
         try:
             with named(copied):
                 layouts, size = _layouts(copied, loss, batches)
@@ -120,8 +123,14 @@ def _independent(model: nn.Module, loss: LossOf, batch: Batch, shapes: Sequence[
             raise InputError(f"{_culprit(model, loss, batch)} lets one example move another's loss")
 
 
-def _refuse_reentrant(losses: Tensor) -> None:
-    """Such a checkpoint hides its parameters from autograd's graph, and they would never learn."""
+def _refuse_reentrant(model: nn.Module, loss: LossOf, batch: Batch) -> None:
+    """Such a checkpoint hides its parameters from autograd's graph, and they would never learn. It leaves no trace
+    itself where nothing that it is given needs a gradient, so inputs need one here."""
+    given = (each.clone().requires_grad_().clone() if each.is_floating_point() else each for each in batch)
+    try:
+        losses = loss(model, *given)
+    except RuntimeError:  # of a model that reads its inputs as plain numbers
+        losses = loss(model, *batch)
     waiting, seen = [losses.grad_fn], set()
     while waiting:
         node = waiting.pop()
@@ -130,6 +139,27 @@ def _refuse_reentrant(losses: Tensor) -> None:
             waiting += [each for each, _ in node.next_functions]
             if node.name().startswith("CheckpointFunction"):
                 raise InputError("a checkpoint with use_reentrant=True hides its parameters: write use_reentrant=False")
+
+
+def _refuse_cut_off(
+    model: nn.Module, loss: LossOf, shapes: Sequence[InputShape], rows: Sequence[tuple[Tensor, ...]]
+) -> None:
+    """A parameter that no loss reaches would be moved by noise alone. Many more inputs are tried before it is named."""
+    names = [name for name, each in model.named_parameters() if each.requires_grad]
+    still = [name for name, *each in zip(names, *rows, strict=True) if not any(part.any() for part in each)]
+    if not still:
+        return
+    wanted = [model.get_parameter(name) for name in still]
+    batch = (each.invent(MANY, torch.float64, turn=2).to(wanted[0].device) for each in shapes)
+    found: Sequence[Tensor | None] = torch.autograd.grad(loss(model, *batch).sum(), wanted, allow_unused=True)
+    still = [name for name, each in zip(still, found, strict=True) if each is None or not each.any()]
+    if still:
+        shown = ", ".join(still[:5]) + (f" and {len(still) - 5} more" if len(still) > 5 else "")
+        raise InputError(
+            f"no loss of made-up inputs has a gradient for {shown}: noise would be all that reaches it. Call "
+            "requires_grad_(False) on what is not to be learned. If it is, look for what cuts it off: a layer that is "
+            "not called, detach, torch.no_grad, sign or round, a checkpoint with use_reentrant=True"
+        )
 
 
 def _swapped(batch: Tensor, other: Tensor, row: int) -> Tensor:

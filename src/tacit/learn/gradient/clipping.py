@@ -44,9 +44,9 @@ class Clipping(ABC):
 
     def scale(self, squares: Tensor, layers: Sequence[str]) -> Tensor:
         """The factors, zero for an example one of whose lengths is NaN or infinite."""
-        finite = torch.isfinite(squares).all(0)
-        if finite.all():
+        if squares.sum().isfinite():  # none is negative
             return self.factors(squares, layers)
+        finite = squares.isfinite().all(0)
         return self.factors(torch.where(finite, squares, 0.0), layers) * finite
 
 

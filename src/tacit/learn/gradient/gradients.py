@@ -92,17 +92,17 @@ class Gradients:
             into = self.sums(double=not short)
         for parts, squares, weight in self._batches(inputs, unit, weights):
             factors = self.clipping.scale(squares, self.layers)
-            bad = (factors == 0).any(0)
+            if not factors.all():
+                bad = (factors == 0).any(0)
+                parts = {number: part.without(bad) for number, part in parts.items()}
             if weight is not None:
                 factors = factors * weight * DOWN
-            if bad.any():
-                parts = {number: part.without(bad) for number, part in parts.items()}
             layers = Factors.rows(factors)
             with self._exact():
                 for number, part in parts.items():
                     own = layers[self._layer_of[number]]
                     into.put(number, lambda out, part=part, own=own: part.total(own, size, out))  # type: ignore[misc]
-        return tuple(into.views)
+        return into.views()
 
     def sums(self, *, double: bool = False) -> Sums:
         """Room for the sums of a step."""

@@ -23,7 +23,7 @@ class Layout:
         """The same numbers with the examples as the first axis."""
         size = tensor.shape[self.axis] if self.axis < tensor.dim() else -1
         if size == rows:
-            return tensor.movedim(self.axis, 0)
+            return tensor.movedim(self.axis, 0) if self.axis else tensor
         if size < rows or size % rows:
             raise UnplacedError(f"an axis of {size} numbers for {rows} examples")
         if self.together:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tacit.learn.gradient.clipping import Factors
-from tacit.learn.rounding import DOUBLE, block_rows, blocks, gamma
+from tacit.learn.rounding import DOUBLE, SINGLE, block_rows, blocks, gamma
 
 __all__ = ["Dense", "Lookup", "Outer", "Part", "floor", "merge", "roundoff", "summed", "wide"]
 
@@ -20,6 +20,7 @@ LONG = 2048  # squares that are added in single precision: a length is raised by
 WIDTH = 128  # the same of longer rows, before the rest is added in double
 UP = 1 + 2.0**-45  # more than a few operations in double precision may lose
 LOST = 1e-150
+ROUNDOFF = {torch.float32: SINGLE, torch.float64: DOUBLE}
 ROOM = 2**21  # numbers that a slice of a product may take: about what a core's cache holds
 
 
@@ -262,7 +263,7 @@ def summed(terms: Iterable[Tensor]) -> Tensor:
 
 def roundoff(tensor: Tensor) -> float:
     """The unit roundoff of its precision."""
-    return torch.finfo(tensor.dtype).eps / 2
+    return ROUNDOFF[tensor.dtype]
 
 
 def floor(unit: float) -> float:
