@@ -9,9 +9,9 @@ looked for in the one that TACIT_JAX names. A second table has what is beside th
 tosses a coin for each unit, and the price of a plan.
 """
 
+import ctypes
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -104,11 +104,13 @@ def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
     sizes = np.bincount(uniform(count, len(x), rng), minlength=count).tolist()
     cells = list(zip(x.split(sizes), y.split(sizes), strict=True))
     single, double = gradients.sums(), gradients.sums(double=True)
-    noise = GradientNoise(sigma=Fraction(1), dimension=single.flat.numel())
+    noise = GradientNoise(sigma=Fraction(1), dimension=single.size)
     noise.add(np.zeros(1), rng)  # tables that are made once
 
     def step() -> None:
         """As `TrainingRun` takes one, with noise."""
+        for each in model.parameters():
+            each.grad = None
         single.clear()
         double.clear()
         for start in range(0, count, GROUP):
@@ -120,7 +122,7 @@ def tacit_step(model: nn.Module, x: Tensor, y: Tensor) -> Callable[[], None]:
             if count > GROUP:
                 double.take(single)
         vector = (double if double.used else single).vector().numpy()
-        noisy = torch.from_numpy(noise.add(vector, rng, factor=1 / len(x)))
+        noisy = torch.from_numpy(noise.add(vector, rng, factor=1 / len(x), out=vector))
         place = 0
         for each in model.parameters():
             each.grad = noisy[place : place + each.numel()].view(each.shape).to(each.dtype)
@@ -164,9 +166,9 @@ def cell(way: str, name: str, rows: int) -> dict[str, float]:
     made = network(name)
     step = steps[way](made, x, y) if way in steps else opacus_step(made, x, y, way)
     plain_step(network(name), x[:8], y[:8])()  # what torch prepares once is not the step's
-    held = _resident()
+    held = _held()
     step()
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - held
+    grown = _megabytes("VmHWM") - held
     other = plain_step(network(name), x, y)
     other()
     spent: tuple[list[float], list[float]] = ([], [])
@@ -181,10 +183,18 @@ def cell(way: str, name: str, rows: int) -> dict[str, float]:
     return times | {"memory": grown, "wall": median(wall[0]) / median(wall[1])}
 
 
-def _resident() -> float:
-    """Megabytes that this process holds."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
+def _held() -> float:
+    """Megabytes that this process holds, when what it has freed is given back; its peak is counted from here."""
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    return _megabytes("VmRSS")
+
+
+def _megabytes(line: str) -> float:
+    """What this process holds (VmRSS), or held at most (VmHWM). `ru_maxrss` would be that of the process that began it,
+    if that was larger."""
+    told = Path("/proc/self/status").read_text().split(f"{line}:")[1]
+    return int(told.split()[0]) / 1024
 
 
 def _python(way: str) -> str | None:

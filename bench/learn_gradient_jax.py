@@ -5,7 +5,6 @@ Run by an interpreter that has jax-privacy: python learn_gradient_jax.py jax|jax
 
 import json
 import os
-import resource
 import sys
 from pathlib import Path
 from statistics import median
@@ -81,6 +80,12 @@ def text(rng: Any) -> tuple[Any, Any]:
     return p, run
 
 
+def megabytes(line: str) -> float:
+    """As `bench.learn_gradient` measures it."""
+    told = Path("/proc/self/status").read_text().split(f"{line}:")[1]
+    return int(told.split()[0]) / 1024
+
+
 def cell(way: str, name: str, rows: int) -> dict[str, float]:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before JAX starts its threads
     rng = np.random.default_rng(1)
@@ -111,10 +116,9 @@ def cell(way: str, name: str, rows: int) -> dict[str, float]:
     key = jax.random.key(1)
     compiled = step.lower(parameters, key, batch).compile()
     jax.block_until_ready(parameters)
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    held = pages * resource.getpagesize() / 2**20
+    held = megabytes("VmRSS")
     jax.block_until_ready(compiled(parameters, key, batch))
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - held
+    grown = megabytes("VmHWM") - held
     spent: list[float] = []
     while sum(spent) < SECONDS or len(spent) < 3:
         key, here = jax.random.split(key)
