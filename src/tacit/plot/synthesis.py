@@ -10,6 +10,10 @@ from tacit.plot.page import BLUE, FAINT, INK, ORANGE, WIDTH, Panel, chart, colou
 
 __all__ = ["CellBar", "JoinedPair", "RoundCost", "column_bars", "heat", "joined", "round_costs"]
 
+Point = tuple[float, float]
+PARTS = (0.5, *(0.5 + sign * step / 40 for step in range(1, 15) for sign in (1, -1)))  # of a line, where a label may be
+LABEL = (0.19, 0.08)  # its size, where the circle has radius one
+
 MEASURED, FITTED = "noisy count, with its 95 % interval", "synthetic"
 
 
@@ -51,12 +55,13 @@ def joined(columns: Sequence[str], pairs: Sequence[JoinedPair], *, title: tuple[
     dots = [
         {"name": name, "x": x, "y": y, "tx": 1.16 * x, "ty": 1.16 * y, "align": _side(x)} for name, (x, y) in at.items()
     ]
-    lines = []
-    for place, pair in enumerate(pairs):
-        near = 0.3 + 0.2 * (place % 3)  # labels at three places, so that fewer of them meet
+    lines, taken = [], [*at.values()]
+    for pair in pairs:
         (x, y), (u, v) = at[pair.first], at[pair.second]
+        spots = [(x + part * (u - x), y + part * (v - y)) for part in PARTS]
+        taken.append(max(spots, key=lambda spot: _room(spot, taken)))
         share = 0.0 if pair.error is None else pair.error
-        lines.append({"x": x, "y": y, "u": u, "v": v, "mx": (1 - near) * x + near * u, "my": (1 - near) * y + near * v,
+        lines.append({"x": x, "y": y, "u": u, "v": v, "mx": taken[-1][0], "my": taken[-1][1],
                       "error": share, "text": f"{share:.1%}"})  # fmt: skip
     wide = alt.Scale(domain=[-1.75, 1.75], nice=False)
     tall = alt.Scale(domain=[-1.35, 1.35], nice=False)
@@ -77,6 +82,13 @@ def joined(columns: Sequence[str], pairs: Sequence[JoinedPair], *, title: tuple[
         for side in ("left", "center", "right")
     ]
     return alt.layer(*layers).properties(width=WIDTH + 130, height=WIDTH, title=headed(*title))
+
+
+def _room(spot: Point, taken: Sequence[Point]) -> float:
+    """How far a label at a spot is from the nearest that is there, in sizes of a label; one is enough."""
+    x, y = spot
+    wide, high = LABEL
+    return min(1.0, *(max(abs(x - u) / wide, abs(y - v) / high) for u, v in taken))
 
 
 def _side(x: float) -> str:

@@ -220,8 +220,12 @@ def _within(known: Cost, cost: Cost, currency: str) -> bool:
 
 
 def _alone(policy: "Policy", amount: Amount, limit: Limit) -> None:
-    whose = limit.holder.replace(":", " ")
-    for most, what in ((limit.each, "one question of"), (limit.total, "everything from")):
+    whole = limit.holder == DATASET
+    whose = "[privacy]" if whole else limit.holder.replace(":", " ")
+    for most, what, entry in (
+        (limit.each, "one question", "each"),
+        (limit.total, "all questions together", "budget" if whole else "limit"),
+    ):
         if most is None or amount.fits(most):
             continue
         currency, privacy = policy.privacy.currency, policy.privacy
@@ -229,9 +233,10 @@ def _alone(policy: "Policy", amount: Amount, limit: Limit) -> None:
         if amount.spend > most.spend:
             price, top, word = getattr(need, currency.value), getattr(have, currency.value), currency.value
         else:
-            price, top, word = need.delta, have.delta, "delta"
+            price, top, word, entry = need.delta, have.delta, "delta", "slack"
         costs, allowed = short(price, up=True), short(top, up=False)
         raise Denied(
-            f"this program costs {word} {costs}, and {what} {whose} may cost at most {allowed}: "
+            f"this program costs {word} {costs}, and {what} may cost at most {allowed}, by {entry} of {whose} in the "
+            "policy: "
             + ("have slack raised, or use mechanisms without a delta" if word == "delta" else "ask for less precision")
         )
