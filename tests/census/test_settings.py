@@ -8,7 +8,7 @@ import pytest
 
 from support.census import country, people, policy_of
 from tacit.base import TacitError
-from tacit.census import CensusTables
+from tacit.census import CensusTables, Spine
 from tacit.desk import ContentRelease
 from tacit.session import Session
 from tacit.session.kinds import job_kind
@@ -62,6 +62,36 @@ def test_a_file_may_name_its_places(session: Session, tmp_path: Path) -> None:
         kind.job(told, session)
 
 
+def test_what_has_parts_is_written_in_one_line(session: Session) -> None:
+    """The same program as of plain Python."""
+    told = {
+        **SETTINGS,
+        "queries": ["total = 2", "block.race = 3", "county.race = 1", "colour"],
+        "shares": ["county = 1", "block = 2"],
+        "zeros": ["race = asian|native, hisp = yes"],
+        "recodes": ["colour of race = white: white, other: black|asian|native|other"],
+        "invariants": [f"block.vacant = {SPINE.names[-1][0]}|{SPINE.names[-1][1]}"],
+        "passes": 2,
+        "columns": ["hisp"],
+    }
+    spine = Spine.from_codes(SPINE.names[-1], {"county": 3, "block": 7})
+    plan = session.census(
+        "people",
+        spine,
+        rho="0.5",
+        queries={"total": 2, "race": {"block": 3, "county": 1}, "colour": 1},
+        levels={"county": 1, "block": 2},
+        zeros=[{"race": ["asian", "native"], "hisp": ["yes"]}],
+        recodes={
+            "colour": {"column": "race", "groups": {"white": ["white"], "other": ["black", "asian", "native", "other"]}}
+        },
+        invariants={"block.vacant": list(SPINE.names[-1][:2])},
+        passes=2,
+        columns=["hisp"],
+    )
+    assert job_kind("census").job(told, session).program == plan.job.program
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -69,9 +99,12 @@ def test_a_file_may_name_its_places(session: Session, tmp_path: Path) -> None:
         ({"levels": ["block:7", "county:3"]}, "no such column"),
         ({"levels": ["county:3", "block:6"]}, "has 7 characters, and a block has 6"),
         ({"levels": ["county:3", "race:5"]}, "characters, and a race has 5"),
-        ({"queries": ["total", "total=2"]}, 'query "total" is listed twice'),
+        ({"queries": ["total", "total=2"]}, '"total" is listed twice'),
         ({"queries": ["race=much"]}, "weight of county.race"),
         ({"rho": 0}, "rho"),
+        ({"epsilon": 1}, "say what it may cost, once"),
+        ({"recodes": ["colour = white: white"]}, "not of the form name of value"),
+        ({"zeros": ["race"]}, "not of the form name = value"),
         ({"querys": ["total"]}, "querys"),
         ({"invariants": ["block.total"]}, "would be released exactly"),
         ({"table": "nobody"}, "nobody"),

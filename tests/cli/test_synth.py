@@ -75,7 +75,7 @@ def test_a_template_explains_every_key(place: Path) -> None:
     run("new", "first.toml")
     text = (place / "first.toml").read_text()
     assert all(key in text for key in ("columns", "rho", "private_edges", "impossible"))
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         run("new", "first.toml")
 
 

@@ -80,7 +80,6 @@ class CensusSettings(JobSettings):
     def title(self) -> str:
         return f"{self.table} by {self.levels[-1].partition(':')[0]}"
 
-
     def contradictions(self) -> Iterator[Problem]:
         yield from super().contradictions()
         if (self.rho is None) == (self.epsilon is None):
@@ -111,7 +110,7 @@ def _listed_values(spender: Spender, table: str, name: str) -> Sequence[Any] | N
 def _parts(words: str, key: str, *, at: str = "=") -> tuple[str, str]:
     name, found, value = (word.strip() for word in words.partition(at))
     if not (name and found and value):
-        raise InputError(f'{key}: "{words}" is not of the form name {at} value')
+        raise InputError(f'{key}: "{words}" is not of the form name {at.strip()} value')
     return name, value
 
 

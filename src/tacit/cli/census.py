@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,43 +10,46 @@ from rich.text import Text
 
 from tacit.base import InputError
 from tacit.census import Census, CensusTables
-from tacit.census.file import STARTER, CensusFile
+from tacit.census.settings import CENSUS, census_of
 from tacit.cli import options as o
-from tacit.cli.ask import DatasetOptions, OfferOptions
-from tacit.cli.screen import check_outputs, new_file, output, remark, say, table, write_out
+from tacit.cli.screen import check_outputs, output, remark, table, write_out
+from tacit.cli.settings import AskerOptions, settings_of, write_template
 from tacit.desk.show import number, spelled
 from tacit.session import Session
 
 __all__ = ["check", "make", "new", "quote"]
 
-File = Annotated[Path, o.argument("FILE", "What is counted, in TOML.")]
+File = Annotated[Path, o.argument("FILE", "What is counted, in TOML; a list of places is looked for beside it.")]
+PolicyFile = Annotated[Path | None, o.option("FILE", "The dataset's policy. Default: tacit.toml.")]
 Analyst = Annotated[str | None, o.option("NAME", "Who asks. Default: TACIT_ANALYST, or your login.")]
 FirstFile = Annotated[Path, o.argument("FILE", "The file to write.")]
 
 
 def new(file: FirstFile = Path("census.toml")) -> None:
-    """Write a first file, to be changed.
+    """Write a first file, with every key explained.
 
     Example: tacit census new census.toml
     """
-    with new_file(file) as out:
-        out.write(STARTER)
-    say(f"{file} is written. Change it, then: tacit census quote {file}")
+    write_template(CENSUS, file)
 
 
 @contextmanager
-def _planned(file: Path, analyst: str | None) -> Iterator[tuple[Session, Census]]:
-    said = CensusFile.read(file)
-    with DatasetOptions(policy=said.policy, analyst=analyst).open(OfferOptions()) as session:
-        yield session, session.census(said.table, said.spine, **said.terms)
+def _planned(
+    file: Path, policy: Path | None, analyst: str | None, workers: int = 1
+) -> Iterator[tuple[Session, Census]]:
+    settings = settings_of(CENSUS, file)
+    if settings.places is not None:
+        settings = replace(settings, places=str(file.parent / settings.places))
+    with AskerOptions(policy=policy, analyst=analyst).open() as session:
+        yield session, census_of(settings, session, workers=workers)
 
 
-def quote(file: File, analyst: Analyst = None, as_json: o.Json = False) -> None:
+def quote(file: File, policy: PolicyFile = None, analyst: Analyst = None, as_json: o.Json = False) -> None:
     """What a census would cost, and how far its numbers would be wrong. Free: nothing is looked at.
 
     Example: tacit census quote census.toml
     """
-    with _planned(file, analyst) as (_, plan):
+    with _planned(file, policy, analyst) as (_, plan):
         found, errors = plan.quote(), plan.errors()
     told = {**found.json(), "errors": errors}
     cost = f"costs {spelled(found.cost)}; " + (
@@ -57,6 +61,7 @@ def quote(file: File, analyst: Analyst = None, as_json: o.Json = False) -> None:
 def make(
     file: File,
     out: Annotated[Path, o.option("FILE", "Where the release is written: all of it, with how it was made.")],
+    policy: PolicyFile = None,
     analyst: Analyst = None,
     csv: Annotated[Path | None, o.option("FILE", "Also write all counts there.")] = None,
     parquet: Annotated[Path | None, o.option("FILE", "The same as Parquet.")] = None,
@@ -64,6 +69,7 @@ def make(
         Path | None, o.option("FILE", "How it was made, for others: .json to check, .html to read.")
     ] = None,
     plot: o.Picture = None,
+    workers: Annotated[int, o.option("NUMBER", "In how many processes the tables are fitted.")] = 1,
     idempotency_key: Annotated[
         str | None, o.option("NAME", "Names the charge: the same name never pays twice.")
     ] = None,
@@ -79,7 +85,7 @@ def make(
     if certificate is not None and certificate.suffix not in (".json", ".html"):
         raise InputError(f"--certificate: {certificate.name} must end in .json, to be checked, or in .html, to be read")
     check_outputs(plot=plot)
-    with _planned(file, analyst) as (session, plan):
+    with _planned(file, policy, analyst, workers) as (session, plan):
         made = plan.release(idempotency_key=idempotency_key)
         left = session.left()
         if certificate is not None:

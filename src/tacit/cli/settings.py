@@ -22,7 +22,10 @@ from tacit.policy.read import read_text, read_toml
 from tacit.session import Session
 from tacit.session.kinds import file_with_certificate
 
-__all__ = ["AskerOptions", "OutputOptions", "SettingsFile", "quote_settings", "run_settings", "write_template"]
+__all__ = [
+    "AskerOptions", "OutputOptions", "SettingsFile", "quote_settings", "run_settings", "settings_of",
+    "write_template",
+]  # fmt: skip
 
 SettingsFile = Annotated[Path, argument("FILE", "The settings, in TOML; `new` writes a first one.")]
 STOPPED = 130  # exit code after Ctrl-C
@@ -140,10 +143,15 @@ def _write(place: Path, content: bytes) -> None:
         ) from None
 
 
-def _job(kind: JobKind, path: Path, session: Session) -> Job:
+def settings_of(kind: JobKind, path: Path) -> Any:
+    """The settings in a file."""
     text = read_text(path, what="file of settings", made_by=f"tacit {kind.name} new {path.name}", megabytes=1)
     data: dict[str, Any] = read_toml(text, path.name)
     named = data.pop("kind", kind.name)
     if named != kind.name:
-        raise InputError(f"{path.name}: kind = {quoted(str(named))} is not {quoted(kind.name)}: `tacit {named} run`?")
-    return kind.job(data, session, file=path.name, local=True)
+        raise InputError(f"{path.name}: kind = {quoted(str(named))} is not {quoted(kind.name)}: `tacit {named}`?")
+    return kind.settings.read(data, file=path.name, local=True)
+
+
+def _job(kind: JobKind, path: Path, session: Session) -> Job:
+    return kind.job_of(settings_of(kind, path), session)

@@ -27,12 +27,10 @@ def new(out: Annotated[Path, argument("FILE", "Where to write it.")] = Path("syn
 
     Example: tacit synth new synth.toml
     """
+    from tacit.cli.settings import write_template
     from tacit.synth.config import SYNTH
 
-    if out.exists():
-        raise InputError(f"{out} is there already: name another file")
-    out.write_text(SYNTH.template(), encoding="utf-8")
-    say(f"Wrote {out}: change what it says, then `tacit synth quote {out}`.")
+    write_template(SYNTH, out)
 
 
 def quote(settings: Settings, policy: PolicyFile = None, analyst: Who = None, as_json: Json = False) -> None:
@@ -97,12 +95,10 @@ def report(made: Made, out: Out, as_json: Json = False) -> None:
 
 
 def _plan(settings: Path, session: "Session") -> "Synthesis":
-    from tacit.policy.read import read_text, read_toml
-    from tacit.synth.config import SynthSettings, synthesis_of
+    from tacit.cli.settings import settings_of
+    from tacit.synth.config import SYNTH, synthesis_of
 
-    text = read_text(settings, what="file of settings", made_by="tacit synth new", megabytes=1)
-    data = read_toml(text, settings.name)
-    return synthesis_of(SynthSettings.read(data, file=settings.name, local=True), session)
+    return synthesis_of(settings_of(SYNTH, settings), session)
 
 
 def _read(path: Path) -> "SyntheticTable":
