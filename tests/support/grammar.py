@@ -39,9 +39,7 @@ TABLES = (
     "staff JOIN wards USING (ward)",
     "wards LEFT JOIN visits USING (ward)",
     "(SELECT * FROM visits LIMIT 3) t",
-    "(SELECT ward, COUNT(*) FROM visits GROUP BY ward) t",
     "visits TABLESAMPLE 10%",
-    "(SELECT * FROM visits UNION ALL SELECT * FROM visits) t",
 )
 ENDINGS = (" LIMIT 5%", " FOR UPDATE", "; SELECT 1", " UNION SELECT 1", " OFFSET -1")
 AGGREGATES = (
