@@ -87,7 +87,7 @@ class Learner:
 
 def labels() -> Case:
     """Unit 0 has fifty rows, all 1, and turns its teacher; of the others two say 0 and two say 1."""
-    home, rule = part_of(0, 5), GNMax(sigma=2)
+    home, rule = part_of(0, 5), GNMax(sigma=3)
     units = list(range(1, 41))
     said = [int((part_of(unit, 5) - home) % 5 > 2) for unit in units]
     with_it = ([1] * 50 + said, [0] * 50 + units)
@@ -119,7 +119,7 @@ def labels() -> Case:
 
 def federated(noise: Any) -> Case:
     cohort = Cohort(clients=2, survivors=2, colluding=1, clip=1, dimension=2, bits=24, noise=noise)
-    plan = Federation(cohort=cohort, rounds=1, table="phones", sigma=1)
+    plan = Federation(cohort=cohort, rounds=1, table="phones", sigma=2)
 
     def run(length: float) -> Any:
         devices = {place: Client(plan, place) for place in (1, 2)}
@@ -169,7 +169,7 @@ def holdout() -> Case:
 
 
 def panel() -> Case:
-    plan = Panel(table="t", rho="1/8", sigma=8, sums=16)
+    plan = Panel(table="t", rho="1/8", sigma=8, sums=32)
     facts = {"x": SimpleNamespace(type=Type.NUMBER)}
     scan = SimpleNamespace(unit_name="who", schema=facts)
     session = SimpleNamespace(
@@ -203,7 +203,7 @@ def panel() -> Case:
 
 
 def descent() -> Case:
-    plan = IndividualDescent(mu="1/2", steps=16, sigma=1, rate=0.01, size=1)
+    plan = IndividualDescent(mu="1/2", steps=32, sigma=1, rate=0.01, size=1)
     inputs, labels = np.array([[1.0], [1.0]]), np.array([0, 1])
 
     def run(rows: int) -> Any:
@@ -226,7 +226,7 @@ def descent() -> Case:
 
 
 def stream() -> Case:
-    counter = Counter(steps=8, sigma=1, times=1)
+    counter = Counter(steps=16, sigma=2, times=1)
     program = Program(steps=(counter.step(),), tables=("t",), relation=Relation.ADD_REMOVE, unit="row")
 
     def run(present: bool) -> Any:
