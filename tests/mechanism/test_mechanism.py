@@ -62,6 +62,10 @@ def test_sizes_of_additive_noise() -> None:
     assert gaussian.half_width(0.95) == pytest.approx(3 * float(ndtri(0.975)))
     assert laplace.half_width(0.95) == pytest.approx(3 * log(20))
     assert MEDIAN.half_width() == 5.0
+    for mechanism in (gaussian, laplace):
+        assert mechanism.half_width(1 - 2**-53) > mechanism.half_width(0.999)
+        with pytest.raises(InputError, match="less than 1"):
+            mechanism.half_width(1.0)
     assert BinnedQuantiles(quantiles=(HALF,), scale=Fraction(3), cells=9).half_width() > 3
 
 

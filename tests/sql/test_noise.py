@@ -49,7 +49,7 @@ def test_nothing_is_released_without_a_receipt_for_it(session: Session) -> None:
     with pytest.raises(InputError, match="another program"):
         release(priced, 0, part, exact, other)
     with pytest.raises(InputError, match="another program"):
-        choose_bound(priced, priced.steps[0][1], part, Exact(np.zeros(3, np.int64)), other)
+        choose_bound(priced, priced.steps[0][1], part, Exact({0: np.zeros(3, np.int64)}), other)
     assert len(release(priced, 0, part, exact, receipt).groups) == 4
 
 

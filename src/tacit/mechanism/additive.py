@@ -15,7 +15,7 @@ from tacit.base.sensitivity import Norm
 from tacit.mechanism.mechanism import Mechanism, Pmf
 from tacit.noise import Rng, rng_or_default
 
-__all__ = ["Additive", "Rounding", "fine_granularity", "least", "least_whole", "most"]
+__all__ = ["Additive", "Rounding", "fine_granularity", "least", "least_whole", "most", "outside"]
 
 LISTED = 1_000_000  # outputs a pmf may list
 FINE = 20  # without a declared granularity, a lattice has about 2^20 steps a scale
@@ -212,3 +212,10 @@ def most(holds: Callable[[float], bool], guess: float) -> float:
 def least(holds: Callable[[float], bool], guess: float) -> float:
     """The least x > 0 with holds(x), for a property that holds above some threshold: within 1e-9, from above."""
     return 1 / most(lambda inverse: holds(1 / inverse), 1 / guess)
+
+
+def outside(confidence: float) -> float:
+    """The chance that is left: with none of it an interval would have to be everything."""
+    if not confidence < 1:
+        raise InputError(f"confidence must be less than 1, not {confidence:g}")
+    return 1 - confidence

@@ -13,7 +13,7 @@ from tacit.base import InputError, Relation, Sensitivity, Size, special
 from tacit.base.number import Number, Ratio, between, frozen, positive, round_up
 from tacit.loss import PLD, ZCDP, Approx, DiscreteNormal, Loss, Normal, Part
 from tacit.loss.mu import lattice_mu_squared
-from tacit.mechanism.additive import Additive, Rounding, least
+from tacit.mechanism.additive import Additive, Rounding, least, outside
 from tacit.mechanism.mechanism import Example, Family, four_digits
 from tacit.noise import Rng, discrete_gaussian, discrete_gaussians
 
@@ -136,7 +136,7 @@ class DiscreteGaussian(Additive):
         return float(self.sigma)
 
     def half_width(self, confidence: float = 0.95) -> float:
-        return NormalDist().inv_cdf(0.5 + confidence / 2) * float(self.sigma)
+        return -NormalDist().inv_cdf(outside(confidence) / 2) * float(self.sigma)
 
     def scaled(self, factor: Number) -> Self:
         return replace(self, sigma=self.sigma * positive(factor, "factor"))

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.base import InputError, Relation, Size
 from tacit.base.number import Number, Ratio, frozen, positive
 from tacit.loss import PLD, DiscreteLaplacePart, Loss, Pure
-from tacit.mechanism.additive import Additive, Rounding
+from tacit.mechanism.additive import Additive, Rounding, outside
 from tacit.mechanism.mechanism import Example, Family
 from tacit.noise import Rng, discrete_laplace, discrete_laplaces
 
@@ -83,7 +83,7 @@ class DiscreteLaplace(Additive):
         return sqrt(2) * float(self.scale)
 
     def half_width(self, confidence: float = 0.95) -> float:
-        return log(1 / (1 - confidence)) * float(self.scale)
+        return -log(outside(confidence)) * float(self.scale)
 
     def scaled(self, factor: Number) -> Self:
         return replace(self, scale=self.scale * positive(factor, "factor"))
