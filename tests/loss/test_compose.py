@@ -24,6 +24,7 @@ from support.curves import (
     twice,
 )
 from support.laplace_pair import LaplacePair
+from tacit.loss import GDP, Pure
 from tacit.loss.compose import Composition
 from tacit.loss.crossing import crossing
 from tacit.loss.pair import GaussianPair, Pair
@@ -306,6 +307,18 @@ def test_extreme_programs_give_an_answer_between_known_bounds(mu: float, rate: f
     assert 0 <= found.lower <= found.upper < inf
     assert unsampled(mpf(found.lower)) >= mpf(10) ** -6 or found.lower == 0
     assert sampled_gaussian(mu, rate)[0](mpf(found.upper)) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("bound", "mu", "epsilon"), [(5, "1e-9", 4), (80, "1e-6", 75), (80, "1e-6", 0), (700, "1e-6", 600)]
+)
+def test_a_large_loss_with_next_to_none_added_is_the_large_one(bound: int, mu: str, epsilon: int) -> None:
+    """Also far below its mean. The little one is (10μ, 1e-20)-private and less."""
+    alone, little = Pure(bound), float(mu)
+    found = (alone + GDP(mu)).delta(epsilon)
+    assert alone.delta(epsilon).lower <= found.upper
+    assert found.lower <= alone.delta(max(0, epsilon - 10 * little)).upper + 1e-20
+    assert found.upper - found.lower < 1e-7
 
 
 def test_certain_breaches_are_infinite_and_nothing_else_is() -> None:

@@ -28,6 +28,7 @@ STAGES = 6
 CHEAP = 2**16  # frequencies that are sooner taken than a sum is smoothed
 FREQUENCIES, QUICK = 2**20, 2**16  # that there is room for, and that are tried first where there is another way
 FAINT = -320.0  # the logarithm of a δ that nobody asks more of than to be small
+FAR = 8.0  # deviations between ε and a mean above it, beyond which next to none of a sum is below ε
 SPREAD = 2**17  # steps of a lattice that a standard deviation of the sum may have
 CONTRADICTION = "the bounds from above and below contradict each other: please report this composition"
 
@@ -286,7 +287,10 @@ class Composition:
         return k - theta * slope - log1p(theta * (theta + 1) * sqrt(2 * pi * curve))
 
     def theta_for_epsilon(self, epsilon: float, close: float = CLOSE) -> float:
-        """The tilt whose mean is ε."""
+        """The tilt whose mean is ε; a small one where nearly all of the sum is above ε, which costs no digits."""
+        _, mean, variance = self.moments(0.0)
+        if mean - epsilon > FAR * sqrt(variance):
+            return min(1.0, FAR / (mean - epsilon))
         return tilt(
             self.moments,
             lambda theta: self.moments(theta)[1] >= epsilon,
