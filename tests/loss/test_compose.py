@@ -321,6 +321,15 @@ def test_a_large_loss_with_next_to_none_added_is_the_large_one(bound: int, mu: s
     assert found.upper - found.lower < 1e-7
 
 
+@pytest.mark.parametrize("delta", ["0.5", "1e-6", "1e-30"])
+@pytest.mark.parametrize(("bound", "mu"), [(5, "1e-9"), (80, "1e-6"), ("0.5", "1e-6")])
+def test_next_to_none_added_moves_epsilon_as_little(bound: str, mu: str, delta: str) -> None:
+    alone, found = Pure(bound).epsilon(delta), (Pure(bound) + GDP(mu)).epsilon(delta)
+    assert alone.lower <= found.upper
+    assert found.lower <= alone.upper + 20 * float(mu)  # (12μ, 1e-30)-private, and less
+    assert found.upper - found.lower <= 1e-4 * found.upper
+
+
 def test_certain_breaches_are_infinite_and_nothing_else_is() -> None:
     leaky: Terms = [(3, ResponsePart(F(1), F(1, 10)).pair())]
     assert Composition(leaky, 1e-3).epsilon(0.2).upper == inf

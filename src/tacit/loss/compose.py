@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit.base import LossError, cached_property
 from tacit.loss.crossing import Curve, between
+from tacit.loss.gauss import gaussian_epsilon
 from tacit.loss.inverse import Inverse, Lattice, TooManyError
 from tacit.loss.lattice import DiscreteGaussianPair, LatticePair, common_lattice, outcomes
 from tacit.loss.loss import Interval
@@ -50,6 +51,8 @@ class Composition:
         """Bounds on the least ε ≥ 0 with δ(ε) ≤ δ."""
         if (direct := self._direct) is not None:
             return between(direct, direct, delta, 1.0, 1.0)
+        if (found := self._beside_little(delta)) is not None:
+            return found
         return self._closest(lambda composition, most: composition._epsilon(delta, most))
 
     def _closest(self, ask: "Callable[[Composition, int], Interval]") -> Interval:
@@ -66,6 +69,19 @@ class Composition:
             if best.upper - best.lower <= 1.1 * self._accuracy * best.upper < inf:
                 break
         return best
+
+    def _beside_little(self, delta: float) -> Interval | None:
+        """Bounds on ε from all but the Gaussians, where that is few outcomes and the Gaussians so little that nothing
+        finer is needed: with them it is no less, and they are (η, γ)-private, so that ε(δ) ≤ ε'(δ − γ) + η by basic
+        composition."""
+        square = fsum(count * pair.square for count, pair in self._terms if pair.square is not None)
+        rest = Composition([(n, pair) for n, pair in self._terms if pair.square is None], self._accuracy)
+        if not square or not rest._terms or rest._direct is None:
+            return None
+        gamma = delta * self._accuracy / 8
+        eta = gaussian_epsilon(sqrt(square) * (1 + 1e-9), gamma * (1 - 1e-6)) * (1 + 1e-9)
+        low, high = rest.epsilon(delta).lower, (rest.epsilon(delta - gamma).upper + eta) * (1 + 1e-15)
+        return Interval(low, high) if high - low <= self._accuracy * high else None
 
     def _epsilon(self, delta: float, most: int) -> Interval:
         self._leave(delta)
