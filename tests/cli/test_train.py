@@ -100,7 +100,7 @@ def test_a_fit_is_paid_once_written_and_verified(here: Path) -> None:
 WRONG = [
     ('lable = "kind"', "did you mean"),
     ("epsilon = 0", "greater than 0"),
-    ('kind = "synth"', "tacit synth run"),
+    ('kind = "synth"', "`tacit synth`"),
     ("hidden = [3]", 'hidden is for model = "mlp" or "cnn", and model is "logistic"'),
     ('table = "point"', 'did you mean "points"'),
     ('features = ["z*"]', 'begins with "z"'),

@@ -105,7 +105,7 @@ class Nursery:
         self._control, theirs = socket.socketpair()
         folders = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-        command = [sys.executable, client.__file__, str(theirs.fileno())]
+        command = [sys.executable, "-m", client.__name__, str(theirs.fileno())]
         with theirs:
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         self._clients: list[Client] = []

@@ -117,7 +117,7 @@ def test_text_and_pictures(tmp_path: Path) -> None:
     )
     more = "".join(f'p{i} = {{ type = "float", bounds = [-1, 1] }}\n' for i in range(16))
     text = policy.read_text(encoding="utf-8").replace("[analysts", f'said = {{ type = "text" }}\n{more}\n[analysts')
-    policy.write_text(text, encoding="utf-8")
+    policy.write_text(text.replace("20", "1000"), encoding="utf-8")
     small = {"vocabulary": 64, "length": 4, "width": 8, "steps": 80, "learning_rate": "0.5"}
     with Session(policy, "cora") as session:
         words = made(session, network(model="text", features=["said"], epsilon=100, **small))
