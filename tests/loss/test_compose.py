@@ -321,6 +321,14 @@ def test_a_large_loss_with_next_to_none_added_is_the_large_one(bound: int, mu: s
     assert found.upper - found.lower < 1e-7
 
 
+@pytest.mark.parametrize("scale", [F(50 * 2**40), F(2**40)])
+def test_one_laplace_of_very_fine_steps_is_no_worse_than_its_ratio(scale: Fraction) -> None:
+    """Rounding of its curve is above such a δ; no loss passes the ratio."""
+    pair = DiscreteLaplacePart(scale, F(2**40)).pair()
+    for delta in (1e-15, 1e-30):
+        assert Composition([(1, pair)], 1e-4).epsilon(delta).upper <= 2**40 / scale * (1 + 1e-11)
+
+
 @pytest.mark.parametrize("delta", ["0.5", "1e-6", "1e-30"])
 @pytest.mark.parametrize(("bound", "mu"), [(5, "1e-9"), (80, "1e-6"), ("0.5", "1e-6")])
 def test_next_to_none_added_moves_epsilon_as_little(bound: str, mu: str, delta: str) -> None:

@@ -50,7 +50,8 @@ class Composition:
     def epsilon(self, delta: float) -> Interval:
         """Bounds on the least ε ≥ 0 with δ(ε) ≤ δ."""
         if (direct := self._direct) is not None:
-            return between(direct, direct, delta, 1.0, 1.0)
+            found, top = between(direct, direct, delta, 1.0, 1.0), self._top(delta)
+            return Interval(min(found.lower, top), min(found.upper, top))
         if (found := self._beside_little(delta)) is not None:
             return found
         return self._closest(lambda composition, most: composition._epsilon(delta, most))
