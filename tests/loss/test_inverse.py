@@ -1,5 +1,6 @@
 """Sums by their transforms: every piece against high precision, and random mixes against themselves."""
 
+import os
 from collections.abc import Callable
 from fractions import Fraction
 from math import inf
@@ -163,7 +164,7 @@ deltas = st.sampled_from([1e-3, 1e-6, 1e-9, 1e-15, 1e-30])
 
 
 @given(st.lists(st.tuples(sampled, counts), min_size=1, max_size=4), deltas)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=100 if os.environ.get("TACIT_TESTS") == "full" else 6, deadline=None)
 def test_random_mixes_agree_with_themselves_at_more_accuracy(parts: list[tuple[Part, int]], delta: float) -> None:
     for terms in directions(tuple(parts)):
         rough, fine = (Composition(terms, accuracy).epsilon(delta) for accuracy in (1e-4, 1e-5))

@@ -49,7 +49,7 @@ RARE = 200 * GDP(Fraction(10, 7)).sampled(Fraction(1, 5000))
 
 
 @pytest.mark.parametrize(
-    "loss", [pytest.param(SAMPLED, marks=pytest.mark.slow), RARE, pytest.param(SAMPLED + RARE, marks=pytest.mark.slow)]
+    "loss", [SAMPLED, *(pytest.param(each, marks=pytest.mark.slow) for each in (RARE, SAMPLED + RARE))]
 )
 def test_a_curve_from_shared_grids_is_above_the_true_one_and_near_it(loss: Loss) -> None:
     top = loss.epsilon("1e-5", accuracy=1e-2).upper

@@ -52,8 +52,8 @@ class Composition:
         if (direct := self._direct) is not None:
             found, top = between(direct, direct, delta, 1.0, 1.0), self._top(delta)
             return Interval(min(found.lower, top), min(found.upper, top))
-        if (found := self._beside_little(delta)) is not None:
-            return found
+        if (quick := self._beside_little(delta)) is not None:
+            return quick
         return self._closest(lambda composition, most: composition._epsilon(delta, most))
 
     def _closest(self, ask: "Callable[[Composition, int], Interval]") -> Interval:
