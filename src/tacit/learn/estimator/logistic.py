@@ -21,10 +21,7 @@ from tacit.learn.estimator.sums import FitStep, NoisySums, SumStep
 __all__ = ["Clips", "LogisticRegression", "steps_for", "with_constant"]
 
 LOOK = Fraction(1, 20)  # of the price goes to the first look
-RADII = (
-    0.7,
-    2.5,
-)  # rows are clipped at so many times their typical distance from the middle: with much noise, with little
+RADII = 0.7, 2.5  # typical distances from the middle at which rows are clipped: with much noise, with little
 RESIDUALS = 0.4, sqrt(2)  # and residuals at this norm; none is longer than √2
 BLUR = 0.1  # in log-odds: noise below this is little, and nothing is worth clipping for
 SPREAD = 1.5  # what the deviation of log-odds between rows is thought to be, before looking
