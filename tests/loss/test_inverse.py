@@ -238,7 +238,7 @@ def test_mixes_of_finite_parts_hold_their_direct_convolution(
     ("mu", "rate"),
     [pytest.param(1.0, 0.01, marks=pytest.mark.slow), pytest.param(0.2, 0.3, marks=pytest.mark.slow), (3.0, 0.001)],
 )
-@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("cut", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_two_sampled_gaussians_hold_their_quadrature(mu: float, rate: float, cut: bool) -> None:
     """By the transform of the mixture, and by cells that leave out the tails."""
     pair = Sampled(GaussianPair(mu), rate, float(1 - F(rate)))

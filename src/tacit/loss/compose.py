@@ -12,8 +12,7 @@ from math import exp, expm1, fsum, inf, log, log1p, pi, sqrt
 import numpy as np
 
 from tacit.base import LossError, cached_property
-from tacit.loss.crossing import Curve, between
-from tacit.loss.gauss import gaussian_epsilon
+from tacit.loss.crossing import Curve, beside_gaussian, between
 from tacit.loss.inverse import Inverse, Lattice, TooManyError
 from tacit.loss.lattice import DiscreteGaussianPair, LatticePair, common_lattice, outcomes
 from tacit.loss.loss import Interval
@@ -50,8 +49,7 @@ class Composition:
     def epsilon(self, delta: float) -> Interval:
         """Bounds on the least ε ≥ 0 with δ(ε) ≤ δ."""
         if (direct := self._direct) is not None:
-            found, top = between(direct, direct, delta, 1.0, 1.0), self._top(delta)
-            return Interval(min(found.lower, top), min(found.upper, top))
+            return between(direct, direct, delta, 1.0, 1.0, self._top(delta))
         if (quick := self._beside_little(delta)) is not None:
             return quick
         return self._closest(lambda composition, most: composition._epsilon(delta, most))
@@ -72,17 +70,12 @@ class Composition:
         return best
 
     def _beside_little(self, delta: float) -> Interval | None:
-        """Bounds on ε from all but the Gaussians, where that is few outcomes and the Gaussians so little that nothing
-        finer is needed: with them it is no less, and they are (η, γ)-private, so that ε(δ) ≤ ε'(δ − γ) + η by basic
-        composition."""
-        square = fsum(count * pair.square for count, pair in self._terms if pair.square is not None)
+        """Bounds from all but the Gaussians, where that is few outcomes and these matter next to nothing."""
         rest = Composition([(n, pair) for n, pair in self._terms if pair.square is None], self._accuracy)
-        if not square or not rest._terms or rest._direct is None:
+        if not rest._terms or rest._direct is None or len(rest._terms) == len(self._terms):
             return None
-        gamma = delta * self._accuracy / 8
-        eta = gaussian_epsilon(sqrt(square) * (1 + 1e-9), gamma * (1 - 1e-6)) * (1 + 1e-9)
-        low, high = rest.epsilon(delta).lower, (rest.epsilon(delta - gamma).upper + eta) * (1 + 1e-15)
-        return Interval(low, high) if high - low <= self._accuracy * high else None
+        mu = sqrt(fsum(count * pair.square for count, pair in self._terms if pair.square is not None))
+        return beside_gaussian(rest.epsilon, mu, delta, self._accuracy)
 
     def _epsilon(self, delta: float, most: int) -> Interval:
         self._leave(delta)
@@ -92,13 +85,10 @@ class Composition:
         if most == QUICK and self._estimate(theta) > log(delta) + LOST:
             return Interval(0.0, inf)
         _, start, curve = self.moments(theta)
-        width = max(1e-300, sqrt(curve))
-
-        top = self._top(delta)
+        width, top = max(1e-300, sqrt(curve)), self._top(delta)
 
         def bounds(above: Inverse, below: Inverse) -> Interval:
-            found = between(above.delta, below.delta, delta, start, width)
-            return Interval(min(found.lower, top), min(found.upper, top))
+            return between(above.delta, below.delta, delta, start, width, top)
 
         return self._refined(bounds, theta, max(start, 0.1 * width), None, most)
 
@@ -127,9 +117,8 @@ class Composition:
             return Interval(0.0, self._chernoff(theta, [epsilon])[0])
 
     def above(self, epsilons: Sequence[float], floor: float = 0.0) -> list[float]:
-        """Upper bounds on δ at many ε, which ascend: points with like tilts share one transform, and nothing is bounded
-        from below, so that a whole curve costs little more than a few of its points. What is below `floor` may be
-        bounded roughly."""
+        """Upper bounds on δ at many ε, which ascend: points with like tilts share one transform, so that a whole curve
+        costs little more than a few of its points. What is below `floor` may be bounded roughly."""
         if (direct := self._direct) is not None:
             return [direct(epsilon, 1) for epsilon in epsilons]
         if not self._listable:
@@ -239,8 +228,7 @@ class Composition:
         return self._infinite(1) + sqrt(max(0.0, mean) / 2 + rounding) * (1 + 1e-9)
 
     def _leave(self, delta: float) -> None:
-        """Choose what pairs that are cut into cells may leave out, far below δ: it is counted as a breach. No less than
-        that, as a tail that is longer than it need be may rule all of E[e^(θL)]."""
+        """Choose what pairs cut into cells may leave out, far below δ: a longer tail may rule all of E[e^(θL)]."""
         tail = max(1e-300, delta * max(1e-9, 0.02 * self._accuracy) / self._count)
         if not self._exact and tail != self._tail:
             self._tail = tail
@@ -290,7 +278,6 @@ class Composition:
 
     def theta_for_delta(self, delta: float) -> float:
         """The tilt at which the saddle-point estimate of δ at its mean is `delta`."""
-
         return tilt(
             self.moments,
             lambda theta: self.moments(theta)[2] == inf or self._estimate(theta) <= log(delta),

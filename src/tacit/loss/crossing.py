@@ -3,18 +3,28 @@
 from collections.abc import Callable
 from math import inf, log
 
+from tacit.loss.gauss import gaussian_epsilon
 from tacit.loss.loss import Interval
 
-__all__ = ["Curve", "between", "crossing"]
+__all__ = ["Curve", "beside_gaussian", "between", "crossing"]
 
 Curve = Callable[[float, int], float]  # δ(ε), rounded up (1) or down (−1)
 
 
-def between(above: Curve, below: Curve, delta: float, start: float, width: float) -> Interval:
-    """Where the two bounds on a curve cross δ."""
+def between(above: Curve, below: Curve, delta: float, start: float, width: float, top: float = inf) -> Interval:
+    """Where the two bounds on a curve cross δ, which is not above `top`."""
     _, highest = crossing(lambda e: above(e, 1), delta, start, width)
     lowest, _ = crossing(lambda e: below(e, -1), delta, start, width)
-    return Interval(min(lowest, highest), highest)
+    return Interval(min(lowest, highest, top), min(highest, top))
+
+
+def beside_gaussian(epsilon: Callable[[float], Interval], mu: float, delta: float, accuracy: float) -> Interval | None:
+    """Bounds on the ε of a curve with a Gaussian beside it, where they are close: with it ε is no less, and it is
+    (η, γ)-private, so that ε(δ) ≤ ε'(δ − γ) + η by basic composition."""
+    gamma = delta * accuracy / 8
+    eta = gaussian_epsilon(mu * (1 + 1e-9), gamma * (1 - 1e-6)) * (1 + 1e-9)
+    low, high = epsilon(delta).lower, (epsilon(delta - gamma).upper + eta) * (1 + 1e-15)
+    return Interval(low, high) if high - low <= accuracy * high else None
 
 
 def crossing(curve: Callable[[float], float], delta: float, start: float, width: float) -> tuple[float, float]:

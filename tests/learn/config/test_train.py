@@ -120,7 +120,7 @@ def test_text_and_pictures(tmp_path: Path) -> None:
     policy.write_text(text.replace("20", "1000"), encoding="utf-8")
     small = {"vocabulary": 64, "length": 4, "width": 8, "steps": 80, "learning_rate": "0.5"}
     with Session(policy, "cora") as session:
-        words = made(session, network(model="text", features=["said"], epsilon=100, **small))
+        words = made(session, network(model="text", features=["said"], epsilon=30, **small))
         assert list(words.predict({"said": ["Yes indeed, great", "NO, never", None]}))[:2] == ["yes", "no"]
         cnn = network(model="cnn", features=["p*"], image=[1, 4, 4], channels=[4], hidden=[8], steps=5)
         assert len(made(session, cnn).predict(pq.read_table(tmp_path / "points.parquet"))) == 600
