@@ -13,7 +13,7 @@ from tacit.mechanism import DiscreteGaussian, Exponential
 from tacit.program import Step
 from tacit.synth.counts import Reach
 from tacit.synth.independent import Independent
-from tacit.synth.method import Purse, measured, measuring_step, selecting_step, worth
+from tacit.synth.method import Purse, measured, measuring_step, noise_left, selecting_step, worth
 
 EXPECTED = np.array([[0.4, 2.6], [1.5, 0.0]])
 CELLS = list(product(range(2), range(2)))
@@ -25,7 +25,7 @@ def tables_of(records: list[tuple[int, int]]) -> np.ndarray:
 
 
 def score(records: list[tuple[int, int]]) -> int:
-    return worth(tables_of(records), EXPECTED, ADDED, sigma=0.7, part=0.5)
+    return worth(tables_of(records), EXPECTED, ADDED, noise=1.1)
 
 
 def most_moved(relation: Relation) -> int:
@@ -108,3 +108,14 @@ def test_independent_columns_share_rho_evenly() -> None:
     cost = step.loss(relation=Relation.REPLACE, unit="person").cost().rho
     assert cost is not None
     assert Fraction(19, 100) < cost <= Fraction(1, 5)
+
+
+@pytest.mark.parametrize("far", [0.0, 0.3, 1.0, 2.5, 40.0])
+def test_what_noise_leaves_of_a_count_that_is_not_below_zero(far: float) -> None:
+    """Beside the integral that it stands for."""
+    sigma = 7.0
+    grid = np.linspace(-12, 12, 200_001)
+    density = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi) * (grid[1] - grid[0])
+    wanted = float((np.abs(np.maximum(far + grid, 0) - far) * density).sum()) * sigma
+    assert noise_left(np.array([far * sigma, far * sigma]), sigma) == pytest.approx(2 * wanted, rel=1e-6)
+    assert noise_left(np.array([-5.0]), sigma) == pytest.approx(sigma / np.sqrt(2 * np.pi))

@@ -1,10 +1,11 @@
 """AIM: round after round the marginal is measured in which the model is most wrong, as far as noise lets it be seen.
 
-McKenna, Mullins, Sheldon and Miklau (2022). All columns are measured first. A round scores each candidate r by
-w_r(‖x_r − x̂_r‖₁ − √(2/π)·σ·n_r): what is wrong now, less what noise would leave, weighted by how much of the workload
-has columns of r. It chooses by the exponential mechanism, measures, and fits again. If the new measurement changed the
-model by less than noise would, the next rounds cost four times as much each. A candidate must leave the model within
-the part of its size that the part of ρ allows which is used by then.
+After McKenna, Mullins, Sheldon and Miklau (2022), with other shares of ρ and a score that knows that no count is below
+zero. All columns are measured first. A round scores each candidate r by w_r(‖x_r − x̂_r‖₁ − 0.8·N_r): what is wrong now,
+less what noise would leave, weighted by how much of the workload has columns of r. It chooses by the exponential
+mechanism, measures, and fits again. If the new measurement changed the model by less than noise would, the next rounds
+cost twice as much each. A candidate must leave the model within the part of its size that the part of ρ allows which is
+used by then.
 
 σ, ε and the number of rounds follow from earlier noisy answers, so the program has one adaptive step that costs all of
 ρ, and a purse inside pays for each measurement before it is made: for what is measured, and in the relation of the
@@ -23,7 +24,6 @@ from tacit.program import Adaptive, Step, Task
 from tacit.synth.counts import Reach
 from tacit.synth.fit import CellZeros, FittedModel, NoisyTable, fit
 from tacit.synth.method import (
-    NOISE,
     Counts,
     Method,
     Purse,
@@ -32,6 +32,7 @@ from tacit.synth.method import (
     Told,
     measured,
     measuring_step,
+    noise_left,
     selecting_step,
     worth,
 )
@@ -41,6 +42,9 @@ __all__ = ["AIM"]
 
 ROUNDS = 8  # for each column, if none is annealed
 MEASURE = Fraction(9, 10)  # of a round, the rest chooses
+FIRST = Fraction(3, 2)  # rounds that each column alone costs
+DEARER = 2  # times as much a round costs after one that taught nothing
+LEFT = 0.8  # of the noise of a marginal, after the fit
 ROUGH = 0.02  # gap of fits between rounds: a fifth of a standard error a cell
 
 
@@ -84,7 +88,7 @@ class AIM(Method):
 
     def expected_sigma(self, columns: int, rho: Fraction, relation_factor: float) -> float:
         """Where about as many pairs as columns are worth measuring, each has such a part of what is left."""
-        share = float(rho) * 15 / 16 * float(MEASURE) / (1.5 * columns)
+        share = float(rho) * 13 / 16 * float(MEASURE) / (1.5 * columns)
         return relation_factor / sqrt(2 * share)
 
 
@@ -112,7 +116,7 @@ class _Rounds:
 
     def columns(self) -> None:
         """Each column alone."""
-        step = measuring_step("each column", self.round_rho * MEASURE, self.reach)
+        step = measuring_step("each column", self.round_rho * FIRST * MEASURE, self.reach)
         for place in range(len(self.sizes)):
             cost = self.purse.pay(step)
             self._measure((place,), step, cost, chosen=False)
@@ -136,8 +140,8 @@ class _Rounds:
         self._measure(clique, measuring, cost, chosen=True)
         self.model = fit(self.sizes, self.tables, zeros=self.zeros, start=self.model, gap=ROUGH)
         changed = float(np.abs(self.model.counts(clique) - before).sum())
-        if changed <= NOISE * sigma * before.size:
-            self.round_rho *= 4
+        if changed <= noise_left(before, sigma):
+            self.round_rho *= DEARER
         return not last
 
     def _candidates(self, used: Fraction) -> list[Clique]:
@@ -152,7 +156,9 @@ class _Rounds:
         return found
 
     def _score(self, clique: Clique, sigma: float) -> int:
-        return self.weights[clique] * worth(self.counts[clique], self.model.counts(clique), self.reach, sigma=sigma)
+        model = self.model.counts(clique)
+        noise = LEFT * noise_left(model, sigma)
+        return self.weights[clique] * worth(self.counts[clique], model, self.reach, noise=noise)
 
     def _measure(self, clique: Clique, step: Step, cost: Fraction, *, chosen: bool) -> None:
         table = measured(self.counts[clique], clique, step, self.reach)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from tacit.base import ExhaustedError, Sensitivity
+from tacit.base import ExhaustedError, Sensitivity, special
 from tacit.loss import ZCDP
 from tacit.mechanism import DiscreteGaussian, Exponential
 from tacit.plan.price import noise_step
@@ -25,7 +25,7 @@ from tacit.synth.tree import Clique, Floats
 
 __all__ = [
     "NOISE", "Counts", "Method", "Purse", "Round", "Selected", "distance", "measured", "measuring_step",
-    "selecting_step", "worth",
+    "noise_left", "selecting_step", "worth",
 ]  # fmt: skip
 
 NOISE = sqrt(2 / pi)  # the mean of |z| where z has standard deviation one
@@ -126,10 +126,17 @@ def distance(counts: Codes, expected: Floats, reach: Reach) -> int:
     return int(np.abs(counts - public).sum())
 
 
-def worth(counts: Codes, expected: Floats, reach: Reach, *, sigma: float, part: float = 1.0) -> int:
-    """What is wrong with a public expectation, less a part of what noise of `sigma` units a cell would leave; in steps.
-    The second is public, so this moves as far as the distance does."""
-    return distance(counts, expected, reach) - round(part * NOISE * sigma * expected.size * reach.one)
+def noise_left(expected: Floats, sigma: float) -> float:
+    """What noise of `sigma` leaves wrong in l1, if these are the counts and none is taken for less than zero:
+    Σ E|max(x + σZ, 0) − x|. A cell of nobody keeps half of its noise, a large one all of it."""
+    far = np.maximum(expected, 0) / sigma
+    return float(sigma * (NOISE - np.exp(-(far**2) / 2) / sqrt(2 * pi) + far * special.ndtr(-far)).sum())
+
+
+def worth(counts: Codes, expected: Floats, reach: Reach, *, noise: float) -> int:
+    """What is wrong with a public expectation, less what noise would leave of it, in units and public; in steps. It
+    moves as far as the distance does."""
+    return distance(counts, expected, reach) - round(noise * reach.one)
 
 
 class Purse:

@@ -18,6 +18,7 @@ from tacit.program import Adaptive, Step
 from tacit.synth.counts import Reach
 from tacit.synth.fit import CellZeros, NoisyTable, fit, total_of
 from tacit.synth.method import (
+    NOISE,
     Counts,
     Merges,
     Method,
@@ -99,7 +100,12 @@ def pair_scores(
     kept = [np.maximum(each.counts, 0) for each in columns]
     alone = [each / max(1.0, float(each.sum())) for each in kept]
     return {
-        (a, b): worth(counts[(a, b)], total * np.outer(alone[a], alone[b]), reach, sigma=sigma, part=LEFT)
+        (a, b): worth(
+            counts[(a, b)],
+            total * np.outer(alone[a], alone[b]),
+            reach,
+            noise=LEFT * NOISE * sigma * alone[a].size * alone[b].size,
+        )
         for a, b in combinations(range(len(columns)), 2)
     }
 
