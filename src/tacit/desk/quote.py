@@ -77,7 +77,8 @@ class Quote:
     def __rich__(self) -> Any:
         from rich.console import Group
 
-        return Group(table_of(["column", "noise"], self._rows, right=()), *notes_shown(self.lines))
+        table = [table_of(["column", "noise"], self._rows, right=())] if self._rows else []
+        return Group(*table, *notes_shown(self.lines))
 
     @property
     def _rows(self) -> list[list[str]]:
@@ -87,4 +88,4 @@ class Quote:
         return as_text(self.__rich__())
 
     def _repr_html_(self) -> str:
-        return as_html(["column", "noise"], self._rows, self.lines)
+        return as_html(["column", "noise"] if self._rows else [], self._rows, self.lines)

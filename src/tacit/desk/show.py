@@ -113,4 +113,5 @@ def as_html(names: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence
     heads = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table><ul>{listed}</ul>"
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>" if heads else ""
+    return f"{table}<ul>{listed}</ul>"

@@ -28,6 +28,7 @@ def test_a_table_is_charged_before_it_is_read_and_kept(session: Session) -> None
     model = LogisticRegression(0.5, 1e-7, bounds=Bounds(age=(0, 110), cost=(0, 1000)), session=session)
     before, quote = spent(session), model.quote("visits", "urgent")
     assert quote.enough
+    assert repr(quote).startswith("• costs")  # no table without columns
     model.fit("visits", "urgent")
     assert spent(session) == quote.left != before
     assert model.classes_.tolist() == [False, True]
